@@ -1,6 +1,8 @@
 """A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,13 +21,41 @@ from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
+SEEDS = (0, 1, 2)
+"""Three trainings that do not differ, so that intervals are those over documents and questions."""
+GAPS = {"bpe": 0.1, "sage": 0.05, "lossy": 0.01, "unigram": 0.06}
 SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
+
+
+BASELINES = dict.fromkeys(VARIANTS, "bpe")
+SHARED = dict.fromkeys(VARIANTS, "gpt2")
+APART = {**SHARED, "unigram": "first_space", "sage": "first_space"}
+"""Two pre-tokenizers, of two variants each; the baseline has the other one than sage and unigram."""
+
+
+def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
+    """The board of the same numbers, of tokenizers with two pre-tokenizers.
+
+    Args:
+        seeds: trainings of the language model, of every variant or by variant.
+    """
+    inputs, _, _ = _inputs()
+    of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
+    few = pl.col("seed") < pl.col("variant").replace_strict(of)
+    fewer = [one.filter(few) if "seed" in one.columns else one for one in inputs]
+    return scoreboard(*fewer, BASELINES, APART)
 
 
 @cache
 def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
     """A board of drawn numbers, the bytes of its documents, and by variant and size tokens, bits and answers."""
+    inputs, sizes, found = _inputs()
+    return scoreboard(*inputs, BASELINES, SHARED), sizes, found
+
+
+@cache
+def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple[str, int], Columns]]:
     rng = np.random.default_rng(14)
     sizes = rng.integers(50, 500, DOCUMENTS).astype(np.float64)
     found: dict[tuple[str, int], Columns] = {}
@@ -49,7 +79,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
     measured = [
         (variant, size, "books", "", name, "defined", value, n, None)
         for (variant, size), one in found.items()
-        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", 0.1, 1))
+        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", GAPS[variant], 1))
     ]
     measured += [
         (variant, size, "all resources", "", "morphological_alignment", "defined", f1(one["boundaries"]), 2, None)
@@ -73,26 +103,25 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
     accuracy = outcomes.group_by(keys).agg(accuracy=pl.col("correct").mean(), n=pl.len().cast(pl.Int64))
     accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
     bits = [
-        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, None)
-        for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+        (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, seed)
+        for seed in SEEDS for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
     counted = [
         (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
         for (variant, size), one in found.items() for number in range(DOCUMENTS)
     ]  # fmt: skip
-    board = scoreboard(
+    inputs = (
         pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
         pl.DataFrame([lossy], schema=IMPORTED.schema),
         pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row"),
         pl.DataFrame(documents, schema=NGRAM_DOCUMENTS.schema, orient="row"),
         pl.DataFrame(bits, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row"),
         averages_by_size(accuracy),
-        outcomes,
+        pl.concat([outcomes.with_columns(seed=pl.lit(seed, pl.Int64)) for seed in SEEDS]),
         words,
-        {},
     )
-    return board, sizes, found
+    return inputs, sizes, found
 
 
 def f1(boundaries: NDArray[np.float64]) -> float:
@@ -103,4 +132,13 @@ def f1(boundaries: NDArray[np.float64]) -> float:
 
 def shown() -> ReportContent:
     board, _, _ = drawn()
-    return altered(whole(), scoreboard=board, models=["tiny"])
+    return altered(whole(), scoreboard=board, models=["tiny"], **_recipes(SHARED))
+
+
+def shown_apart(seeds: int = len(SEEDS)) -> ReportContent:
+    return altered(whole(), scoreboard=drawn_apart(seeds), models=["tiny"], **_recipes(APART))
+
+
+def _recipes(pretokenizers: dict[str, str]) -> dict[str, Any]:
+    recipes = {name: {"pretokenization": one, "construction": "bpe"} for name, one in pretokenizers.items()}
+    return {"recipes": recipes, "baselines": ["bpe"]}

@@ -54,6 +54,7 @@ from tokbench.pretraining.order import Slices, Text
 from tokbench.pretraining.pack import Packing, pack
 from tokbench.pretraining.sliced import read_slice, write_tokens
 from tokbench.resource import resource_types
+from tokbench.result_files import write_result
 from tokbench.tabulation.accuracy import accuracy_table
 from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table
 from tokbench.tabulation.bits_per_byte import bits_per_byte_table
@@ -99,6 +100,10 @@ def _numbered() -> Vocabulary:
 def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
     data = content.encode() if isinstance(content, str) else content
     return lambda folder: (folder / name).write_bytes(data)
+
+
+ANY = {"encoding": "bytes"}
+"""Options of sources that read any bytes."""
 
 
 def _source(name: str, kind: type[Any], **options: Any) -> Callable[[Path], object]:
@@ -334,12 +339,12 @@ READERS: dict[str, Reader] = {
         )
         for name in ("words", "numbers")
     },
-    "text": Reader("text.txt", _written("text.txt", TEXT), _source("text.txt", TextSource, documents="line")),
-    "text gzip": Reader("text.gz", _written("text.gz", gzip.compress(TEXT)), _source("text.gz", TextSource)),
+    "text": Reader("text.txt", _written("text.txt", TEXT), _source("text.txt", TextSource, documents="line", **ANY)),
+    "text gzip": Reader("text.gz", _written("text.gz", gzip.compress(TEXT)), _source("text.gz", TextSource, **ANY)),
     "text zstd": Reader(
         "text.zst",
         _written("text.zst", zstandard.compress(TEXT)),
-        _source("text.zst", TextSource, documents="paragraph"),
+        _source("text.zst", TextSource, documents="paragraph", **ANY),
     ),
     "JSON Lines": Reader("rows.jsonl", _written("rows.jsonl", ROWS), _source("rows.jsonl", JsonLinesSource)),
     "Parquet": Reader(
@@ -407,6 +412,9 @@ READERS: dict[str, Reader] = {
         "measured.json",
         _written("measured.json", json.dumps({"variant": "v", "size": 300, "corpus": "c", "measurements": [MEASURED]})),
         lambda folder: intrinsic_table([folder / "measured.json"]),
+    ),
+    "result with a checksum": Reader(
+        "result.json", lambda folder: write_result(folder / "result.json", RESULT), _results
     ),
     "curve": Reader(
         "m/v/300/curve.csv",

@@ -11,11 +11,10 @@ from scipy.stats import t as student
 
 from tests.drawn_bits import documents_of
 from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
-from tokbench.statistics.judgement import NOT_TOLD
 from tokbench.statistics.mixed import random_intercept
-from tokbench.statistics.model_bits import ONE_SEED
 from tokbench.statistics.ngram_verdicts import ONE_DOCUMENT as ONE
 from tokbench.statistics.ngram_verdicts import judge_ngram_bits, ratio_over_documents
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 
 
@@ -131,5 +130,8 @@ def test_seeds_widen_what_is_said_over_languages() -> None:
     row = models_over_languages(frame, {}).row(0, named=True)
     one = models_over_languages(frame.filter(seed=0), {}).row(0, named=True)
     assert (row["seeds"], row["languages"], row["verdict"]) == (4, 4, "better")
-    assert (one["reason"], one["low"], one["verdict"], one["seeds"]) == (ONE_SEED, None, None, 1)
+    assert (one["reason"], one["low"], one["verdict"], one["seeds"]) == (ONE_TRAINING, None, NOT_TESTED, 1)
+    two = models_over_languages(frame.filter(pl.col("seed") < 2), {}).row(0, named=True)
+    assert (two["reason"], two["holm"], two["verdict"]) == (TWO_TRAININGS, None, NOT_TESTED)
+    assert two["low"] < two["difference"] < two["high"]
     assert models_over_languages(documents_of({"a": 1.95, "b": 2.0}), {}).is_empty()

@@ -1,6 +1,7 @@
 """Two tokenizers compared in a terminal: intervals, the verdict, and what is rejected."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +69,8 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     bits = Part("heading", "real", "real", alone)
     text = comparison_text("x", "y", [part, answers, bits]).splitlines()
     assert text[:3] == [
-        "x is better at tokens at 1,024.",
-        "They are not told apart by tokens at 2,048 and task.",
+        "x is significantly better at tokens at 1,024.",
+        "No significant difference: tokens at 2,048 and task.",
         "By single numbers, without an interval, y is better at bits.",
     ]
     assert "  1,024  90  100     −10.0 %   −12.0 % to −8.0 %  40       x" in text
@@ -83,7 +84,7 @@ def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path)
     parts = experiment_parts(a, b, matched(a, b), experiment, counted=True)
     headings = [part.heading for part in parts if part.lines]
     assert headings[-1] == "Further measures, measured on books: one number each, no interval"
-    assert headings[0].startswith("tiny on offline")
+    assert headings[0].startswith("tiny (3 seeds) on offline")
     assert [(line.name, line.restates) for line in parts[-1].lines] == [
         ("fertility, 300", True),
         ("fertility, 320", True),
@@ -94,7 +95,7 @@ def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path)
 
 @pytest.fixture
 def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Path:
-    """Two variants at two sizes, their tables, and a model's answers: ``long`` knows every second more."""
+    """Two variants at two sizes, their tables, and the answers of a model with three seeds: ``long`` knows more."""
     counts.write(tmp_path / "counts.parquet")
     rows = []
     for variant, limit in (("long", "16"), ("short", "2")):
@@ -112,55 +113,142 @@ def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Pa
             ]  # fmt: skip
             share = sum(row["correct"] for row in answers) / 60
             task = {"accuracy": share, "documents": answers}
-            path = tmp_path / "downstream" / "tiny" / variant / str(size) / "offline.json"
-            path.parent.mkdir(parents=True)
             documents = [{"bits": (share + 0.01 * place) * 100, "bytes": 100} for place in range(20)]
             spent = {"bits_per_byte": share + 0.095, "bits_per_byte_of": {"by_document": documents}}
-            path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, **spent}))
+            for seed, model in enumerate(("tiny", "tiny_again", "tiny_once_more")):
+                path = tmp_path / "downstream" / model / variant / str(size) / "offline.json"
+                path.parent.mkdir(parents=True)
+                path.write_text(json.dumps({"tasks": {"choose": task, "match": task}, **spent}))
+                manifest = tmp_path / "models" / model / variant / str(size) / "manifest.json"
+                manifest.parent.mkdir(parents=True)
+                manifest.write_text(json.dumps({"settings": {"options": {"batches": 5, "seed": seed}}}))
     (tmp_path / "tables").mkdir()
     pl.DataFrame(rows, schema=INTRINSIC, orient="row").write_parquet(tmp_path / "tables" / "intrinsic.parquet")
     return tmp_path
 
 
 def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
-    texts = []
+    texts: list[Path | str] = []
     for place, part in enumerate(topic[start : start + 50] for topic in TOPICS for start in range(0, len(topic), 50)):
         (tmp_path / f"{place}.txt").write_bytes(part)
         texts.append(tmp_path / f"{place}.txt")
-    done = tokbench("compare", "long", "short", "--results", experiment, *texts)
+    done = tokbench("compare", "long", "short", "--results", experiment)
     assert done.status == 0, done.stderr
     answer = done.stdout.decode()
     lines = answer.splitlines()
-    assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 1} others; choose and match with the language "
-        "model tiny."
-    )
-    assert lines[1] == "short is better at bits per byte with the language model tiny."
-    assert lines[2] == "They are not told apart by the average of the suite offline with the language model tiny.", (
-        "four cells cannot, corrected"
-    )
+    assert lines[0] == ("long is significantly better at choose and match with the language model tiny (3 seeds).")
+    assert lines[1] == "short is significantly better at bits per byte with the language model tiny (3 seeds)."
+    assert lines[2] == (
+        "No significant difference: the average of the suite offline with the language model tiny (3 seeds)."
+    ), "four cells cannot, corrected"
     assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "By single numbers, without an interval, long is better at fertility." in answer
     assert "mean token length" not in answer
     assert "not of equal size" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
     assert "p = 0.062 that long is better" in answer
+    assert lines[6:8] == [f"{name}: variant of {experiment}, sizes 300 and 320." for name in ("long", "short")]
     folders = [experiment / "tokenizers" / name for name in ("long", "short")]
-    assert tokbench("compare", *folders, *texts).stdout.decode() == answer
-    single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
+    of_folders = tokbench("compare", *folders).stdout.decode()
+    assert of_folders.splitlines()[6] == f"long: folder {folders[0]}, sizes 300 and 320."
+    assert of_folders.splitlines()[8:] == lines[8:]
+    as_bytes = "--encoding=bytes"  # Characters are cut at the ends of files.
+    of_texts = tokbench("compare", *folders, *texts, as_bytes).stdout.decode()
+    on = f"{texts[0]} and {len(texts) - 1} others"
+    assert of_texts.splitlines()[0] == f"long is significantly better at token count on {on}."
+    single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts, as_bytes).stdout.decode()
     assert "300 against 320" in single
     assert single.startswith(
         "They are not of equal size: long has 300 tokens, short has 320. What depends on that is not ranked.\n\n"
     )
     assert all(line.endswith(("–", "better")) for line in single.splitlines() if line.startswith("  300 against 320 "))
-    assert "choose" in single
     for name in ("long", "short"):
         Tokenizer(Vocabulary((*BYTES, b"th")[: 257 - (name == "short")]), "gpt2", "greedy", name=name).save(
             tmp_path / name
         )
-    own = ("compare", tmp_path / "long", tmp_path / "short", *texts)
+    own = ("compare", tmp_path / "long", tmp_path / "short", *texts, as_bytes)
     assert tokbench(*own).stdout.startswith(b"They are not of equal size: long has 257 tokens, short has 256. What ")
     assert json.loads(tokbench(*own, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 257, "b": 256}]
+
+
+def without_seeds(experiment: Path, kept: int) -> Path:
+    """The experiment with so many seeds of its model."""
+    for model in ("tiny_once_more", "tiny_again")[: 3 - kept]:
+        shutil.rmtree(experiment / "downstream" / model)
+    return experiment
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_compare_needs_three_trainings_for_a_verdict(experiment: Path, tokbench: Tokbench, seeds: int) -> None:
+    asked = ("compare", "long", "short", "--results", without_seeds(experiment, seeds))
+    text = tokbench(*asked).stdout.decode()
+    found = json.loads(tokbench(*asked, "--json").stdout)
+    model = "tiny" if seeds == 1 else f"tiny ({seeds} seeds)"
+    of_models = [line for part in found["parts"] for line in part["lines"] if line["trainings"]]
+    assert {line["trainings"] for line in of_models} == {seeds}
+    assert all(line["low"] is not None for line in of_models)
+    if seeds == 3:
+        assert "not tested" not in text.lower()
+        assert {line["better"] for line in of_models} == {"a", "b", None}
+        return
+    why = {1: "one training", 2: "two trainings; significance needs three"}[seeds]
+    assert text.startswith(f"Not tested ({why}): choose, match, the average of the suite offline and bits per byte ")
+    assert f"  Not tested: {why}." in text
+    assert "better at" not in text.split("By single numbers")[0]
+    assert {(line["better"], line["p"], line["p_holm"]) for line in of_models} == {(None, None, None)}
+    assert {line["not_tested"] for line in of_models} == {f"not tested: {why}"}
+    assert {line["ahead"] is None for line in of_models} == {seeds == 1}, "two trainings allow a rank"
+    told = found["verdict"]["not_tested"]
+    assert [one["reason"] for one in told] == [f"not tested: {why}"] * 4
+    assert told[0]["what"] == f"choose with the language model {model}"
+    assert all(line.endswith("not tested") for line in text.splitlines() if line.startswith("  choose "))
+
+
+def test_a_folder_in_the_way_is_no_variant(
+    experiment: Path, tokbench: Tokbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an experiment a name is a variant, and what begins with ./ a path; the answer says which was opened."""
+    monkeypatch.chdir(tmp_path)
+    Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="stray").save("long")
+    Path("text.txt").write_bytes(TOPICS[0])
+    asked = ("short/300", "text.txt", "--results", experiment)
+    variant, folder = (json.loads(tokbench("compare", name, *asked, "--json").stdout) for name in ("long", "./long"))
+    assert variant["opened"]["a"] == {"kind": "variant", "place": str(experiment), "sizes": [300], "tokens": [300]}
+    assert folder["opened"]["a"] == {"kind": "folder", "place": "./long", "sizes": [], "tokens": [256]}
+    assert folder["opened"]["b"] == variant["opened"]["b"]
+    tokens = [one["parts"][0]["lines"][0]["a"] for one in (variant, folder)]
+    assert tokens == [
+        Tokenizer.load(place).count(TOPICS[0]) for place in (experiment / "tokenizers/long/300", Path("long"))
+    ]
+    assert "\nlong: folder ./long, 256 tokens.\n" in tokbench("compare", "./long", *asked).stdout.decode()
+    Path("text.txt").rename("tokenizers.txt")
+    said = tokbench("compare", "tokenizers.txt", "short", "--results", experiment).message
+    assert said.endswith("It has long, short; for the path write ./tokenizers.txt")
+    shown = json.loads(tokbench("show", "long", "./long", "the cat", "--results", experiment, "--json").stdout)
+    assert [(one["name"], one["source"]) for one in shown["tokenizers"]] == [
+        *((f"long/{size}", f"variant of {experiment}") for size in (300, 320)),
+        ("long", "folder ./long"),
+    ]
+
+
+@pytest.mark.parametrize("by_folder", [False, True])
+def test_measures_of_other_texts_are_left_out(
+    by_folder: bool, experiment: Path, tokbench: Tokbench, tmp_path: Path
+) -> None:
+    """Files are the whole text of a comparison: an experiment's tables and models are of its own text."""
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    names = [str(experiment / "tokenizers" / name) if by_folder else name for name in ("long", "short")]
+    asked = [*names, "--results", experiment]
+    found = json.loads(tokbench("compare", *asked, tmp_path / "text.txt", "--json").stdout)
+    assert [part["heading"] for part in found["parts"]] == [
+        f"Tokens of 1 document: {tmp_path / 'text.txt'}; intervals over documents"
+    ]
+    assert found["left_out"].startswith("The experiment's own measures are of other texts and left out")
+    assert found["left_out"] in tokbench("compare", *asked, tmp_path / "text.txt").stdout.decode()
+    whole = json.loads(tokbench("compare", *asked, "--json").stdout)
+    assert whole["left_out"] is None
+    assert not any("Tokens of" in part["heading"] for part in whole["parts"])
+    assert len(whole["parts"]) > 1
 
 
 def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
@@ -200,7 +288,7 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
         "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", 320, "--set", "min_pair_count=10000",
         "-o", tmp_path / "tokenizers" / "short" / "320",
     ]  # fmt: skip
-    asked = ["compare", "long", "short", tmp_path / "text.txt", "--results", experiment]
+    asked = ["compare", "long", "short", "--results", experiment]
     alike = json.loads(tokbench(*asked, "--json").stdout)
     assert alike["unequal_sizes"] == []
     assert all(line["ranked"] for part in alike["parts"] for line in part["lines"])
@@ -213,14 +301,19 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     said += "depends on that is not ranked."
     assert tokbench(*asked).stdout.decode().splitlines()[0] == said
     assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
-    assert found["verdict"]["better"]["b"] == [{"what": "bits per byte with the language model tiny", "at": []}]
+    model = "the language model tiny (3 seeds)"
+    assert found["verdict"]["better"]["b"] == [{"what": f"bits per byte with {model}", "at": []}]
+    assert found["verdict"]["not_tested"] == []
     assert {line["ranked"] for part in found["parts"] for line in part["lines"] if line["name"] == "300"} == {True}
     of_unequal = [line for part in found["parts"] for line in part["lines"] if not line["ranked"]]
     assert {line["better"] for line in of_unequal} == {line["ahead"] for line in of_unequal} == {None}
     assert {line["name"] for line in of_unequal} == {"320", "fertility, 320"}
     assert found["verdict"]["single_numbers"]["a"][-1] == "fertility"
     lines = {(part["heading"], line["name"]): line for part in found["parts"] for line in part["lines"]}
-    bits = lines["tiny, bits per byte of held-out text; intervals over documents", "300"]
+    bits = lines["tiny (3 seeds), bits per byte of held-out text; intervals over seeds and documents", "300"]
+    assert (bits["trainings"], bits["not_tested"]) == (3, None)
+    single = without_seeds(experiment, 1)
+    once = json.loads(tokbench(*asked, "--results", single, "--json").stdout)
     assert (bits["a"], bits["b"], bits["n"], bits["better"]) == (pytest.approx(1.095), pytest.approx(0.595), 20, "b")
     assert bits["p"] == 2.0**-19
     tested = [line for line in lines.values() if line["p"] is not None]
@@ -228,7 +321,7 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     assert [line["p_holm"] for line in tested] == holm([line["p"] for line in tested]).tolist()
     single = next(line for line in lines.values() if line["what"] == "fertility")
     assert (single["definition"], single["better_end"], single["low"]) == ("tokens / words", "lowest", None)
-    assert {*keys_of(found), *keys_of(alike)} == documented("compare")
+    assert {*keys_of(found), *keys_of(alike), *keys_of(once)} == documented("compare")
 
 
 def test_tokens_of_a_text_that_is_not_given_back_are_not_ranked(tokbench: Tokbench, tmp_path: Path) -> None:
@@ -265,6 +358,20 @@ def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
     given = ("compare", tmp_path / "x", tmp_path / "y", tmp_path / "text.txt")
     assert tokbench(*given).stdout.startswith(b"They are not of equal size: x has 256 tokens, y has 257.")
     assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
+
+
+def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    for name, scheme in (("a", "gpt2"), ("b", "first_space"), ("c", "gpt2")):
+        Tokenizer(Vocabulary((*BYTES, b"th")), scheme, "greedy", name=name).save(tmp_path / name)
+    asked = ("compare", tmp_path / "a", tmp_path / "b", tmp_path / "text.txt")
+    assert tokbench(*asked).stdout.decode().splitlines()[0] == (
+        "Their pre-tokenizers differ: a has gpt2, b has first_space. Every difference is one of pre-tokenizers, too."
+    )
+    assert json.loads(tokbench(*asked, "--json").stdout)["pretokenizations"] == {"a": "gpt2", "b": "first_space"}
+    same = tokbench("compare", tmp_path / "a", tmp_path / "c", tmp_path / "text.txt")
+    assert same.status == 0
+    assert b"pre-tokenizer" not in same.stdout
 
 
 def test_p_is_that_of_students_paired_test() -> None:

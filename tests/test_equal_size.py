@@ -52,7 +52,7 @@ def made(smaller: float) -> dict[str, pl.DataFrame]:
     """The statistics, as ``tokbench analyse`` makes them; every cell has an accuracy."""
     known, measures = accuracy().with_columns(pl.col("accuracy").fill_null(0.6)), measured(smaller)
     material = SimpleNamespace(
-        accuracy=known, outcomes=outcomes(), answered=outcomes(), intrinsic=measures, ngram_documents=ngram_documents(),
+        accuracy=known, outcomes=outcomes(), trainings=None, intrinsic=measures, ngram_documents=ngram_documents(),
         ngram_bits=ngram_bits(), bits_by_seed=bits_by_seed(), baselines={}, fewer=with_fewer_tokens(measures),
     )  # fmt: skip
     return {table.name: frame for table, frame in make_tables(MADE, material).items()}

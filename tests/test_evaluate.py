@@ -14,6 +14,7 @@ from tokbench.downstream.local import write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, named_suite
 from tokbench.downstream.tasks import make_tasks
 from tokbench.errors import TokbenchError
+from tokbench.result_files import read_result
 
 
 def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, offline_tasks: Path) -> None:
@@ -129,7 +130,7 @@ def test_evaluate_writes_the_same_file_twice(
             tmp_path / f"{name}.json",
             bits_per_byte_documents=[Document(number, "en", text) for number, text in documents],
         )
-        result = json.loads((tmp_path / f"{name}.json").read_text())
+        result = read_result(tmp_path / f"{name}.json", "")
         assert result.pop("manifest")["device"] == "cpu"
         written.append(result)
     assert written[0] == written[1]

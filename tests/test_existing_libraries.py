@@ -58,11 +58,21 @@ def test_splits_that_drop_or_join_go_to_the_library(level: dict[str, Any], tmp_p
         assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
 
 
+def test_punctuation_of_an_older_table_goes_to_the_library(level: dict[str, Any], tmp_path: Path) -> None:
+    """The table of ``Punctuation`` lacks characters that the library's regular expressions know."""
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    steps = [{"type": "Punctuation", "behavior": "Isolated"}, last]
+    values = level | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": steps}}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("tokenizers has other characters than we do in a set")
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+
+
 def test_what_differs_goes_to_the_library(
     level: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever we believe of a file, ids decide; here the pattern is taken for another."""
-    monkeypatch.setattr("tokbench.adapters.forms.byte_level.setting_of", lambda expressions: "none")
+    monkeypatch.setattr("tokbench.adapters.forms.byte_level.native_setting", lambda translations: "none")
     tokenizer = read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json")
     assert isinstance(tokenizer, AdaptedTokenizer)
     assert why(tokenizer).startswith("ids of ours differ from those of tokenizers on '")

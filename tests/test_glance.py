@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.small_report import altered, whole
+from tests.small_report import altered, board_of_seeds, whole
 from tokbench.report.content import ReportContent
 from tokbench.report.glance import MOST, glance
 from tokbench.report.html import render
@@ -14,6 +14,7 @@ from tokbench.report.sections.answer import BEHIND, answer
 from tokbench.report.summary import summary
 from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNTESTED, WORSE
+from tokbench.statistics.verdicts import TWO_TRAININGS
 
 BEGINNINGS = {
     TOKENS: r"(?P<best>\S+) needs the fewest tokens for (?P<corpus>\w+)",
@@ -22,20 +23,16 @@ BEGINNINGS = {
     ACCURACY: r"with the language model “(?P<model>[^”]+)”, (?P<best>\S+) answers the most questions of the suite "
     r"“(?P<suite>[^”]+)” right",
 }
-APART = (
-    r"(?P<told>and is told apart from (?:all (?P<all>\d+) others|the other one)"
-    r"|and is told apart from (?P<some>\d+) of (?P<of>\d+) others,(?: but not from (?P<near>.+?),)?"
-    r" while nothing tells of (?P<untold>.+?)"
-    r"|but is not told apart from (?P<alike>.+?)|though nothing tells whether by chance)"
+STATES = (
+    r"(?:significantly worse: (?P<worse>[^;]+?))?(?:(?:; )?no significant difference: (?P<alike>[^;]+?))?"
+    r"(?:(?:; )?not tested \((?P<why>.+?)\): (?P<untested>[^;]+?))?"
 )
 
 
 def claim(sentence: str) -> tuple[str, dict[str, Any]] | None:
     """The measure that a sentence is about, and what it says; None of one about the last or other sizes."""
     for measure, begins in BEGINNINGS.items():
-        found = re.fullmatch(
-            rf"At a vocabulary of (?P<size>[\d,]+), {begins}, {APART}(?P<one>, by one training of each)?\.", sentence
-        )
+        found = re.fullmatch(rf"At a vocabulary of (?P<size>[\d,]+), {begins}; {STATES}\.", sentence)
         if found:
             return measure, found.groupdict()
     return None
@@ -58,21 +55,13 @@ def check(content: ReportContent) -> list[str]:
         rows = rows_of(content, measure, said)
         lowest = rows.sort("value", "variant", descending=[measure == ACCURACY, False])
         assert said["best"] == lowest["variant"][0] == rows.filter(verdict=BEST)["variant"].item()
-        alike, others = rows.filter(verdict=ALIKE)["variant"].to_list(), rows.height - 1
-        untold = rows.filter(verdict=UNTESTED)["variant"].to_list()
-        if said["untold"]:
-            assert [int(said["some"]), int(said["of"])] == [rows.filter(verdict=WORSE).height, others]
-            assert (said["near"] or "", said["untold"]) == (" and ".join(sorted(alike)), " and ".join(sorted(untold)))
-        elif said["told"].startswith("and is"):
-            assert rows.filter(verdict=WORSE).height == others
-            assert int(said["all"] or 1) == others
-        elif said["alike"]:
-            every = "the other one" if others == 1 else f"any of the {others} others"
-            assert said["alike"] == (every if len(alike) == others else " and ".join(sorted(alike)))
-        else:
-            assert len(untold) == others
-        trained_once = rows.filter(verdict=BEST)["seeds"].item() == 1
-        assert bool(said["one"]) == (trained_once and len(untold) < others)
+        others = rows.height - 1
+        every = {1: "the other one", 2: "both others"}.get(others, f"all {others} others")
+        worse = rows.filter(verdict=WORSE).height
+        assert said["worse"] == (every if worse == others else f"{worse} of {others} others" if worse else None)
+        for verdict, key in ((ALIKE, "alike"), (UNTESTED, "untested")):
+            names = sorted(rows.filter(verdict=verdict)["variant"].to_list())
+            assert said[key] == (every if len(names) == others else " and ".join(names) or None)
         measures.append(measure)
     return measures
 
@@ -85,14 +74,15 @@ def judged(*verdicts: str, measure: str = TOKENS) -> ReportContent:
     for _, part in rows.group_by("size", "corpus", "model", "suite", maintain_order=True):
         given |= dict(zip(part["index"].to_list(), verdicts, strict=False))
     changed = pl.col("index").replace_strict(given, default=pl.col("verdict"), return_dtype=pl.String)
-    return altered(whole(), scoreboard=board.with_columns(verdict=changed).drop("index"))
+    why = pl.when(changed == UNTESTED).then(pl.lit(TWO_TRAININGS)).otherwise("reason")
+    return altered(whole(), scoreboard=board.with_columns(verdict=changed, reason=why).drop("index"))
 
 
 def test_every_sentence_is_what_the_scoreboard_says() -> None:
     assert check(whole()) == [TOKENS, BITS, ACCURACY]
     told = glance(whole())
     assert len(told) == MOST
-    assert max(map(len, told)) < 170
+    assert max(map(len, told)) < 200
 
 
 @pytest.mark.parametrize(
@@ -111,9 +101,11 @@ def test_whatever_the_verdicts(verdicts: tuple[str, ...], measure: str) -> None:
 
 
 def test_what_is_not_tested_is_told_behind_the_page_too() -> None:
-    assert "told apart from 1 of 3 others, but not from" in summary(judged(ALIKE, UNTESTED, WORSE))[0]
-    assert "; nothing tells of" in summary(judged(ALIKE, UNTESTED, WORSE))[0]
-    assert "no difference has an interval" in summary(judged(*[UNTESTED] * 3))[0]
+    told = summary(judged(ALIKE, UNTESTED, WORSE))[0]
+    assert "After correction, significantly worse: 1 of 3 others; no significant difference: " in told
+    assert "; not tested (two trainings; significance needs three): " in told
+    told = summary(judged(*[UNTESTED] * 3))[0]
+    assert "Not tested (two trainings; significance needs three): all 3 others." in told
 
 
 def test_less_than_a_tenth_of_a_percent_is_not_none() -> None:
@@ -148,9 +140,28 @@ def test_n_gram_models_stand_in_and_there_is_room_for_more() -> None:
     assert len(sentences) == MOST
 
 
-def test_a_lone_measure_of_one_training_says_so() -> None:
-    board = whole().frames["scoreboard"].with_columns(seeds=pl.lit(1, pl.Int64))
-    assert check(altered(whole(), scoreboard=board)) == [TOKENS, BITS, ACCURACY]
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_models_need_trainings_for_a_best_and_for_a_verdict(seeds: int) -> None:
+    content = altered(whole(), scoreboard=board_of_seeds(seeds))
+    told = glance(content)
+    behind = " ".join(summary(content))
+    if seeds == 1:
+        assert check(content) == [TOKENS, NGRAM], "n-gram models are not trained with seeds"
+        assert told[2:] == [
+            "At a vocabulary of 2,048, bits per byte with the language model “tiny (3 seeds)”: from 2.000 (bpe) to "
+            "2.320 (random); not tested: one training.",
+            "At a vocabulary of 2,048, accuracy of the language model “tiny” on the suite “offline”: from 71.4 % "
+            "(sage) to 41.4 % (random); not tested: one training.",
+        ]
+        assert behind.count("not tested: one training. Another seed could change their order.") == 2
+        return
+    assert check(content) == [TOKENS, BITS, ACCURACY]
+    [bits] = [one for one in told if "fewest bits" in one]
+    words = "not tested (two trainings; significance needs three)" if seeds == 2 else "significantly worse"
+    assert bits == (
+        "At a vocabulary of 2,048, with the language model “tiny (3 seeds)”, bpe gives the fewest bits per byte; "
+        f"{words}: all 3 others."
+    )
 
 
 def test_what_is_behind_them_is_folded_beneath(tmp_path: Any) -> None:

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.drawn_bits import documents_of
-from tokbench.statistics.judgement import NOT_TOLD
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
+from tokbench.statistics.verdicts import NOT_TOLD
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
 

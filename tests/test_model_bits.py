@@ -13,11 +13,12 @@ from scipy.stats import t as student
 from tests.drawn_bits import LEVELS, documents_of
 from tokbench.statistics.corrections import holm
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgement import NOT_TOLD, judged
-from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, ONE_SEED, compare_model_bits
+from tokbench.statistics.judgement import judged
+from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, compare_model_bits
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.student import power_of
 from tokbench.statistics.two_sources import ratio_over_both
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 
 
@@ -149,19 +150,42 @@ def test_pairing_takes_out_what_seeds_and_documents_share() -> None:
 
 @pytest.mark.parametrize(
     ("kept", "reason"),
-    [(pl.col("seed") == 0, ONE_SEED), (pl.col("document") == 3, ONE_DOCUMENT),
+    [(pl.col("seed") == 0, ONE_TRAINING), (pl.col("document") == 3, ONE_DOCUMENT),
      ((pl.col("variant") == "a") == (pl.col("seed") < 2), "no seed in common")],
 )  # fmt: skip
 def test_what_cannot_be_known_has_a_reason_and_no_number(kept: pl.Expr, reason: str) -> None:
     frame = compare_model_bits(documents_of({"a": 1.9, "b": 2.0}).filter(kept), {})
     row = frame.row(0, named=True)
     assert row["reason"] == reason
-    said = ("low", "high", "p_value", "holm", "verdict", "excluded", "detectable", "run_deviation", "seed_deviation")
+    assert row["verdict"] == NOT_TESTED
+    said = ("low", "high", "p_value", "holm", "excluded", "detectable", "run_deviation", "seed_deviation")
     assert [row[name] for name in said] == [None] * len(said)
     plan = plan_seeds(frame, 0.01).row(0, named=True)
     assert plan["needed"] is plan["floor"] is None
     assert plan["reason"] == reason
     assert seen_by_seeds(frame, 0.01).is_empty()
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3, 4])
+def test_a_verdict_needs_three_trainings_and_an_interval_two(seeds: int) -> None:
+    rows = compare_model_bits(documents_of(LEVELS).filter(pl.col("seed") < seeds), {}).rows(named=True)
+    reason = {1: ONE_TRAINING, 2: TWO_TRAININGS}.get(seeds)
+    assert {row["reason"] for row in rows} == {reason}
+    assert {row["seeds"] for row in rows} == {seeds}
+    for row in rows:
+        assert (row["verdict"] == NOT_TESTED) == (row["holm"] is None) == (row["p_value"] is None) == (seeds < 3)
+        assert (row["low"] is None) == (seeds < 2)
+        assert row["difference"] is not None
+
+
+def test_pairs_with_few_trainings_do_not_count_in_the_correction() -> None:
+    """Of two pairs one has two seeds in common: the other is corrected for itself only."""
+    tested, two = Estimate(-1.0, 0.4, 20, 3), Estimate(-1.0, 0.4, 20, 2)
+    alone, among, left = judged([tested]), judged([tested, two]), judged([two])
+    assert among == [*alone, *left]
+    assert (left[0].verdict, left[0].p_value, left[0].reason) == (NOT_TESTED, None, TWO_TRAININGS)
+    assert left[0].low < left[0].difference < left[0].high
+    assert judged([Estimate(-1.0, 0.4, 20)])[0].verdict == "better", "no model was trained"
 
 
 def test_a_single_variant_has_no_row() -> None:

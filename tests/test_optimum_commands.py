@@ -19,6 +19,7 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.usage import usage_of
 from tokbench.optimum.graph import graph_of
 from tokbench.optimum.search import search
+from tokbench.result_files import read_result
 from tokbench.statistics.cells import INTRINSIC
 from tokbench.tabulation.bounds import bounds_table
 from tokbench.tabulation.gap import Bound, attained, gap_of, gaps, read_bounds
@@ -148,7 +149,7 @@ def test_a_long_pretoken_is_left_out_of_both_sides(tmp_path: Path) -> None:
     for path, more in ((short, []), (counts, ["--memory", "600", "-o", str(certificate)])):
         arguments = ["--counts", str(path), "--size", "270", "--steps", "60", "--result", str(result), *more]
         ran = CliRunner().invoke(bound_command.command, arguments, catch_exceptions=False)
-        found.append(json.loads(result.read_text()))
+        found.append(read_result(result, ""))
     assert "3 pre-tokens of more than 256 bytes are left out, " in ran.stderr
     (plain, long) = (dict(one) for one in found)
     left_out = long.pop("left_out")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
 from tokbench.allowance import Allowance, Largest
+from tokbench.atomic import atomic_folder
 from tokbench.config.errors import validated
 from tokbench.config.load import validate
 from tokbench.corpus.parallel.again import repeated
@@ -198,6 +199,16 @@ def test_tests_of_their_own_files_are_kept_whole_and_out_of_training(tmp_path: P
     assert json.loads((tmp_path / "counts.json").read_text()) == counts
     told = cleaning_table([tmp_path]).filter(split="train").select("pairs", "n")
     assert dict(told.iter_rows()) == counts["train"]
+
+
+def test_edited_numbers_of_pairs_are_in_no_table(tmp_path: Path) -> None:
+    with atomic_folder(tmp_path / "pairs", "parallel corpus") as folder:
+        prepare_parallel(corpus(tmp_path, PAIRS), 0, folder)
+    file = tmp_path / "pairs" / "counts.json"
+    assert cleaning_table([file.parent]).height
+    file.write_text(file.read_text().replace('"read": 3', '"read": 4'))
+    with pytest.raises(TokbenchError, match=r"counts\.json: not as it was written; delete its folder and run"):
+        cleaning_table([file.parent])
 
 
 def test_pairs_of_a_hub_are_fetched_once_and_read_from_their_file(

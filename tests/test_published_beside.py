@@ -211,7 +211,8 @@ def test_translations_stand_beside_the_papers_cells() -> None:
         *translated("en_de_unigram", GOOD, 16384),
         *translated("en_picky_10 + de_picky_09", GOOD, 16384),
     ]
-    sentences = pl.DataFrame(rows, schema(SENTENCES), orient="row")
+    once = pl.DataFrame(rows, schema(SENTENCES), orient="row")
+    sentences = pl.concat([once] * 3)
     experiment = recipes("picky_bpe", **PAIRS)
     experiment["translation_models"]["iwslt_25"]["d_model"] = 256
     found = published_translations(sentences, translation_comparisons(sentences), experiment)
@@ -225,6 +226,10 @@ def test_translations_stand_beside_the_papers_cells() -> None:
         ("joint", 16384, "picky_06", 31.3, 0.7, 0.438, "yes"),
         ("separate", 16384, "picky_10", 31.1, 0.7, 0.433, "no"),
     ]
+    for seeds, told in ((1, "one training"), (2, "two trainings; significance needs three")):
+        few = pl.concat([once] * seeds)
+        alone = published_translations(few, translation_comparisons(few), experiment)
+        assert alone.filter(vocabulary="joint", size=16384)["bleu_stands"].to_list() == [f"not tested: {told}"] * 3
     at = found.filter(vocabulary="joint", size=16384)
     assert at["bleu_stands"].to_list() == ["best", "not told apart", None]
     assert at["comet_stands"].to_list() == [None, None, "best"]

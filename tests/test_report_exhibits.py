@@ -99,7 +99,7 @@ def test_pairs_of_unequal_size_are_named_and_not_counted() -> None:
         assert isinstance(drawing, Drawing)
         assert isinstance(same, Drawing)
         assert (drawing.variants, drawing.caption) == (same.variants, f"{same.caption} {note}")
-        assert (same.says[:17], drawing.says[:17]) == ("Of 3 tokenizers b", "Of 2 tokenizers b")
+        assert (same.says[:17], drawing.says[:17]) == ("3 tokenizers comp", "2 tokenizers comp")
         assert note not in told[f"{of}-differences-{key}2048"].caption
 
 
@@ -137,7 +137,7 @@ def test_bits_of_models_are_shown_as_differences_from_the_baseline() -> None:
     told = [text.get_text() for text in drawing.draw().axes[0].texts]
     rows = whole().frames["bits_comparisons"].filter(a="bpe", size=1024)
     assert len(told) == len(rows) == 3
-    opposite = {"better": "worse", "worse": "better"}
+    opposite = {"better": "significantly worse", "worse": "significantly better"}
     for row in rows.rows(named=True):
         assert (opposite.get(row["verdict"]) or f"within ± {row['excluded']:.4f}") in told
     alone = whole().frames["bits_comparisons"].with_columns(low=pl.lit(None, pl.Float64))

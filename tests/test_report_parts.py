@@ -106,7 +106,7 @@ def test_what_is_not_there_is_not_announced() -> None:
     first = pl.col("a").eq("bpe") & pl.col("b").eq("sage")
     none = frames["comparisons"].with_columns(p_value=pl.when(~first).then("p_value"))
     crossed = {one.name: one.caption for one in drawings(altered(whole(), comparisons=none))}
-    assert "Crossed cells have no p-value." in crossed["p-values-tiny-offline"]
+    assert "Crossed cells are not tested." in crossed["p-values-tiny-offline"]
     both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
     assert "larger marks" not in both["bits-against-tokens-books"]
     assert "larger marks" in both["corpus_token_count-accuracy-tiny-offline-books"]

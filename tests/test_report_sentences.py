@@ -19,20 +19,28 @@ def test_findings() -> None:
     assert findings.between("Loss", {("a", 2): 3.0, ("b", 2): 3.001}, 1).endswith("3.0 with each, as far as is shown.")
     averages = {("tiny", "a"): 40.0, ("tiny", "b"): 41.25, ("large", "a"): 52.0}
     averages |= {("tiny", "c"): 41.24}
-    assert findings.first_by_model(averages).endswith(": b and c with tiny, 41.2 %; a with large, 52.0 %.")
+    told = findings.first_by_model(averages, {"tiny", "large"})
+    assert told.endswith(": b and c with tiny, 41.2 %; a with large, 52.0 %.")
+    assert findings.first_by_model(averages, {"large"}).endswith(
+        ": not tested: one training with tiny; a with large, 52.0 %."
+    )
     p_values = {("a", "b"): 0.01, ("b", "a"): 0.99, ("a", "c"): 0.4, ("c", "a"): 0.6, ("b", "c"): None}
     counted = "Of 2 pairs, 1 has p ≤ 0.05 in one direction, uncorrected"
     assert findings.told_apart(p_values, dict.fromkeys(p_values, 1.0)) == f"{counted}, and 0 after Holm's correction."
     assert findings.told_apart(p_values, p_values) == f"{counted}, and 1 after Holm's correction."
     assert findings.told_apart({("a", "b"): 0.5}, {("a", "b"): 1.0}) == (
-        "None of 1 pair is told apart (p ≤ 0.05 in one direction, uncorrected)."
+        "None of 1 pair differs significantly (p ≤ 0.05 in one direction, uncorrected)."
     )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
-    assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; not told apart from it: b.")
-    assert findings.within_reach(ranks, 0.1).endswith("it is told apart from all others.")
+    assert findings.within_reach(ranks, 1.0).endswith("is that of a, 1.20; no significant difference from it: b.")
+    assert findings.within_reach(ranks, 0.1).endswith("all others are significantly worse.")
     assert findings.within_reach({"a": 1.0}, 0.1) == "The lowest average rank is that of a, 1.00."
     verdicts = ["worse", "better", "worse"]
-    assert findings.by_verdict("bpe", verdicts) == "Of 3 tokenizers beside bpe, 1 is better and 2 are worse."
+    verdicts += ["not tested", "not told apart"]
+    assert findings.by_verdict("bpe", verdicts) == (
+        "5 tokenizers compared with bpe. Significantly better: 1; not tested: 1; no significant difference: 1; "
+        "significantly worse: 2."
+    )
     told = findings.sides_of_zero("bpe", [(1, 2), (-1, 1), (-3, -2), None, (0.5, 1)])
     assert told == "4 intervals of a difference from bpe: 2 above zero, 1 below it, 1 with zero inside."
     assert findings.sides_of_zero("bpe", [None]) == "No difference from bpe has an interval."

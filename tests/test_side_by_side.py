@@ -21,6 +21,7 @@ from tokbench.side_by_side.several import compare_several
 from tokbench.side_by_side.terminal import comparison_text
 from tokbench.side_by_side.two_runs import Comparison, compare_runs
 from tokbench.statistics.corrections import holm
+from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -127,8 +128,8 @@ def test_other_documents_are_not_paired(write: Write) -> None:
     }
 
 
-def test_questions_are_paired(write: Write) -> None:
-    """One question more of ten is noise. All of them are not, with so many sizes and tasks to correct for."""
+def test_answers_of_one_training_are_not_tested(write: Write, tokbench: Tokbench) -> None:
+    """Two runs train each model once: the change has an interval over questions, and no verdict."""
     right = pl.col("correct") | (pl.col("variant") == "random") & (pl.col("document") < 9)
     better = outcomes().with_columns(correct=right)
     shares = [
@@ -140,7 +141,29 @@ def test_questions_are_paired(write: Write) -> None:
     b = write("b", accuracy=scores[1], outcomes=better)
     found = [change for change in compared(a, b).changes() if change.column.name == "accuracy"]
     assert {(change.where["variant"], change.n) for change in found} == {("random", 10)}
-    assert [change.holm for change in found] == holm([change.p_value for change in found]).tolist()
+    assert {(change.judgement, change.reason) for change in found} == {("not tested", ONE_TRAINING)}
+    assert all(change.holm is change.p_value is None for change in found)
+    assert all(change.low is not None for change in found)
+    done = tokbench("compare_experiments", a, b)
+    assert done.status == 1
+    text = done.stdout.decode()
+    assert f"{len(found)} changed and not tested for too few trainings;" in text
+    assert "Changed, not tested: one training, or two; another seed can change the numbers." in text
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_intervals_of_models_need_three_seeds(write: Write, seeds: int) -> None:
+    """Intervals of the scoreboard that do not overlap: a change beyond noise with three seeds only."""
+    rows = (
+        whole()
+        .frames["question_intervals"]
+        .with_columns(model=pl.lit("tiny" if seeds == 1 else f"tiny ({seeds} seeds)"))
+    )
+    moved = rows.with_columns(pl.col("average", "low", "high") / 100)
+    found = compared(write("a", question_intervals=rows), write("b", question_intervals=moved)).changes()
+    reason = {1: ONE_TRAINING, 2: TWO_TRAININGS, 3: ""}[seeds]
+    wanted = "beyond noise" if seeds == 3 else "not tested"
+    assert {(one.judgement, one.reason) for one in found if one.interval_a} == {(wanted, reason)}
 
 
 def test_agreement_with_morphemes_is_paired_by_words(write: Write) -> None:
@@ -183,7 +206,7 @@ def test_all_or_nothing_of_a_share_is_no_count(write: Write) -> None:
 
 
 def test_intervals_that_lie_apart(write: Write) -> None:
-    intervals = whole().frames["intervals"]
+    intervals = whole().frames["intervals"].with_columns(model=pl.lit("tiny (3 seeds)"))
     near = intervals.with_columns(pl.col("average") + 0.001)
     lower, higher, far, beyond = (
         intervals.with_columns(pl.col("average", "low", "high") + by) for by in (-0.0001, 0.0001, -0.3, 0.3)
@@ -270,7 +293,7 @@ def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_pat
     line = next(line for line in text.splitlines() if "corpus_token_count" in line)
     assert line.split()[-4:] == ["118,976", "=", "118,983", "="]
     told = [line for line in text.splitlines() if line.startswith("  ngram_bits") and "sage" in line]
-    assert all(line.count("!") == 1 and line.rstrip().endswith("~") for line in told)
+    assert all(line.count("!") == 1 and line.rstrip().endswith("≈") for line in told)
     page = (tmp_path / "page.html").read_text()
     assert page.count("<tr>") == len(found.cells()) + 1
     found_json = json.loads(tokbench("compare_experiments", *runs, "--json").stdout)

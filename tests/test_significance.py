@@ -13,6 +13,7 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
+from tokbench.pretraining.presets import SEED
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
@@ -23,7 +24,7 @@ from tokbench.statistics.intervals import average_intervals, wilson
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.rounding import Span, printed_span, share_span, signed_rank_span, statistic_span
-from tokbench.statistics.seeds import between_seeds, over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.wilcoxon import signed_rank
 from tokbench.tabulation.document_bits import document_bits_table
 from tokbench.tabulation.imported import imported_table
@@ -258,6 +259,9 @@ def test_models_that_differ_in_the_seed_alone_are_one() -> None:
     }
     seeds = same_but_for_seed(models)
     assert seeds == {"one": ("one (2 seeds)", 1), "two": ("one (2 seeds)", 2)}
+    unnamed = same_but_for_seed({"one": {"layers": 2}, "two": {"layers": 2, "seed": 2}, "same": {"seed": SEED}})
+    assert unnamed == {"one": ("one (2 seeds)", SEED), "two": ("one (2 seeds)", 2)}
+    assert UNNAMED == SEED
     frame = table([("v", 8, "x", 0.5)] * 3).with_columns(model=pl.Series(["one", "two", "deep"]))
     named = with_seeds(frame, seeds)
     assert named.select("model", "seed").rows() == [("one (2 seeds)", 1), ("one (2 seeds)", 2), ("deep", None)]
@@ -300,8 +304,9 @@ def test_one_seed_has_no_variance() -> None:
 
 
 def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
-    """Two seeds of one model, and a tokenizer that a paper has too."""
+    """Three seeds of one model, and a tokenizer that a paper has too."""
     shares = {("bpe", "one"): 0.5, ("bpe", "two"): 0.6, ("own", "one"): 0.4, ("own", "two"): 0.4}
+    shares |= {("bpe", "three"): 0.55, ("own", "three"): 0.4}
     rows = [
         (variant, 40960, model, "s", task, share + place / 100, 0.25, 100)
         for (variant, model), share in shares.items()
@@ -325,18 +330,21 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         make([]).write_parquet(tmp_path / "tables" / f"{name}.parquet")
     imported_table({}).write_parquet(tmp_path / "tables" / "imported.parquet")
     bpe = {"pretokenization": "gpt2", "construction": {"method": "bpe"}, "segmentation": {"method": "merge"}}
-    recipes = {"variants": {"bpe": bpe}, "models": {"one": {"seed": 1}, "two": {"seed": 2}}}
+    recipes = {
+        "variants": {"bpe": bpe},
+        "models": {name: {"seed": seed} for seed, name in enumerate(("one", "two", "three"))},
+    }
     done = tokbench("analyse", tmp_path / "tables", "--recipes", json.dumps(recipes), "-o", tmp_path / "statistics")
     assert done.status == 0, done.stderr
     found = {path.stem: pl.read_parquet(path) for path in (tmp_path / "statistics").glob("*.parquet")}
     assert found["comparisons"].select("model", "a", "b", "p_value").rows() == [
-        ("one (2 seeds)", "bpe", "own", 1 / 64),
-        ("one (2 seeds)", "own", "bpe", 1.0),
+        ("one (3 seeds)", "bpe", "own", 1 / 64),
+        ("one (3 seeds)", "own", "bpe", 1.0),
     ]
     assert found["comparisons"]["mean_difference"][0] == pytest.approx(0.15)
     assert found["seeds"].select("variant", "seeds", "deviation").rows() == [
-        ("bpe", 2, pytest.approx(0.1 / sqrt(2))),
-        ("own", 2, pytest.approx(0.0)),
+        ("bpe", 3, pytest.approx(0.05)),
+        ("own", 3, pytest.approx(0.0)),
     ]
     assert found["published"].select("variant", "ours", "published").rows() == [("bpe", 0.4, 0.446)]
     assert found["critical_differences"]["average_rank"].to_list() == [1.0, 2.0]
@@ -346,8 +354,8 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
         ("own", "bpe", 0, 4, 1.0),
     ]
     assert found["question_intervals"].select("model", "variant", "average").rows() == [
-        ("one (2 seeds)", "bpe", 1.0),
-        ("one (2 seeds)", "own", pytest.approx(0.6)),
+        ("one (3 seeds)", "bpe", 1.0),
+        ("one (3 seeds)", "own", pytest.approx(0.6)),
     ]
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tokbench.statistics.judgement import NOT_TOLD
 from tokbench.statistics.measures import measures_against_models
+from tokbench.statistics.verdicts import NOT_TOLD
 
 PUBLISHED = Path(__file__).parents[1] / "results" / "published"
 TIDY = PUBLISHED / "study_models" / "tidy"

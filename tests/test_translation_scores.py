@@ -16,8 +16,11 @@ from sacrebleu.metrics.chrf import CHRF
 from scipy.stats import norm, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
+from tests.small_report import altered, whole
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.errors import TokbenchError
+from tokbench.report.html import tables
+from tokbench.report.typeset import to_markdown
 from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.translations import translation_comparisons
 from tokbench.tidy.table import schema
@@ -43,10 +46,10 @@ def test_scores_from_statistics_are_those_of_sacrebleu(pairs: list[tuple[str, st
 
 
 def test_two_systems_are_compared_as_by_brute_force() -> None:
-    """Against sacrebleu on every resample, with two seeds of one of them taken together."""
+    """Against sacrebleu on every resample, with three seeds taken together."""
     references = ["the cat sees the dog", "a red cat", "two dogs and one cat", "one", "the red dog sees a cat today"]
-    ours = [["the cat sees a dog", "a red cat", "two dogs and a cat", "two", "the red dog sees a cat today"]] * 2
-    theirs = [["the cat", "a red dog", "two dogs and one", "one", "a dog sees the cat"], references]
+    ours = [["the cat sees a dog", "a red cat", "two dogs and a cat", "two", "the red dog sees a cat today"]] * 3
+    theirs = [["the cat", "a red dog", "two dogs and one", "one", "a dog sees the cat"], references, references]
     rows = []
     for name, seeds in (("a", ours), ("b", theirs)):
         for lines in seeds:
@@ -73,7 +76,7 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
     single = frame.group_by("tokenizers", "pair", maintain_order=True).agg(pl.col("value").mean())
     values = [single.filter(tokenizers=name)["value"].to_numpy() for name in ("a", "b")]
     assert found["t_test_p"] == pytest.approx(ttest_rel(*values).pvalue)
-    assert (found["n"], found["seeds"]) == (5, 2)
+    assert (found["n"], found["seeds"]) == (5, 3)
     assert found["p_value"] == pytest.approx(2 * norm.sf(abs(found["difference"]) / np.std(differences)), rel=0.3)
     assert found["holm"] == found["p_value"]
 
@@ -81,7 +84,7 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
 def test_a_share_of_resamples_is_never_above_one_nor_zero() -> None:
     shared = ("news", "en", "de", "test", "m", 500)
     rows = [(*shared, name, "COMET", pair, value, "") for name, value in (("a", 0.5), ("b", 0.7)) for pair in range(4)]
-    frame = pl.DataFrame(rows, schema(SENTENCES), orient="row")
+    frame = pl.DataFrame(rows * 3, schema(SENTENCES), orient="row")
     assert translation_comparisons(frame)["bootstrap_p"].to_list() == [1.0]
     turned = frame.with_columns(value=1 - pl.col("value"))
     assert translation_comparisons(turned)["bootstrap_p"].to_list() == [1 / 1001]
@@ -92,7 +95,7 @@ def test_p_is_that_of_a_normal_difference() -> None:
     drawn = {"a": random.normal(0.2, 1, 100), "b": np.zeros(100)}
     shared = ("news", "en", "de", "test", "m", 500)
     rows = [(*shared, name, "COMET", pair, one, "") for name, ones in drawn.items() for pair, one in enumerate(ones)]
-    [found] = translation_comparisons(pl.DataFrame(rows, schema(SENTENCES), orient="row")).rows(named=True)
+    [found] = translation_comparisons(pl.DataFrame(rows * 3, schema(SENTENCES), orient="row")).rows(named=True)
     assert found["p_value"] == pytest.approx(2 * norm.sf(drawn["a"].mean() / drawn["a"].std() * 10), rel=0.2)
 
 
@@ -109,7 +112,7 @@ def test_pairs_of_one_test_and_size_are_corrected_together() -> None:
                     value = float(random.normal(place))
                     of = ("news", "en", "de", "test", "m", size, name, metric, pair, value, " ".join(map(str, numbers)))
                     rows.append(of)
-    found = translation_comparisons(pl.DataFrame(rows, schema(SENTENCES), orient="row"))
+    found = translation_comparisons(pl.DataFrame(rows * 3, schema(SENTENCES), orient="row"))
     assert [part.height for _, part in found.group_by("size", "metric", maintain_order=True)] == [6, 6, 1, 1]
     for _, part in found.group_by("size", "metric"):
         wanted = multipletests(part["p_value"].to_numpy(), method="holm")[1]
@@ -119,11 +122,31 @@ def test_pairs_of_one_test_and_size_are_corrected_together() -> None:
     assert p_values.max() > 0.1
 
 
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_translations_need_three_trainings_for_a_test(seeds: int) -> None:
+    shared = ("news", "en", "de", "test", "m", 500)
+    rows = [
+        (*shared, name, "COMET", pair, value + pair / 100, "")
+        for name, value in (("a", 0.5), ("b", 0.7)) for pair in range(9)
+    ]  # fmt: skip
+    frame = translation_comparisons(pl.DataFrame(rows * seeds, schema(SENTENCES), orient="row"))
+    [row] = frame.rows(named=True)
+    assert (row["seeds"], row["difference"]) == (seeds, pytest.approx(-0.2))
+    assert row["low"] <= row["difference"] <= row["high"]
+    assert [row[name] is None for name in ("bootstrap_p", "p_value", "holm")] == [seeds < 3] * 3
+    content = altered(whole(), translation_comparisons=frame)
+    [table] = [one for one in tables(content) if one.name.startswith("translation-comparisons")]
+    reason = {1: "not tested: one training", 2: "not tested: two trainings; significance needs three"}.get(seeds)
+    text = to_markdown(table)
+    assert ("not tested: " in text) == (reason is not None)
+    assert reason is None or f"] {reason}" in text
+
+
 def test_two_joint_vocabularies_are_compared_by_their_translations(tmp_path: Path) -> None:
     """Either way round, at the sizes that both have."""
     of = {"parallel": "news", "source_language": "en", "target_language": "de", "test": "held", "model": "m"}
     row = {**of, "metric": "BLEU", "a": "one", "b": "two", "score_a": 5.0, "score_b": 4.0, "difference": 1.0}
-    row |= {"low": 0.5, "high": 1.75, "bootstrap_p": 0.001, "t_test_p": 0.2, "n": 40, "seeds": 1}
+    row |= {"low": 0.5, "high": 1.75, "bootstrap_p": 0.001, "t_test_p": 0.2, "n": 40, "seeds": 3}
     rows = [row | {"size": size} for size in (300, 400)] + [row | {"size": 300, "b": "two + three"}]
     (tmp_path / "statistics").mkdir()
     pl.DataFrame(rows).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
@@ -141,6 +164,13 @@ def test_two_joint_vocabularies_are_compared_by_their_translations(tmp_path: Pat
         pl.DataFrame(rows).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
         [found] = translation_parts("one", "two", [(300, 300)], tmp_path)
         assert found.lines[0].contrast.p_value == least
+    for seeds, told in ((1, "one training"), (2, "two trainings; significance needs three")):
+        few = row | {"size": 300, "bootstrap_p": None, "t_test_p": None, "seeds": seeds}
+        pl.DataFrame([few]).write_parquet(tmp_path / "statistics" / "translation_comparisons.parquet")
+        [found] = translation_parts("one", "two", [(300, 300)], tmp_path)
+        [line] = found.lines
+        assert (line.untested, line.winner, line.contrast.p_value) == (f"not tested: {told}", "", None)
+        assert found.notes[-1] == f"  Not tested: {told}."
 
 
 def test_comet_scores_each_sentence_from_a_model_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

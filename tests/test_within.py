@@ -26,9 +26,10 @@ from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, Counter
 from tokbench.kernels.runs import Merge
+from tokbench.pretoken_checksums import counts_writer
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokens import FORM, PretokenCounts
+from tokbench.pretokens import PretokenCounts
 from tokbench.reference import runs as twin
 
 PIECES = [b"a", b"b", b"ab" * 8, b"ab" * 7 + b"a", b"a" * 17, b"\x00", b" ", b"\n", b"1", b"'s", b"\xff", "é".encode()]
@@ -48,8 +49,13 @@ class Ample(Bound):
 def in_groups(file: Path, rows: int) -> bytes:
     """The bytes of a file of counts, had it been written with row groups of so many rows."""
     other = file.with_name("grouped.parquet")
-    pq.write_table(pq.read_table(file, use_threads=False), other, row_group_size=rows, **FORM)
+    write_in_groups(pq.read_table(file, use_threads=False), other, rows)
     return other.read_bytes()
+
+
+def write_in_groups(table: pa.Table, file: Path, rows: int) -> None:
+    with counts_writer(file, table.schema, rows) as write:
+        write(table)
 
 
 @given(st.lists(TEXTS, max_size=4), SIZES, st.sampled_from(sorted(KERNEL_SCHEMES)))
@@ -109,7 +115,7 @@ def test_row_groups_across_languages(tmp_path: Path, rows: int) -> None:
         part.to_arrow().add_column(0, "language", pa.repeat(language, len(part)))
         for language, part in read_languages(tmp_path / "whole.parquet").items()
     )
-    pq.write_table(table, tmp_path / "grouped.parquet", row_group_size=rows, **FORM)
+    write_in_groups(table, tmp_path / "grouped.parquet", rows)
     count_within(tagged, "space", tmp_path / "found.parquet", Ample(), most=900, rows=rows)
     assert (tmp_path / "found.parquet").read_bytes() == (tmp_path / "grouped.parquet").read_bytes()
 

@@ -161,7 +161,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("encode @folder @plain.txt -o @out", ("folder: no tokenizer here",)),
     ("encode @tokenizer @nowhere -o @out", ("nowhere': No such file or directory",)),
     ("encode @tokenizer @plain.txt -o @out --count", ("--count, --output",)),
-    ("encode @plain.txt @plain.txt -o @out", ("plain.txt: ", "of its form")),
+    ("encode @plain.txt @plain.txt -o @out", ("plain.txt:1: ", "of its form")),
     ("encode @tokenizer @plain.txt -o @plain.txt/ids", ("plain.txt",)),
     ("decode @folder @ids.txt -o @out", ("folder: no tokenizer here",)),
     ("decode @tokenizer @plain.txt -o @out", ("plain.txt: not a list of ids",)),
@@ -203,7 +203,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no such folder or file of a tokenizer",)),
     ("compare @tokenizer @other", ("nothing to compare these two on",)),
     ("compare @tokenizer @other @nowhere", ("nowhere: no such file",)),
-    ("compare @tokenizer @other --text-field body", ("--text-field, --language-field",)),
+    ("compare @tokenizer @other --text-field body", ("--text-field", "FILES")),
     ("compare @tokenizer @other @rows.jsonl --text-field body", ("rows.jsonl:1", "'body'")),
     ("compare a b --results @folder", ("a: no tokenizer in",)),
     # Runs

@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.files import is_parquet
 from tokbench.inputs.parquet import parquet, pieces
+from tokbench.pretoken_checksums import BATCH, Verification
 from tokbench.pretokens import columns, read_tsv, scheme_of
 
 Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
-BATCH = 1 << 16
-"""Rows read at a time."""
 
 
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
@@ -29,7 +29,7 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
     path = Path(path)
     if not path.is_file():
         raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
-    if path.suffix != ".parquet":
+    if not is_parquet(path):
         return None, _of_tsv(path)
     with _opened(path) as file:
         return scheme_of(file.schema_arrow), _of_parquet(path)
@@ -49,9 +49,11 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
     with _opened(path) as file:
+        verification = Verification(path, file)
         present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
         for batch in pieces(file, present, BATCH):
             table = pa.Table.from_batches([batch])
+            verification.add(table)
             if "language" not in present:
                 yield "", columns(table)
                 continue
@@ -60,3 +62,4 @@ def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
                 raise ValueError("a language is missing")
             for language in sorted(pc.unique(tags).to_pylist()):
                 yield language, columns(table.filter(pc.equal(tags, language)))
+        verification.end()

@@ -8,16 +8,18 @@ pyarrow is imported where a table is read or written, and its arrays are taken b
 pandas): either takes more memory than the counts of a large text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
+from tokbench.inputs.files import is_parquet, read_lines
 from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.kernels.count import Counter
 
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SCHEME_KEY = "tokbench.scheme"
-FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
-"""How files of counts are written."""
 TOO_MUCH = "divide all counts by the same number"
 """What to do where counts add up past what 63 bits hold."""
 Result = TypeVar("Result")
@@ -107,11 +107,21 @@ class PretokenCounts:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
-        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up."""
+        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+
+        Raises:
+            TokbenchError: an item is no pair of bytes and a whole number.
+        """
+        if isinstance(pairs, Mapping):
+            raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
         rows = list(pairs)
-        data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+        try:
+            data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+            counts = [index(count) for _, count in rows]
+        except (TypeError, ValueError):
+            raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merged(data, offsets, np.array([count for _, count in rows], np.int64), scheme)
+        return cls.merged(data, offsets, np.array(counts, np.int64), scheme)
 
     def to_arrow(self) -> "pa.Table":
         """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""
@@ -140,7 +150,7 @@ class PretokenCounts:
 
     @classmethod
     def read(cls, path: Path | str) -> "PretokenCounts":
-        """Read Parquet, or TSV ``hex<TAB>count`` when the name does not end in ``.parquet``.
+        """Read Parquet, or else TSV ``hex<TAB>count``, plain or compressed.
 
         Raises:
             TokbenchError: the file is missing or is neither; the message names the file and the line.
@@ -149,7 +159,7 @@ class PretokenCounts:
         if not path.is_file():
             raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
         try:
-            return cls.from_pairs(read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+            return read_table(path, cls.from_arrow) if is_parquet(path) else cls.from_pairs(read_tsv(path))
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
 
@@ -185,22 +195,27 @@ def scheme_of(schema: "pa.Schema") -> str | None:
 
 def write_table(table: "pa.Table", path: Path | str) -> None:
     """Write a table as Parquet, whole or not at all."""
-    from pyarrow import parquet
+    from tokbench.pretoken_checksums import counts_writer
 
-    with atomic_file(path) as partial:
-        parquet.write_table(table, partial, **FORM)
+    with atomic_file(path) as partial, counts_writer(partial, table.schema) as write:
+        write(table)
 
 
 def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
     """Read Parquet and convert it.
 
     Raises:
-        TokbenchError: the file is no such table; the message names it.
+        TokbenchError: the file is no such table, or not as it was written; the message names it.
     """
     from tokbench.inputs.parquet import parquet, whole
+    from tokbench.pretoken_checksums import Verification
 
     with parquet(path, "a readable file of pre-token counts", "make it again") as file:
-        return convert(whole(file))
+        verification = Verification(path, file)
+        table = whole(file)
+        verification.add(table)
+        verification.end()
+        return convert(table)
 
 
 def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:
@@ -208,13 +223,13 @@ def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.in
 
 
 def read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                token, count = line.rstrip("\r\n").split("\t")
-                pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
-            except ValueError:
-                raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
-            yield pair
+    for number, data in enumerate(read_lines(path, "make it again"), 1):
+        line = data.decode(errors="replace")
+        if not line.strip():
+            continue
+        try:
+            token, count = line.rstrip("\r\n").split("\t")
+            pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
+        except ValueError:
+            raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
+        yield pair

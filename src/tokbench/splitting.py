@@ -28,6 +28,25 @@ SHOWN = 20
 """Characters that a message repeats of a text."""
 
 
+def expression_of(pattern: str) -> "regex.Pattern[str]":
+    """Return a compiled regular expression.
+
+    Raises:
+        ValueError: the pattern is broken.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Of signs that a later edition of the package may read in another way.
+            return regex.compile(pattern)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is no regular expression ({error}); mend it") from None
+
+
+def matches_nothing(made: "regex.Pattern[str]") -> bool:
+    """Return whether an expression matches the empty string in a probe."""
+    return any(match.end() == match.start() for text in PROBES for match in made.finditer(text))
+
+
 @cache
 def compiled(pattern: str) -> "regex.Pattern[str]":
     """A pattern that can cut texts.
@@ -35,13 +54,8 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
     Raises:
         ValueError: it is broken, or matches the empty string.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of signs that a later edition of the package may read in another way.
-            made = regex.compile(pattern)
-    except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"is no regular expression ({error}); mend it") from None
-    if any(match.end() == match.start() for text in PROBES for match in made.finditer(text)):
+    made = expression_of(pattern)
+    if matches_nothing(made):
         raise ValueError("matches the empty string, by which nothing is cut; let it match a character or more")
     return made
 

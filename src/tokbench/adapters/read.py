@@ -1,17 +1,20 @@
 """Tokenizers made elsewhere, read and held against the library that they were made for."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.agreement import Difference, first_difference
-from tokbench.adapters.forms import Found, ReadOptions, read_form
+from tokbench.adapters.character_sets import differing
+from tokbench.adapters.end_of_text import end_of_text
+from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, read_form
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line
+from tokbench.patterns.access import access_texts
 from tokbench.tokenizer import Tokenizer
 
 
@@ -47,9 +50,11 @@ def read_tokenizer(
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
-    found = read_form(path, form, options)
+    source = found = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0]
-    library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
+    library = found.opened
+    if library is None and found.library is not None:
+        library = open_library(found.library, found.content, found.settings, str(path))
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),
@@ -71,10 +76,17 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         found, compared = _held_against(found, tokenizer, library, options, texts)
         if found.native is not None:
             imported["why"] = compared
+            _record_end(imported, source, tokenizer.vocabulary.special, options, path)
             return tokenizer
     if found.library is None or library is None:
         raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    if options.segmentation is not None:
+        raise TokbenchError(
+            f"--segmentation {options.segmentation}: needs a native tokenizer; {found.library} reads this file "
+            f"({found.reason}); leave it out"
+        )
     imported |= {"how": found.library, "why": found.reason}
+    _record_end(imported, source, found.special, options, path)
     return AdaptedTokenizer(
         found.library,
         found.content,
@@ -87,24 +99,39 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
     )
 
 
+def _record_end(
+    imported: dict[str, Any], found: Found, special: Mapping[int, bytes], options: ReadOptions, path: Path
+) -> None:
+    """Record the end of text."""
+    imported["end_of_text"], skipped = end_of_text(found, special, options.end_of_text, str(path))
+    imported["told"] += skipped
+
+
 def _held_against(
     found: Found, tokenizer: Tokenizer, library: Library | None, options: ReadOptions, texts: Iterable[bytes] | None
 ) -> tuple[Found, str]:
     """What was found, native no more where the library gives other ids, and what was compared."""
     if options.segmentation is not None:
         return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
-    if library is None:
+    if library is None or found.library is None or found.native is None:
         return found, "no library has its ids"
+    try:
+        others = differing(found.native, found.library)
+    except NotNativeError as error:
+        return replace(found, native=None, reason=str(error)), ""
+    splits = tokenizer.scheme.splits
+    derived = [] if not splits else [text.encode() for text in access_texts(splits, others.codes)]
     compared = {}
-    for what, given in (("probes", probes()), ("documents", texts or ())):
+    for what, given in (("probes", probes()), ("texts made from its pattern", derived), ("documents", texts or ())):
         equal = first_difference(tokenizer, library, given)
         if isinstance(equal, Difference):
             return replace(
                 found, native=None, reason=f"ids of ours differ from those of {found.library} on {equal}"
             ), ""
         compared[what] = equal
-    told = " and ".join(f"{number:,} {what}" for what, number in compared.items() if number)
-    return found, f"ids equal those of {found.library} on {told}"
+    *others_told, last = [f"{number:,} {what}" for what, number in compared.items() if number]
+    told = " and ".join([", ".join(others_told), last] if others_told else [last])
+    return found, f"ids equal those of {found.library} on {told}" + (f"; {others}" if others.codes else "")
 
 
 def _digest(path: Path) -> str:

@@ -3,7 +3,7 @@
 Everything that Tokbench writes comes into being here. What stands at the place of an output is replaced only where it
 may be (see :mod:`tokbench.atomic.places` and :mod:`tokbench.atomic.record`); what is written goes under a name that no
 other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told in one line
-(:mod:`tokbench.atomic.space`); weights and tables are known again by their checksums (:mod:`tokbench.atomic.sums`).
+(:mod:`tokbench.atomic.space`); files that were altered are found by their checksums (:mod:`tokbench.atomic.sums`).
 """
 
 from tokbench.atomic.alone import alone

@@ -1,7 +1,7 @@
 """The record of a folder: what wrote it, and which files, so that nothing else is ever replaced.
 
-``.tokbench.json`` in the folder holds ``kind``, the sorted relative paths, ``files``, and the checksums of weights and
-tables, ``sha256``, where there are any. It says nothing of time or place, so that equal outputs have equal records.
+``.tokbench.json`` in the folder holds ``kind``, the sorted relative paths, ``files``, and checksums of some of the
+files, ``sha256``, where there are any. It says nothing of time or place, so that equal outputs have equal records.
 """
 
 import json

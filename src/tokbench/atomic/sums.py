@@ -1,15 +1,17 @@
 """Checksums of files that have none of their own.
 
 A flipped bit in a model's weights or in a table is a number like any other: nothing that reads it would notice.
-Corpora, counts and scores are Parquet whose pages bear checksums; tokenizers and packed sequences have theirs in a
-description; weights and tables are held against the record of their folder.
+Corpora, counts and scores are Parquet files with checksums of their pages; counts have one of their rows. Results in
+JSON, tokenizers and packed sequences contain their own. The record of a folder has those of weights, tables, and
+questions with their tasks.
 """
 
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-SUMMED = (".mds", ".npy", ".parquet", ".pt", ".safetensors")
+SUMMED = (".jsonl", ".mds", ".npy", ".parquet", ".pt", ".safetensors", ".yaml", "counts.json")
+"""Ends of the names of files whose checksums the record of their folder has."""
 
 
 def sha256(file: Path) -> str:
@@ -19,5 +21,5 @@ def sha256(file: Path) -> str:
 
 
 def sums_of(folder: Path, files: Iterable[str]) -> dict[str, str]:
-    """Checksums of those files of a folder that hold weights or a table, by their relative paths."""
+    """Return the checksums of those files of a folder that :data:`SUMMED` names, by their relative paths."""
     return {name: sha256(folder / name) for name in files if name.endswith(SUMMED)}

@@ -8,9 +8,11 @@ import click
 
 from tokbench import memory
 from tokbench.commands.inputs import COUNTS
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
-from tokbench.optimum.options import MAX_PRETOKEN_BYTES
+from tokbench.commands.outputs import output_file
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 
 if TYPE_CHECKING:
     from tokbench.optimum.search import Found
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
 )
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
-@click.option(
-    "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
+@output_file(
+    "--result",
+    mark=keys("bound", "size", "longest", "scheme"),
+    help="File of the JSON, without the time; standard output if left out.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check_bound'.")
+@output_file(mark=keys("size", "longest", "scale", "bound"), help="Certificate, for 'tokbench check_bound'.")
 def command(
     counts: str,
     size: int,
@@ -60,13 +64,13 @@ def command(
     pre-tokens are too long to look at every substring, --result tells so. Where the counts need more than --memory, a
     line says how much before anything of them is held.
     """
-    from tokbench.atomic import atomic_file
     from tokbench.candidates.initial import check_size
     from tokbench.commands.counts_needs import check_stage
     from tokbench.counting.languages import read_languages
     from tokbench.optimum.bounding import bounded, bounded_or_why
     from tokbench.optimum.certificate import write_certificate
     from tokbench.pretokens import PretokenCounts
+    from tokbench.result_files import write_result
 
     memory.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
@@ -107,5 +111,4 @@ def command(
         told["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(told, indent=2))
     else:
-        with atomic_file(result) as partial:
-            partial.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        write_result(result, told, indent=2)

@@ -3,7 +3,7 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT, TOKENIZER
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
@@ -35,14 +35,13 @@ def command(
     ngram_bits: bool,
     training: tuple[str, ...],
     as_json: bool,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     reading: Reading,
 ) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
-    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. They are compared at the sizes
-    they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
-    and its models' answers."""
+    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. With --results a path begins
+    with ./, ../ or /. They are compared at the sizes they share: on the documents of FILES alone; or, without FILES, on
+    the evaluation split, and, where an experiment has both, by its tables and its models' answers."""
     if results is None:
         for text in (a, b):
             TOKENIZER.convert(text, None, None)
@@ -51,11 +50,13 @@ def command(
 
     memory.purpose(f"compare {a} with {b}")
     further = Further(gap, ngram_bits or bool(training), training)
-    found = comparison(a, b, files, results, limit, text_field, language_field, reading, further)
+    found = comparison(a, b, files, results, limit, fields, reading, further)
     if as_json:
         from tokbench.commands.comparison_json import comparison_json
         from tokbench.plain_json import written
 
         click.echo(written(comparison_json(found)), nl=False)
         return
-    click.echo(comparison_text(*found), nl=False)
+    click.echo(
+        comparison_text(found.a, found.b, found.parts, found.unequal, found.pretokenizers, found.notes), nl=False
+    )

@@ -4,6 +4,9 @@ import sys
 
 import click
 
+from tokbench.commands.marks import page
+from tokbench.commands.outputs import output_file
+
 DIFFERS = 1
 """Exit status where the runs differ beyond noise, as of ``diff``."""
 
@@ -11,7 +14,7 @@ DIFFERS = 1
 @click.command("compare_experiments")
 @click.argument("a", type=click.Path(exists=True, file_okay=False))
 @click.argument("b", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False), metavar="B...")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="HTML file to write as well.")
+@output_file(mark=page, help="HTML file to write as well.")
 @click.option("--all", "every", is_flag=True, help="List every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json: bool) -> None:
@@ -19,6 +22,8 @@ def command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json
     experiments, such as results/demo, or of tables that are kept, such as results/published/novels. Where both have a
     number for each document or question, these are paired and p-values are corrected for all tests (Holm). Of several
     runs B each is compared with A, and p-values are corrected for the tests of them all.
+
+    Numbers of language models need three seeds for a test; with fewer they are listed as not tested.
 
     The exit status is 0 where nothing differs beyond noise, 1 where something does, or where only one of two has it,
     and as everywhere 2 for a mistake in what was given."""

@@ -1,8 +1,10 @@
 """What ``tokbench compare`` finds, for programs: the schema is in docs/programs.md."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tokbench.commands.comparison import Compared
+from tokbench.commands.sides import Side
 from tokbench.report.terminal import Line, Told, verdict
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.power import ALPHA
@@ -20,6 +22,12 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "format": FORMAT,
         "a": found.a,
         "b": found.b,
+        "pretokenizations": dict(zip("ab", found.pretokenizers, strict=True)),
+        "opened": {
+            letter: _opened(one, [pair[place] for pair in found.sizes])
+            for place, (letter, one) in enumerate(zip("ab", found.sides, strict=True))
+        },
+        "left_out": found.left_out or None,
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
         "alpha": ALPHA,
@@ -31,6 +39,9 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "verdict": {
             "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
             "not_told_apart": [_told(one) for one in said.sure[""]],
+            "not_tested": [
+                _told(one) | {"reason": reason} for reason, things in said.untested.items() for one in things
+            ],
             "single_numbers": {side: said.single[side] for side in ("a", "b")},
         },
         "parts": [
@@ -42,6 +53,15 @@ def comparison_json(found: Compared) -> dict[str, Any]:
             }
             for part in found.parts
         ],
+    }
+
+
+def _opened(side: Side, sizes: Sequence[int]) -> dict[str, Any]:
+    return {
+        "kind": side.kind,
+        "place": side.place,
+        "sizes": [size for size in sizes if size],
+        "tokens": [side.tokens(size) for size in sizes],
     }
 
 
@@ -64,6 +84,8 @@ def _line(line: Line) -> dict[str, Any]:
         "n": contrast.n,
         "p": contrast.p_value,
         "p_holm": line.holm,
+        "trainings": line.trainings,
+        "not_tested": line.untested or None,
         "ranked": line.ranked,
         "better": line.winner or None,
         "ahead": line.ahead or None,

@@ -8,8 +8,8 @@ import click
 from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
+from tokbench.corpus.manifest import lines_of, read_findings
 from tokbench.corpus.parts import WHOLE, Span, groups_of
-from tokbench.corpus.rests import read_notes
 from tokbench.corpus.sources import (
     EmbeddedSource,
     FileSource,
@@ -64,10 +64,10 @@ def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None
     return source, None
 
 
-def print_notes(folder: Path) -> None:
-    """Print on standard error what the manifest of a corpus says of its documents, if it has one."""
-    for note in read_notes(folder).values():
-        click.echo(note, err=True)
+def say_findings(folder: Path) -> None:
+    """Write to standard error what the manifest of a corpus says, if there is one."""
+    for line in lines_of(read_findings(folder)):
+        click.echo(line, err=True)
 
 
 def shares_of(corpus: Corpus) -> dict[str, float | str]:

@@ -1,9 +1,11 @@
 """What an experiment says of two of its tokenizers: its tables of metrics, and the answers of its models."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import fsum
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -12,19 +14,22 @@ from tokbench.commands.alignment_comparison import alignment_part
 from tokbench.commands.sides import Side, Sizes, distinct, size_label, unequal
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.inputs.frames import read_frame
-from tokbench.inputs.json import read_json
+from tokbench.manifest import settings_of
 from tokbench.report.numbers import probability
 from tokbench.report.subjects import Measure, by_subject
 from tokbench.report.terminal import Line, Part
 from tokbench.report.wording import listed, words
+from tokbench.result_files import read_result
 from tokbench.statistics.cells import Cell
-from tokbench.statistics.contrast import Contrast, Question, answered, bits_per_byte
+from tokbench.statistics.contrast import Contrast, Question, answered, bits_over_seeds
 from tokbench.statistics.pairs import differences
+from tokbench.statistics.seeds import same_but_for_seed
+from tokbench.statistics.verdicts import why_untested
 
-Files = tuple[tuple[int, int], Path, Path]
-"""Sizes of a and of b, and the answers of the models of each."""
+Files = tuple[Path, Path]
+"""The answers of one training with a, and of one with b."""
+Answers = dict[Question, float]
 KEYS = ("variant", "size", "value", "n")
-ONE_TRAINING = "  One trained model each: how much training again would change it is in no interval here."
 UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
 WITHOUT = "  Without answers at {}, where one of the two has fewer tokens than the other."
 RIGHT = "share of questions answered right, all sizes together"
@@ -101,47 +106,74 @@ def _single_numbers(
 
 
 def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
-    """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte."""
-    found: defaultdict[tuple[str, str], list[Files]] = defaultdict(list)
+    """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte.
+
+    Models that differ only in their seed are one model with several trainings.
+    """
+    found: defaultdict[tuple[str, str], dict[tuple[int, int], list[Files]]] = defaultdict(dict)
+    names = sorted(path.name for path in (experiment / "downstream").glob("*"))
+    common = {model: name for model, (name, _) in same_but_for_seed(_options(experiment, names)).items()}
     for size_a, size_b in sizes:
         for path in sorted((experiment / "downstream").glob(f"*/{a.name}/{size_a}/*.json")):
             model, suite = path.parts[-4], path.stem
             other = experiment / "downstream" / model / b.name / str(size_b) / path.name
             if other.is_file():
-                found[model, suite].append(((size_a, size_b), path, other))
-    names, apart = distinct(a, b), unequal(a, b, sizes)
-    return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, names, apart)]
+                of = (common.get(model, model), suite)
+                found[of].setdefault((size_a, size_b), []).append((path, other))
+    shown, apart = distinct(a, b), unequal(a, b, sizes)
+    return [part for (model, suite), files in found.items() for part in _answers(model, suite, files, shown, apart)]
+
+
+def _options(experiment: Path, models: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the options of each model by the manifest of one of its trainings; none of models without a manifest."""
+    found = {}
+    for model in models:
+        folders = sorted(path.parent for path in (experiment / "models" / model).glob("*/*/manifest.json"))
+        if folders and (options := settings_of(folders[0]).get("options")):
+            found[model] = {key: value for key, value in options.items() if key != "resources"}
+    return found
 
 
 def _answers(
-    model: str, suite: str, files: Sequence[Files], names: tuple[str, str], apart: Collection[tuple[int, int]]
+    model: str,
+    suite: str,
+    files: Mapping[tuple[int, int], Sequence[Files]],
+    names: tuple[str, str],
+    apart: Collection[tuple[int, int]],
 ) -> list[Part]:
-    """Accuracy over all sizes together and bits per byte at each.
+    """Accuracy over all sizes together and bits per byte at each; of several seeds their means.
 
     Sizes at which one of the two has fewer tokens are no part of the former, unless there is no other.
     """
-    questions: dict[str, tuple[dict[Question, bool], dict[Question, bool]]] = {}
+    questions: dict[str, tuple[Answers, Answers]] = {}
     cells: dict[Cell, float] = {}
     bits = []
-    every = [pair for pair, *_ in files]
-    sizes = [pair for pair in every if pair not in apart] or every
-    smaller = [pair for pair in every if pair not in sizes]
+    sizes = [pair for pair in files if pair not in apart] or list(files)
+    smaller = [pair for pair in files if pair not in sizes]
     under = f"with the language model {model}"
-    for place, (pair, *paths) in enumerate(files):
-        results = [read_json(path, "evaluate the model again", lenient=True) for path in paths]
-        for task in sorted(results[0]["tasks"].keys() & results[1]["tasks"].keys()) if pair in sizes else ():
-            both = [result["tasks"][task] for result in results]
-            for answers, one in zip(questions.setdefault(task, ({}, {})), both, strict=True):
-                answers |= {(place, row["document"]): row["correct"] for row in one["documents"]}
-            if None not in (both[0]["accuracy"], both[1]["accuracy"]):
-                cells[place, task] = both[0]["accuracy"] - both[1]["accuracy"]
-        texts = [result["bits_per_byte_of"]["by_document"] for result in results if result["bits_per_byte"] is not None]
-        if len(texts) == 2:
-            of_a, of_b = ([text["bits"] for text in of_side] for of_side in texts)
-            if found := bits_per_byte(of_a, of_b, [text["bytes"] for text in texts[0]]):
-                bits.append(Line(size_label(*pair), found, "lowest", "bits per byte", BITS, sizes=[pair], under=under))
+    for place, (pair, of_seeds) in enumerate(files.items()):
+        results = [[read_result(path, "evaluate the model again", lenient=True) for path in both] for both in of_seeds]
+        tasks = set.intersection(*(set(one["tasks"]) for both in results for one in both)) if pair in sizes else set()
+        for task in sorted(tasks):
+            of_task = [[one["tasks"][task] for one in both] for both in results]
+            for side, answers in enumerate(questions.setdefault(task, ({}, {}))):
+                answers |= {(place, document): share for document, share in _shares([one[side] for one in of_task])}
+            if all(one["accuracy"] is not None for both in of_task for one in both):
+                apart_by = [of_a["accuracy"] - of_b["accuracy"] for of_a, of_b in of_task]
+                cells[place, task] = fsum(apart_by) / len(apart_by)
+        known = [both for both in results if all(one["bits_per_byte"] is not None for one in both)]
+        texts = [[one["bits_per_byte_of"]["by_document"] for one in both] for both in known]
+        if texts:
+            of_a, of_b = ([[text["bits"] for text in both[side]] for both in texts] for side in (0, 1))
+            if found := bits_over_seeds(of_a, of_b, [text["bytes"] for text in texts[0][0]]):
+                label = size_label(*pair)
+                bits.append(
+                    Line(label, found, "lowest", "bits per byte", BITS, sizes=[pair], under=under, trainings=len(texts))
+                )
+    trained = min(len(files[pair]) for pair in sizes)
+    why = why_untested(trained)
     lines = [
-        Line(task, found, "highest", task, RIGHT, sizes=sizes, under=under)
+        Line(task, found, "highest", task, RIGHT, sizes=sizes, under=under, trainings=trained)
         for task, both in questions.items()
         if (found := answered(*both))
     ]
@@ -149,7 +181,7 @@ def _answers(
     if lines:
         if smaller:
             part.notes.append(WITHOUT.format(listed([size_label(*pair) for pair in smaller])))
-        part.notes.append(ONE_TRAINING)
+        part.notes.append(f"  {why.capitalize()}." if why else f"  Means over {trained} seeds.")
     if cells and lines:
         over, other = differences(cells)
         means = [sum(getattr(line.contrast, one) for line in lines) / len(lines) for one in ("a", "b")]
@@ -158,12 +190,25 @@ def _answers(
             p_value = min(1.0, 2 * min(over.p_value or 1.0, other.p_value or 1.0)) if tested else None
             average = Contrast(means[0], means[1], over.mean_difference, over.low, over.high, len(cells), p_value)
             name = f"the average of the suite {suite}"
-            lines.append(Line("average", average, "highest", name, AVERAGE, sizes=sizes, under=under))
-        if over.p_value is not None and not set(sizes) & set(apart):
+            lines.append(
+                Line("average", average, "highest", name, AVERAGE, sizes=sizes, under=under, trainings=trained)
+            )
+        if over.p_value is not None and not why and not set(sizes) & set(apart):
             part.notes.append(
                 "  average: intervals are over cells, a size and a task each. One-sided exact Wilcoxon signed-rank "
                 f"test over them: p = {probability(over.p_value)} that {names[0]} is better, "
                 f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
             )
-    heading = f"{model}, bits per byte of held-out text; intervals over documents"
-    return [part, Part(heading, "real", "real", bits, [ONE_TRAINING] * bool(bits))]
+    several = all(len(of_seeds) > 1 for of_seeds in files.values())
+    over_what = "seeds and documents" if several else "documents"
+    heading = f"{model}, bits per byte of held-out text; intervals over {over_what}"
+    notes = [f"  {one.capitalize()}." for one in dict.fromkeys(line.untested for line in bits if line.untested)]
+    return [part, Part(heading, "real", "real", bits, notes)]
+
+
+def _shares(trainings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, float]]:
+    """Return the questions that all trainings answered, each with the share of right answers."""
+    answers = [{row["document"]: float(row["correct"]) for row in one["documents"]} for one in trainings]
+    for document in answers[0]:
+        if all(document in one for one in answers):
+            yield document, fsum(one[document] for one in answers) / len(answers)

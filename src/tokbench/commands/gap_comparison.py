@@ -9,8 +9,8 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.untagged import note_of_untagged
 from tokbench.counting.count import count_languages, merge_counts
 from tokbench.languages import tag_of_untagged
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.optimum.bounding import bounded_or_why
-from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.pretokens import PretokenCounts
 from tokbench.report.numbers import printed
 from tokbench.report.wording import listed

@@ -1,13 +1,13 @@
 """``tokbench measure_resource``: measure a tokenizer on the gold data of a resource."""
 
-import json
 from importlib import import_module
 from typing import cast
 
 import click
 
-from tokbench.atomic import atomic_file
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.errors import TokbenchError
 
 
@@ -18,8 +18,8 @@ from tokbench.errors import TokbenchError
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()
-@click.option("--by-word", type=click.Path(dir_okay=False), help="JSON file of every word's boundaries, for intervals.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@output_file("--by-word", help="JSON file of every word's boundaries, for intervals.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
 @click.argument("files", nargs=-1)
 def command(
     folder: str,
@@ -48,6 +48,7 @@ def command(
     from tokbench.intrinsic.words import words_of
     from tokbench.metric import metrics as registered
     from tokbench.resource import ResourceOptions, resource_types
+    from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
 
     values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
@@ -78,6 +79,5 @@ def command(
             found = alignment_by_word(words, scored(words))
     if by_word is not None:
         head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
-        with atomic_file(by_word) as partial:
-            partial.write_text(json.dumps(head | found, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_result(by_word, head | found)
     write_measurements(tokenizer, rows, variant, name or kind, output)

@@ -18,7 +18,6 @@ def command(model: str, metrics: str | None, megabytes: int | None, output: str)
 
     Where a side's embeddings need more than --memory, a line says how much before they are read.
     """
-    import json
     from dataclasses import asdict
 
     from tokbench.allowance import RESERVE, require, resident
@@ -26,6 +25,7 @@ def command(model: str, metrics: str | None, megabytes: int | None, output: str)
     from tokbench.commands.measurements import metric_families
     from tokbench.intrinsic.embeddings import Layout, embeddings_of, room
     from tokbench.intrinsic.measure import measure_embeddings
+    from tokbench.result_files import write_result
     from tokbench.spreadsheets import write_csv
     from tokbench.translation.embeddings import AGAIN, sides_of
 
@@ -40,4 +40,4 @@ def command(model: str, metrics: str | None, megabytes: int | None, output: str)
             write_csv(frame, folder / f"{side.name}.csv")
             found = measure_embeddings(embeddings, families=metric_families(metrics))
             rows += [{"side": side.name, **asdict(row)} for row in found]
-        (folder / "measurements.json").write_text(json.dumps({"measurements": rows}, indent=1) + "\n", encoding="utf-8")
+        write_result(folder / "measurements.json", {"measurements": rows}, indent=1)

@@ -6,12 +6,12 @@ from dataclasses import asdict
 
 import click
 
-from tokbench.atomic import atomic_file
 from tokbench.commands.arguments import mapping_of
 from tokbench.config.errors import validated
 from tokbench.intrinsic.measure import ByLanguage
 from tokbench.metric import metrics
 from tokbench.options import Options
+from tokbench.result_files import write_result
 from tokbench.tokenizer import Tokenizer
 
 
@@ -44,9 +44,7 @@ def write_measurements(
         **({} if loss is None else {"loss": loss}),
         "measurements": [{"language": language, **asdict(row)} for language, row in rows],
     }
-    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     if output is None:
-        click.echo(text, nl=False)
-        return
-    with atomic_file(output) as partial:
-        partial.write_text(text, encoding="utf-8")
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        write_result(output, result, indent=2)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.commands.content import content_options
+from tokbench.commands.marks import page
+from tokbench.commands.outputs import output_file
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 @click.command("report")
 @content_options
 @click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="HTML file.")
+@output_file(mark=page, required=True, help="HTML file.")
 def command(content: "ReportContent", speeds: tuple[str, ...], output: str) -> None:
     """Write one self-contained HTML file with every table and figure."""
     from dataclasses import replace

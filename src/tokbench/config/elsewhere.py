@@ -8,16 +8,17 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
 from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions
 from tokbench.adapters.forms.beside_ranks import beside
-from tokbench.adapters.forms.patterns import named_pattern
+from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.special_tokens import check_special
 from tokbench.adapters.hub import REVISION
 from tokbench.errors import TokbenchError, unknown
 from tokbench.inputs.paths import path_mistakes
-from tokbench.pretokenization import pretokenization_of
 from tokbench.segmentation import segmentations
 
 PATTERN_LESS = ("tiktoken", "tokens")
 """Forms whose files do not say how texts are cut."""
+READ_BY = {"tiktoken": "tiktoken", "merges": "tokenizers"}
+"""Forms whose pattern is read by a library, with the library."""
 OF_FOLDERS = ("transformers", "merges")
 """Forms that may be a folder."""
 
@@ -92,7 +93,10 @@ def mistakes_elsewhere(key: str, name: str, variant: MadeElsewhere) -> Iterator[
         )
     if variant.pattern is not None:
         try:
-            pretokenization_of(named_pattern(variant.pattern, f"{key}.pattern").setting)
+            if (library := READ_BY.get(variant.form)) is None or variant.segmentation is not None:
+                pattern_setting(variant.pattern, f"{key}.pattern")
+            else:
+                named_pattern(variant.pattern, f"{key}.pattern", library)
         except TokbenchError as error:
             told = str(error)
             yield told if told.startswith(key) else f"{key}.pattern: {told}"

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from tokbench.candidates.initial import check_size
 from tokbench.construction import construction
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.optimum.graph import graph_of
-from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.optimum.rounding import rounded
 from tokbench.optimum.search import search
 from tokbench.options import Options

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import Allowance
 from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
+from tokbench.corpus.manifest import write_findings
 from tokbench.corpus.rests import LONGEST as LONGEST_KEY
-from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes, write_notes
+from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sizes import ROWS, Sizes
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED, shards_of, split_documents
-from tokbench.corpus.untagged import UNTAGGED, merge_untagged, note_of_untagged, untagged_in
+from tokbench.corpus.untagged import UNTAGGED, found_untagged, merge_untagged, untagged_in
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 from tokbench.inputs.parquet import parquet, pieces, require, whole
 from tokbench.languages import UNDETERMINED
 
@@ -113,8 +115,10 @@ def place_documents(
                 writer.add_key_value_metadata(about)
     with _written(folder / "shards.parquet", SHARDS) as writer:
         writer.write_batch(_batch(SHARDS, *into))
-    notes = {"cut_documents": told_of_cuts(seen.rests, longest), "untagged_documents": note_of_untagged(seen.untagged)}
-    write_notes(folder, notes)
+    notes = Notes()
+    for found in parts:
+        notes.add(found.notes)
+    write_findings(folder, {**told_of_cuts(seen.rests, longest), **found_untagged(seen.untagged), **notes.lines()})
     sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 

@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.limits import check_text, language_of, without_limits
+from tokbench.corpus.manifest import Findings, write_findings
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows, read_source
-from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_notes
+from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes
 from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
-from tokbench.corpus.sources import Source
+from tokbench.corpus.sources import FileSource, Source, left_out
 from tokbench.corpus.splits import CHUNK, UNUSED, shards_of, split_documents
-from tokbench.corpus.untagged import merge_untagged, note_of_untagged
+from tokbench.corpus.untagged import found_untagged, merge_untagged
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 from tokbench.languages import UNDETERMINED
 
 PER_DOCUMENT = 100
@@ -40,8 +42,8 @@ def prepare(
 
     The source is read twice, once for the sizes of its documents and once for their text. Memory holds some tens of
     bytes for each document, a few copies of the longest one, or of the longest piece, and as much text as is allowed
-    beside; what is written does not depend on it. ``folder/manifest.json`` says how many documents are in pieces, and
-    how many have no language although others have one: theirs is written as ``und``.
+    in addition; what is written does not depend on it. ``folder/manifest.json`` says how many documents are in pieces,
+    how many have no language although others have one (theirs is written as ``und``), and what is left out or changed.
 
     Args:
         source: where the documents come from.
@@ -64,14 +66,15 @@ def prepare(
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
     largest = allowed.largest(COPIES)
 
-    def documents() -> Iterator[Document]:
-        return read_source(source, cache, largest, longest=longest)
+    def documents(notes: Notes | None = None) -> Iterator[Document]:
+        return read_source(source, cache, largest, longest=longest, notes=notes)
 
     def languages_of_all() -> Iterator[str]:
         found = read_source(without_limits(source), cache, largest, longest=longest)
         return (language_of(source, document.language) for document in found)
 
-    sizes, languages, rests, untagged = _seen(documents(), allowed)
+    notes = Notes()
+    sizes, languages, rests, untagged = _seen(documents(notes), allowed)
     whole = whole_sizes(sizes, rests)
     check_text(source, len(whole), int(whole.sum()), languages_of_all)
     splits = split_documents(whole, fractions, seed, languages)
@@ -84,8 +87,9 @@ def prepare(
     with written_shards(paths, int(sizes.max(initial=0)), long, left) as add:
         _deal(documents(), places, sizes, add, UNDETERMINED if untagged else "")
     link_splits(folder, shares)
-    notes = {"cut_documents": told_of_cuts(rests, longest), "untagged_documents": note_of_untagged(untagged)}
-    write_notes(folder, notes)
+    unread = left_out(source) if isinstance(source, FileSource) else []
+    findings: Findings = {**told_of_cuts(rests, longest), **found_untagged(untagged), **notes.lines()}
+    write_findings(folder, findings | ({"left_out": unread} if unread else {}))
     own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 

@@ -31,10 +31,13 @@ def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> 
     return number
 
 
-def note_of_untagged(number: int) -> str | None:
-    """Return a line on how many documents get a tag because others have one; None where there are none."""
-    if not number:
-        return None
+def found_untagged(number: int) -> dict[str, str]:
+    """Return how many documents get a tag because others have one, for the manifest; empty where there are none."""
+    return {"untagged_documents": note_of_untagged(number)} if number else {}
+
+
+def note_of_untagged(number: int) -> str:
+    """Return a line on how many documents get a tag because others have one."""
     some = "1 document has" if number == 1 else f"{number:,} documents have"
     return f"{some} no language and others have one; the tag '{UNDETERMINED}' (undetermined) is used"
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
 from tokbench.kernels.runs import Merge, give_back
 from tokbench.languages import by_tag
-from tokbench.pretokens import FORM, PretokenCounts
+from tokbench.pretoken_checksums import ROWS, counts_writer
+from tokbench.pretokens import PretokenCounts
 
 MOST_RUNS = 64
 """Runs merged at a time: each takes a buffer and an open file, of which systems allow 256 at least."""
@@ -25,8 +25,6 @@ BUFFER = 1 << 18
 """Bytes of a run read at a time."""
 LEAST_SORTED = 1 << 23
 """Bytes that are sorted at a time, however little room there is: fewer would make more runs than a disk is fit for."""
-ROWS = 1 << 20
-"""Rows of a row group, those of :func:`pyarrow.parquet.write_table`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ def _write_groups(work: _Work, runs: Mapping[str, Sequence[Path]], scheme: str |
     """
     alone = set(runs) <= {""}
     empty = _piece("" if not alone else None, PretokenCounts.from_pairs([], scheme))
-    with pq.ParquetWriter(file, empty.schema, **FORM) as writer:
+    with counts_writer(file, empty.schema, work.sizes.rows) as write:
         waiting: list[pa.Table] = []
         room, written = work.sizes.rows, False
         for language, ordered in runs.items():
@@ -155,10 +153,10 @@ def _write_groups(work: _Work, runs: Mapping[str, Sequence[Path]], scheme: str |
                 room -= len(piece)
                 del piece  # It goes before the next is made.
                 if not room:
-                    writer.write_table(pa.concat_tables(waiting), row_group_size=work.sizes.rows)
+                    write(pa.concat_tables(waiting))
                     waiting, room, written = [], work.sizes.rows, True
         if waiting or not written:
-            writer.write_table(pa.concat_tables(waiting or [empty]), row_group_size=work.sizes.rows)
+            write(pa.concat_tables(waiting or [empty]))
 
 
 def _piece(language: str | None, counts: PretokenCounts) -> pa.Table:

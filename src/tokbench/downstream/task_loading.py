@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.atomic import reject_altered
 from tokbench.downstream.suites import SuiteOptions, is_template
 from tokbench.errors import TokbenchError, nearest, unknown
 from tokbench.inputs.files import read_whole
@@ -143,7 +144,8 @@ def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
     """Read a task's YAML, which lm-eval would run as code if it named templates, scripts or functions.
 
     Raises:
-        TokbenchError: the file is missing, or a key or value is not one that Tokbench writes.
+        TokbenchError: the file is missing, a key or value is not one that Tokbench writes, or a file of the task is not
+            as it was written.
     """
     path = folder / f"{name}.yaml"
     if not path.is_file():
@@ -154,6 +156,8 @@ def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
         raise TokbenchError(f"{path}: not a mapping of keys and values; {REMEDY}")
     check_task(config, name, str(path))
     files = {split: str((folder / file).resolve()) for split, file in config["dataset_kwargs"]["data_files"].items()}
+    for file in (path, *(folder / name for name in config["dataset_kwargs"]["data_files"].values())):
+        reject_altered(file, f"delete its folder and {REMEDY}")
     return {**config, "dataset_kwargs": {"data_files": files, "cache_dir": str(cache)}}
 
 

@@ -9,3 +9,6 @@ dual solution of the linear relaxation. They are looked for through prices of ed
 
 The relaxation follows ConvexTok (Tempus, Whittington, Schmidt, Komm and Pimentel, 2026).
 """
+
+MAX_PRETOKEN_BYTES = 256
+"""Default of the longest pre-token, in bytes. Words are shorter; runs of letters in text of the web are longer."""

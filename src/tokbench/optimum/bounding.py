@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.optimum.graph import TooManyPlacesError, graph_of
-from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 from tokbench.optimum.search import Found, Report, search
 from tokbench.pretokens import PretokenCounts
 
@@ -63,7 +63,7 @@ def bounded(
 
 
 def left_out(long: PretokenCounts, total_bytes: int) -> dict[str, Any]:
-    """Describe the pre-tokens that a bound leaves out of a text of so many bytes."""
+    """Describe the pre-tokens that a bound leaves out of a text with this number of bytes."""
     share = long.total_bytes / total_bytes if total_bytes else 0.0
     return {"pretokens": long.total, "share": share, "counts": {word.hex(): count for word, count in long.items()}}
 

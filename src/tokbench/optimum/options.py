@@ -2,10 +2,8 @@
 
 from pydantic import Field
 
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.options import Options
-
-MAX_PRETOKEN_BYTES = 256
-"""Default of the longest pre-token, in bytes. Words are shorter; runs of letters in text of the web are longer."""
 
 
 class BoundsOptions(Options):

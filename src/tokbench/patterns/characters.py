@@ -43,6 +43,11 @@ def single(character: str) -> Ranges:
     return ((ord(character), ord(character)),)
 
 
+def contains(ranges: Ranges, code: int) -> bool:
+    """Return whether a code point is in a set."""
+    return any(first <= code <= last for first, last in ranges)
+
+
 def cases_of(letter: str) -> Ranges:
     """An ASCII letter as ``(?i:...)`` of the ``regex`` package takes it: ``s`` is U+017F, too."""
     lower = letter.lower()

@@ -16,7 +16,7 @@ MOST_REPEATED = 100
 
 
 class LanguageError(Exception):
-    """The pattern is not of the language."""
+    """The pattern is not of the language. Where it was read, the message is the part that is not."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,44 @@ class Repeat:
 Node = Characters | Ahead | Sequence | Choice | Repeat
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A pattern that was parsed.
+
+    Attributes:
+        node: the tree.
+        sets: the set of each part that stands for one character, by the text of the part.
+        caseless: the contents of groups that match letters of either case.
+    """
+
+    node: Node
+    sets: dict[str, Ranges]
+    caseless: tuple[Node, ...]
+
+
 def parsed(pattern: str) -> Node:
     """The tree of a pattern.
 
     Raises:
         LanguageError: it is not of the language, or no regular expression.
     """
+    return reading_of(pattern).node
+
+
+def reading_of(pattern: str) -> Reading:
+    """Return the tree of a pattern and the sets of characters that it names.
+
+    Raises:
+        LanguageError: the pattern is not of the language, or not a regular expression.
+    """
     reader = _Reader(pattern)
-    node = reader.choice(any_case=False)
-    if reader.place < len(pattern):
-        raise LanguageError
-    return node
+    try:
+        node = reader.choice(any_case=False)
+        if reader.place < len(pattern):
+            raise LanguageError
+    except LanguageError:
+        raise LanguageError(pattern[reader.begun :]) from None
+    return Reading(node, reader.sets, tuple(reader.caseless))
 
 
 def nullable(node: Node) -> bool:
@@ -106,6 +133,9 @@ class _Reader:
 
     def __init__(self, pattern: str) -> None:
         self.pattern, self.place = pattern, 0
+        self.begun = 0
+        self.sets: dict[str, Ranges] = {}
+        self.caseless: list[Node] = []
 
     def peek(self, count: int = 1) -> str:
         return self.pattern[self.place : self.place + count]
@@ -143,13 +173,14 @@ class _Reader:
         least: int
         most: int | None
         sign = self.peek()
-        if sign in ("*", "+", "?") and sign:
-            self.take()
-            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-        elif sign == "{":
+        if sign not in ("*", "+", "?", "{"):
+            return node
+        self.begun = self.place
+        if sign == "{":
             least, most = self.bounds()
         else:
-            return node
+            self.take()
+            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
         lazy = self.taken("?")
         possessive = not lazy and self.taken("+")
         if self.peek() and self.peek() in "*+?{":
@@ -181,8 +212,17 @@ class _Reader:
         return int(digits)
 
     def atom(self, *, any_case: bool) -> Node:
+        start = self.begun = self.place
         if self.taken("("):
             return self.group(any_case=any_case)
+        node = self.single(any_case=any_case)
+        if isinstance(node, Characters):
+            source = self.pattern[start : self.place]
+            self.sets[f"(?i:{source})" if any_case else source] = node.ranges
+        return node
+
+    def single(self, *, any_case: bool) -> Node:
+        """A character, a set or the end of the text."""
         if self.taken("["):
             return Characters(self.set(any_case=any_case))
         if self.taken("$"):
@@ -203,10 +243,12 @@ class _Reader:
         return Characters(_cased(self.take(), any_case=any_case))
 
     def group(self, *, any_case: bool) -> Node:
+        start = self.place - 1
         for sign, negated in (("?=", False), ("?!", True)):
             if self.taken(sign):
                 node = self.choice(any_case=any_case)
                 self.take(")")
+                self.begun = start
                 return _ahead(node, negated=negated)
         if self.taken("?i:"):
             any_case = True
@@ -214,6 +256,9 @@ class _Reader:
             raise LanguageError
         node = self.choice(any_case=any_case)
         self.take(")")
+        self.begun = start
+        if any_case:
+            self.caseless.append(node)
         return node
 
     def escape(self) -> str | Ranges:

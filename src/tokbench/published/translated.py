@@ -17,6 +17,7 @@ from tokbench.published.beside import same_recipe
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.translations import SCORES, summed
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.columns import SIZE
 from tokbench.tidy.table import Column, Print, TidyTable
 from tokbench.tidy.translations import SYSTEM, TOKENIZERS
@@ -94,11 +95,15 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame) -> str | None:
-    """Whether a score is the best of its group, or not told from it; nothing where none is told apart, and of one that
-    the comparisons lack."""
+    """Return whether a score is the best of its group, has no significant difference from it, or is not tested.
+
+    None where no difference is significant, and for a score that the comparisons lack.
+    """
     there = [one for one in group if not isnan(one.get(metric, nan))]
     if len(there) < 2 or isnan(row.get(metric, nan)):
         return None
+    if why := why_untested(min(one["seeds"] for one in there)):
+        return why
     best = max(there, key=lambda one: one[metric])
     name = next(name for name in SCORES if name.lower() == metric)
     same = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
@@ -132,7 +137,7 @@ PUBLISHED_TRANSLATIONS = TidyTable(
         ),
         Column(
             "bleu_stands", pl.String, "“best” of those over vocabularies of its kind and size, or “not told apart” "
-            "from it at .05 after Holm's correction (paired bootstrap)", heading="BLEU stands",
+            "from it at .05 after Holm's correction (paired bootstrap), or why it is not tested", heading="BLEU stands",
             empty=WORSE,
         ),
         Column("comet", pl.Float64, "COMET, seeds taken together", decimals=3, heading="COMET", empty=NOT_SCORED),

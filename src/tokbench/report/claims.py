@@ -1,19 +1,43 @@
-"""What the scoreboard bears out of each measure: the best at one size, and what is told apart from it."""
+"""Claims that the scoreboard supports: the best of each measure at one size, among tokenizers of one pre-tokenizer."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from tokbench.report.content import ReportContent
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import ONE_TRAINING
 
 Row = dict[str, Any]
 """A row of the scoreboard."""
+Of = tuple[str, str, str, str]
+"""Measure, model, suite and corpus; empty where there is none."""
+Group = tuple[str, str, str, str, str | None]
+"""The same, and the pre-tokenizer."""
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 HIGHEST = (ACCURACY, ALIGNMENT)
 """Measures of which the highest number is the best."""
+Tied = tuple[list[str], dict[str, str]]
+"""Variants without a significant difference from the best, and untested ones with the reason."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of one measure at one size that are not ranked, because each tokenizer had one training.
+
+    Attributes:
+        measure, corpus, model, suite, size: as of :class:`Claim`.
+        rows: the rows of the scoreboard, by value.
+    """
+
+    measure: str
+    corpus: str
+    model: str
+    suite: str
+    size: int
+    rows: list[Row]
 
 
 @dataclass(frozen=True)
@@ -23,15 +47,16 @@ class Claim:
     Attributes:
         measure, corpus, model, suite, size: whose best is told.
         best: its row of the scoreboard.
-        alike: variants that are not told apart from it.
-        untested: variants beside it of which nothing was tested.
+        alike: variants without a significant difference from it.
+        untested: variants whose difference from it is not tested, each with the reason.
         ranked: how many are compared, the best included.
         last: the row of the variant furthest behind.
         elsewhere: the best by size, at every size with two or more that are compared.
         on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
-        tied: what is not told apart from the best, at another size or on another corpus.
+        tied: the same as ``alike`` and ``untested``, at another size or on another corpus.
         outdone: whether one that is not ranked has a better number.
         every_size: whether something is compared at every size that has numbers.
+        pretokenizer: of all that are compared; empty where the scoreboard has a single one.
     """
 
     measure: str
@@ -41,80 +66,184 @@ class Claim:
     size: int
     best: Row
     alike: list[str]
-    untested: list[str]
+    untested: dict[str, str]
     ranked: int
     last: Row
     elsewhere: dict[int, str] = field(default_factory=dict)
     on_others: dict[str, str] = field(default_factory=dict)
-    tied: dict[int | str, list[str]] = field(default_factory=dict)
+    tied: dict[int | str, Tied] = field(default_factory=dict)
     outdone: bool = False
     every_size: bool = True
+    pretokenizer: str = ""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The best number of one measure at one size among all pre-tokenizers.
+
+    Attributes:
+        measure, corpus, model, suite, size: what it is the best of.
+        best: its row of the scoreboard.
+    """
+
+    measure: str
+    corpus: str
+    model: str
+    suite: str
+    size: int
+    best: Row
 
 
 def claims(content: ReportContent) -> list[Claim]:
     """Of each measure what is said of it.
 
-    It is said of the first corpus in the order of reading, under the first model and suite, at the largest size at
-    which two or more are compared. Bits of n-gram models stand in where there are none of a language model.
+    It is said of the first corpus in the order of reading, under the first model and suite, among tokenizers of the
+    first pre-tokenizer (the baseline's), at the largest size at which two or more are compared. Bits of n-gram models
+    stand in where there are none of a language model.
     """
-    frame = content.frames.get(SCOREBOARD.name)
-    if frame is None:
-        return []
-    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    unranked: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
-        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
-        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
+    groups, unranked = _groups(content)
+    several = len({one[4] for one in groups}) > 1
     found = []
     for measure in CLAIMED:
-        told = sorted(
-            (one for one in groups if one[0] == measure),
-            key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
-        )
-        made = (_claim(*one, groups[one], unranked.get(one, [])) for one in told)
+        told = [one for one in groups if one[0] == measure]
+        made = (_claim(*one[:4], groups[one], unranked.get(one, [])) for one in told)
         if (first := next(filter(None, made), None)) is not None:
-            beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
-            others = _on_others(beside, first)
-            tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
-            found.append(replace(first, on_others=others, tied={**first.tied, **tied}))
+            own = first.best["pretokenization"]
+            same = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite) and one[4] == own}
+            others = _on_others(same, first)
+            tied: dict[int | str, Tied] = {corpus: _tied(same[corpus], first.size) for corpus in others}
+            named = (own or UNKNOWN_PRETOKENIZER) if several else ""
+            found.append(replace(first, on_others=others, tied={**first.tied, **tied}, pretokenizer=named))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
 
 
-def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
+def numbers(content: ReportContent) -> list[Numbers]:
+    """Return the numbers of each measure of which nothing is ranked, because of one training.
+
+    They are those of the first model, suite and corpus in the order of reading, at the largest size, of all
+    pre-tokenizers.
+    """
+    together = _together(_groups(content)[0])
+    ranked = {of[0] for of, rows in together.items() if any(map(_ranked, rows))}
+    found: dict[str, Numbers] = {}
+    for of, rows in together.items():
+        measure, model, suite, corpus = of
+        single = [row for row in rows if row["reason"] == ONE_TRAINING]
+        if measure in ranked or measure in found or not single:
+            continue
+        size = max(row["size"] for row in single)
+        here = [row for row in single if row["size"] == size]
+        ordered = sorted(here, key=lambda row: (row["value"], row["variant"]), reverse=measure in HIGHEST)
+        found[measure] = Numbers(measure, corpus, model, suite, size, ordered)
+    return [found[measure] for measure in CLAIMED if measure in found]
+
+
+def crossings(content: ReportContent) -> list[Crossing]:
+    """The best of each measure where it is not the best of its claim, as it has another pre-tokenizer.
+
+    Corpus, model, suite and size are those of the claim. Without a claim, no two tokenizers share a pre-tokenizer, and
+    the largest size counts at which two or more are ranked. Models with one training are not ranked.
+    """
+    ranked = {of: list(filter(_ranked, rows)) for of, rows in _together(_groups(content)[0]).items()}
+    ranked = {of: rows for of, rows in ranked.items() if rows}
+    by_measure = {one.measure: one for one in claims(content)}
+    found = []
+    for measure in CLAIMED:
+        if measure == NGRAM and any(of[0] == BITS for of in ranked):
+            continue
+        claim = by_measure.get(measure)
+        sizes: dict[tuple[Of, int], list[Row]] = {}
+        for of, rows in ranked.items():
+            for row in rows if of[0] == measure else ():
+                sizes.setdefault((of, row["size"]), []).append(row)
+        compared = {key: rows for key, rows in sizes.items() if len({row["pretokenization"] for row in rows}) > 1}
+        if claim is not None:
+            own = ((claim.measure, claim.model, claim.suite, claim.corpus), claim.size)
+            compared = {key: rows for key, rows in compared.items() if key == own}
+        if not compared:
+            continue
+        first = next(iter(compared))[0]
+        size = max(size for of, size in compared if of == first)
+        sign = -1 if measure in HIGHEST else 1
+        best = min(compared[first, size], key=lambda row: (sign * row["value"], row["variant"]))
+        if claim is None or claim.best["variant"] != best["variant"]:
+            found.append(Crossing(measure, first[3], first[1], first[2], size, best))
+    return found
+
+
+def _ranked(row: Row) -> bool:
+    return row["best"] is not None
+
+
+def _groups(content: ReportContent) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
+    """Return the rows of the scoreboard that are compared or were trained once, and those that are not ranked, by
+    group, in the order of reading."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None:
+        return {}, {}
+    order = {name: number for number, name in enumerate(content.models)}
+    found: tuple[dict[Group, list[Row]], dict[Group, list[Row]]] = ({}, {})
+    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
+        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "", row["pretokenization"])
+        found[row["verdict"] == UNRANKED].setdefault(of, []).append(row)
+
+    def place(one: Group) -> tuple[Any, ...]:
+        model = order.get(one[1].partition(" (")[0], len(order))
+        return (model, *one[1:3], content.place_of_corpus(one[3]), content.place_of_pretokenizer(one[4]))
+
+    ranked, unranked = ({key: rows[key] for key in sorted(rows, key=place)} for rows in found)
+    return ranked, unranked
+
+
+def _together(groups: dict[Group, list[Row]]) -> dict[Of, list[Row]]:
+    """Return the rows of groups that differ in the pre-tokenizer alone together."""
+    found: dict[Of, list[Row]] = {}
+    for group, rows in groups.items():
+        found.setdefault(group[:4], []).extend(rows)
+    return found
+
+
+def _on_others(by_corpus: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
     """The best of each corpus but the claim's, at its size; corpora in the order in which they are given."""
     found = {}
-    for corpus, rows in beside.items():
+    for corpus, rows in by_corpus.items():
         here = [row for row in rows if row["size"] == claim.size]
         first = next((row for row in here if row["verdict"] == BEST), None)
-        if corpus != claim.corpus and len(here) > 1 and first is not None:
+        if corpus != claim.corpus and sum(map(_ranked, here)) > 1 and first is not None:
             found[corpus] = str(first["variant"])
     return found
 
 
-def _alike(rows: list[Row], size: int) -> list[str]:
-    """What is not told apart from the best at one size."""
-    return sorted(row["variant"] for row in rows if row["size"] == size and row["verdict"] == ALIKE)
+def _tied(rows: list[Row], size: int) -> Tied:
+    """Variants at one size without a significant difference from the best, and untested ones."""
+    here = sorted((row for row in rows if row["size"] == size), key=lambda row: str(row["variant"]))
+    untested = {row["variant"]: row["reason"] or "" for row in here if row["verdict"] == UNTESTED}
+    return [row["variant"] for row in here if row["verdict"] == ALIKE], untested
 
 
 def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], unranked: list[Row]) -> Claim | None:
     sizes: dict[int, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["size"], row["variant"])):
         sizes.setdefault(row["size"], []).append(row)
-    firsts = {size: [row for row in here if row["verdict"] == BEST] for size, here in sizes.items() if len(here) > 1}
+    firsts = {
+        size: [row for row in here if row["verdict"] == BEST]
+        for size, here in sizes.items()
+        if sum(map(_ranked, here)) > 1
+    }
     bests = {size: first[0] for size, first in firsts.items() if first}
     if not bests:
         return None
     size = max(bests)
     here = sizes[size]
-    alike, untested = ([row["variant"] for row in here if row["verdict"] == kind] for kind in (ALIKE, UNTESTED))
+    alike, untested = _tied(rows, size)
     last = max(here, key=lambda row: (abs(row["behind"] or 0), row["variant"]))
     elsewhere = {size: str(row["variant"]) for size, row in bests.items()}
-    tied: dict[int | str, list[str]] = {other: _alike(rows, other) for other in elsewhere if other != size}
+    tied: dict[int | str, Tied] = {other: _tied(rows, other) for other in elsewhere if other != size}
     sign = -1 if measure in HIGHEST else 1
-    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in unranked if row["size"] == size)
+    others = [*(row for row in unranked if row["size"] == size), *(row for row in here if row["best"] is None)]
+    outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in others)
     every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
     told = (bests[size], alike, untested, len(here), last, elsewhere)
     return Claim(measure, corpus, model, suite, size, *told, tied=tied, outdone=outdone, every_size=every_size)

@@ -1,11 +1,12 @@
 """What figures show, each in a sentence, for readers who do not see them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.p_values import SIGNIFICANCE
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.wording import counted, few
+from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
@@ -36,14 +37,18 @@ def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
     return f"{least} with each, as far as is shown." if least == most else f"from {least}, {low}, to {most}, {high}."
 
 
-def first_by_model(averages: Mapping[tuple[str, str], float]) -> str:
+def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[str]) -> str:
     """Which variants have the highest average with each model, as far as is printed.
 
     Args:
         averages: in percent, by model and variant, of variants that several models were trained with.
+        ranked: models that were trained often enough for a highest one.
     """
     told = []
     for model in dict.fromkeys(model for model, _ in averages):
+        if model not in ranked:
+            told.append(f"{ONE_TRAINING} with {model}")
+            continue
         here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
         highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
         told.append(f"{few([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
@@ -54,7 +59,7 @@ PValues = Mapping[tuple[str, str], float | None]
 
 
 def told_apart(p_values: PValues, holm: PValues) -> str:
-    """How many pairs a one-sided test of each direction tells apart, before and after correction.
+    """How many pairs differ significantly by a one-sided test of each direction, before and after correction.
 
     Args:
         p_values: of ordered pairs.
@@ -67,14 +72,14 @@ def told_apart(p_values: PValues, holm: PValues) -> str:
     )
     if not apart:
         told = counted(len(pairs), "pair")
-        return f"None of {told} is told apart (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
+        return f"None of {told} differs significantly (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
     have = f"{apart:,} {'has' if apart == 1 else 'have'}"
     after = f", and {corrected:,} after Holm's correction"
     return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
 
 
 def within_reach(ranks: Mapping[str, float], difference: float) -> str:
-    """Which variants are not told apart from the one of the lowest average rank.
+    """Which variants have no significant difference from the one of the lowest average rank.
 
     Args:
         ranks: average rank by variant.
@@ -82,19 +87,19 @@ def within_reach(ranks: Mapping[str, float], difference: float) -> str:
     """
     best = min(ranks, key=lambda one: (ranks[one], one))
     near = sorted(one for one in ranks if one != best and ranks[one] - ranks[best] <= difference)
-    others = f"; not told apart from it: {few(near)}" if near else "; it is told apart from all others"
+    others = f"; {NO_DIFFERENCE} from it: {few(near)}" if near else "; all others are significantly worse"
     return f"The lowest average rank is that of {best}, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
 
 def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
-    """How many variants a test has found better, worse, or neither.
+    """How many variants are significantly better, significantly worse, neither, or not tested.
 
     Args:
         baseline: what they are compared with.
-        verdicts: of each.
+        verdicts: of each, see :mod:`tokbench.statistics.verdicts`.
     """
-    told = [f"{number:,} {'is' if number == 1 else 'are'} {one}" for one, number in sorted(Counter(verdicts).items())]
-    return f"Of {counted(len(verdicts), 'tokenizer')} beside {baseline}, {few(told)}."
+    told = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
+    return f"{counted(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."
 
 
 def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:

@@ -11,6 +11,7 @@ from tokbench.construction import constructions
 from tokbench.pretokenization import pretokenization_of
 from tokbench.provenance import provenance
 from tokbench.report.content import ReportContent, read_frames
+from tokbench.statistics.seeds import same_but_for_seed
 from tokbench.tidy.table import TidyTable
 
 NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
@@ -56,11 +57,18 @@ def shown(
         missing=missing,
         preface=report.get("summary", ""),
         models=list(experiment.get("models", {})),
+        seeds=_seeds(experiment),
         resources=list(experiment.get("resources", {})),
         corpora=_corpora(experiment),
         built_from=_built_from(experiment),
         baselines=_baselines(experiment),
     )
+
+
+def _seeds(experiment: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the models that differ only in their seed; a recipe may be the name of a preset."""
+    models = experiment.get("models", {})
+    return same_but_for_seed({name: {"preset": one} if isinstance(one, str) else one for name, one in models.items()})
 
 
 def _corpus_of(experiment: Mapping[str, Any]) -> dict[str, str]:

@@ -1,17 +1,21 @@
-"""What the scoreboard says of each measure in words, and nothing more: the best, and what is told apart from it.
+"""Sentences on each measure of the scoreboard: the best, and the verdicts on the others.
 
 Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
 """
 
+from collections.abc import Mapping, Sequence
+
 import polars as pl
 
-from tokbench.report.claims import HIGHEST, Claim, Row, claims
-from tokbench.report.content import ReportContent
+from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.sections.board import difference_texts
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, ONE_TRAINING, in_full
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
 
@@ -24,6 +28,12 @@ _FIRST = {
     ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
 }
 
+_NUMBERS = {
+    BITS: "bits per byte with the language model “{model}”",
+    ACCURACY: "accuracy of the language model “{model}” on the suite “{suite}”",
+}
+ANOTHER_SEED = "Another seed could change their order."
+_UNITS = {BITS: " bits per byte", NGRAM: " bits per byte", ALIGNMENT: " of F1"}
 _BEHIND = {
     TOKENS: "needs {} % more",
     BITS: "needs {} bits per byte more",
@@ -38,6 +48,8 @@ def summary(content: ReportContent) -> list[str]:
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
     told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
+    told += [crossed(one) for one in crossings(content)]
+    told += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
     frame = content.frames.get(SCOREBOARD.name)
     told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
@@ -61,26 +73,103 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    text = f"At a vocabulary of {claim.size:,}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
-    told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim), one_training(best).strip())
+    text = f"{among(claim)}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
     return " ".join(filter(None, told))
+
+
+def unranked(found: Numbers, content: ReportContent) -> str:
+    """Return a sentence with the lowest and the highest of numbers that are not tested, with pre-tokenizers where
+    these differ."""
+    first, last = found.rows[0], found.rows[-1]
+    decimals = fitting_decimals([row["value"] for row in (first, last)])
+    named = [f"{_number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
+    span = named[0] if len(found.rows) == 1 else f"from {named[0]} to {named[1]}"
+    of = _NUMBERS[found.measure].format(model=found.model, suite=found.suite)
+    return f"At a vocabulary of {found.size:,}, {of}: {span}; {ONE_TRAINING}."
+
+
+def _named(row: Row, content: ReportContent) -> str:
+    own = f", pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER}"
+    return f"{row['variant']}{own * content.several_pretokenizers}"
+
+
+def states(claim: Claim) -> str:
+    """Return the verdicts on all but the best: significantly worse, no significant difference, not tested."""
+    rest = claim.ranked - 1
+    worse = rest - len(claim.alike) - len(claim.untested)
+    told = [f"significantly worse: {_of_all(rest) if worse == rest else f'{worse} of {rest} others'}"] * bool(worse)
+    return "; ".join([*told, *_undecided(claim.alike, claim.untested, rest)])
+
+
+def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> list[str]:
+    """Return the variants without a significant difference, and the untested ones with their reasons.
+
+    Args:
+        alike, untested: as of :class:`tokbench.report.claims.Claim`.
+        rest: number of variants besides the best; all of them are then not named one by one. 0: name them.
+    """
+
+    def name(variants: list[str]) -> str:
+        return _of_all(rest) if len(variants) == rest else few_of(variants)
+
+    told = [f"{NO_DIFFERENCE}: {name(alike)}"] * bool(alike)
+    for reason in dict.fromkeys(untested.values()):
+        why = reason.removeprefix("not tested: ") or "no interval"
+        told.append(f"not tested ({why}): {name([one for one in untested if untested[one] == reason])}")
+    return told
+
+
+def _of_all(rest: int) -> str:
+    return {1: "the other one", 2: "both others"}.get(rest, f"all {rest} others")
+
+
+def among(claim: Claim) -> str:
+    """The size, and the pre-tokenizer where there are several: the beginning of a sentence."""
+    at = f"t a vocabulary of {claim.size:,}"
+    return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
+
+
+def crossed(crossing: Crossing, *, bare: bool = False) -> str:
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
+    interval where bare."""
+    row = crossing.best
+    best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
+    text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"
+    other = row["baseline_pretokenization"] or UNKNOWN_PRETOKENIZER
+    if row["difference"] is None:
+        return f"{text}. The pre-tokenizers differ, so this compares more than the constructions."
+    significant = {
+        NOT_TESTED: in_full(row["difference_reason"]),
+        NO_DIFFERENCE: "not significant after correction",
+    }.get(row["difference_verdict"], "significant after correction")
+    difference, ends = difference_texts(crossing.measure, row, [row])
+    interval = f" (95 % interval {ends})" if ends and not bare else ""
+    return (
+        f"{text}; the difference from the baseline {row['baseline']} (pre-tokenizer {other}) is "
+        f"{difference}{_UNITS.get(crossing.measure, '')}{interval}, {significant}. The pre-tokenizers differ, so this "
+        "compares more than the constructions."
+    )
 
 
 def subject(claim: Claim) -> str:
     """Which tokenizer is the best at what, the middle of a sentence."""
+    return _first(claim, f"{claim.best['variant']}{', of those ranked,' * claim.outdone}")
+
+
+def _first(claim: Claim | Crossing, best: str) -> str:
     corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
-    best = f"{claim.best['variant']}{', of those ranked,' * claim.outdone}"
     names = {"best": best, "corpus": corpus, "model": claim.model, "suite": claim.suite}
     return _FIRST[claim.measure].format(**names)
 
 
-def _number(claim: Claim, value: object) -> str:
+def _number(claim: Claim | Numbers, value: object, decimals: int | None = None) -> str:
     assert isinstance(value, float)
     if claim.measure == TOKENS:
         return printed(value, "count")
     if claim.measure == ACCURACY:
         return f"{printed(value, 'percent', 1)} %"
-    return printed(value, "real", fitting_decimals([value]))
+    return printed(value, "real", fitting_decimals([value]) if decimals is None else decimals)
 
 
 def _interval(claim: Claim) -> str:
@@ -96,35 +185,13 @@ def _drawn(claim: Claim) -> str:
     seeds = claim.best["seeds"]
     if over == "seeds and documents":
         return f"{seeds} seeds and {n:,} documents"
-    return f"{n:,} {over}" + (" of one training" if seeds == 1 else f", a mean of {seeds} seeds" if seeds else "")
-
-
-def one_training(row: Row) -> str:
-    """What intervals leave out where each tokenizer had one training; nothing where it had several, or none."""
-    if row["seeds"] != 1:
-        return ""
-    return f" Each tokenizer had one training: intervals are over its {row['over']}, and another might change them."
+    return f"{n:,} {over}" + (f", a mean of {seeds} seeds" if seeds else "")
 
 
 def _others(claim: Claim) -> str:
-    """What is told apart from the best, and how far the last one is behind."""
-    rest = claim.ranked - 1
-    tested = rest - len(claim.untested)
-    if not tested:
-        told = "Nothing tells whether chance made this order: no difference has an interval."
-    elif claim.untested:
-        near = f", but not from {few_of(claim.alike)}" * bool(claim.alike)
-        apart = tested - len(claim.alike)
-        told = f"After correction it is told apart from {apart} of {rest} others{near}; nothing tells of "
-        told += f"{few_of(claim.untested)}."
-    elif not claim.alike:
-        told = f"After correction it is told apart from {'the other one' if rest == 1 else f'all {rest} others'}."
-    elif len(claim.alike) == rest:
-        others = "the other one" if rest == 1 else f"any of the {rest} others"
-        told = f"After correction it is not told apart from {others}."
-    else:
-        apart = rest - len(claim.alike)
-        told = f"After correction it is told apart from {apart} of {rest} others, but not from {few_of(claim.alike)}."
+    """Return the verdicts on the others, and how far the last one is behind."""
+    told = states(claim)
+    told = f"After correction, {told}." if len(claim.untested) < claim.ranked - 1 else f"{told.capitalize()}."
     return f"{told} The last, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
 
 
@@ -152,7 +219,9 @@ def other_sizes(claim: Claim) -> str:
     best, number = claim.best["variant"], len(claim.elsewhere)
     different = [f"{one} at {size:,}{_tie(claim, size)}" for size, one in sorted(others.items()) if one != best]
     ties = [
-        f"at {size:,} {_close(claim, size)}" for size, one in sorted(others.items()) if one == best and claim.tied[size]
+        f"at {size:,} {_close(claim, size)}"
+        for size, one in sorted(others.items())
+        if one == best and any(claim.tied[size])
     ]
     close = f", {listed(ties)}" if ties else ""
     compared = "" if claim.every_size else " compared"
@@ -166,12 +235,12 @@ def other_sizes(claim: Claim) -> str:
 
 
 def _tie(claim: Claim, where: int | str) -> str:
-    """What is not told apart from the best of another size or corpus, behind its name."""
-    return f" ({_close(claim, where)})" if claim.tied.get(where) else ""
+    """Return the undecided variants of another size or corpus, in brackets."""
+    return f" ({_close(claim, where)})" if any(claim.tied.get(where, ())) else ""
 
 
 def _close(claim: Claim, where: int | str) -> str:
-    return f"not told apart from {few_of(claim.tied[where])}"
+    return "; ".join(_undecided(*claim.tied[where]))
 
 
 def on_other_corpora(claim: Claim) -> list[str]:
@@ -204,6 +273,6 @@ def _smaller(content: ReportContent) -> list[str]:
     return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in told.items()]
 
 
-def few_of(names: list[str]) -> str:
+def few_of(names: Sequence[str]) -> str:
     """The names, or three of them and how many more there are."""
     return listed(names) if len(names) <= _NAMED else listed([*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"])

@@ -9,6 +9,7 @@ from tokbench.report.wording import counted, listed
 from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.corrections import holm
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, may_rank, why_untested
 
 if TYPE_CHECKING:
     from tokbench.tidy.table import Kind
@@ -34,6 +35,8 @@ class Line:
         ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
             at the sizes of :func:`alike`.
         under: what the verdict says once behind all names that share it.
+        trainings: trainings of each of the two; None where no model was trained. See
+            :mod:`tokbench.statistics.verdicts`.
     """
 
     name: str
@@ -46,6 +49,12 @@ class Line:
     sizes: Sequence[tuple[int, int]] = ()
     ranked: bool = True
     under: str = ""
+    trainings: int | None = None
+
+    @property
+    def untested(self) -> str:
+        """The reason why the difference is not tested for significance; empty if it is."""
+        return why_untested(self.trainings)
 
     @property
     def called(self) -> str:
@@ -54,16 +63,16 @@ class Line:
 
     @property
     def winner(self) -> Literal["a", "b", ""]:
-        """Which is better, beyond the interval and after correction; empty where neither is, or nothing tells."""
-        if not self.ranked or (self.holm is not None and self.holm > ALPHA):
+        """The significantly better one, by the interval and after correction; empty if neither is or untested."""
+        if not self.ranked or self.untested or (self.holm is not None and self.holm > ALPHA):
             return ""
         side = self.contrast.side * (1 if self.better == "highest" else -1)
         return "a" if side > 0 else "b" if side < 0 else ""
 
     @property
     def ahead(self) -> Literal["a", "b", ""]:
-        """Which has the better value, whatever its interval; empty where it is not ranked."""
-        if not self.ranked:
+        """The one with the better value; empty where the two are equal or not ranked."""
+        if not self.ranked or not may_rank(self.trainings):
             return ""
         lead = self.contrast.difference * (1 if self.better == "highest" else -1)
         return "a" if lead > 0 else "b" if lead < 0 else ""
@@ -89,7 +98,11 @@ class Part:
 
 
 def corrected(parts: Sequence[Part]) -> list[Part]:
-    """The same parts, with the p of every line adjusted by Holm's procedure among all that have one."""
+    """The same parts, with the p of every line adjusted by Holm's procedure among all that have one.
+
+    Lines that are not tested lose theirs.
+    """
+    parts = [replace(part, lines=list(map(_without_p, part.lines))) for part in parts]
     tested = [line.contrast.p_value for part in parts for line in part.lines if line.contrast.p_value is not None]
     adjusted = iter(holm(tested).tolist())
     return [
@@ -101,6 +114,10 @@ def corrected(parts: Sequence[Part]) -> list[Part]:
         )
         for part in parts
     ]
+
+
+def _without_p(line: Line) -> Line:
+    return replace(line, contrast=replace(line.contrast, p_value=None)) if line.untested else line
 
 
 def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
@@ -118,20 +135,37 @@ def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
     ]
 
 
-def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Unequal | None = None) -> str:
+def comparison_text(
+    a: str,
+    b: str,
+    parts: Sequence[Part],
+    unequal: Unequal | None = None,
+    pretokenizers: tuple[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
 
     Args:
         a, b: what the two are called.
         parts: what they are compared by.
         unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
+        pretokenizers: of a and of b, named where they differ.
+        notes: lines after the verdict.
     """
-    text = [
+    text = []
+    if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
+        of_a, of_b = pretokenizers
+        text.append(
+            f"Their pre-tokenizers differ: {a} has {of_a}, {b} has {of_b}. Every difference is one of pre-tokenizers, "
+            "too."
+        )
+    text += [
         (f"At {size:,} they" if size and size == other else "They")
-        + f" are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}. What depends on that is not ranked."
-        for (size, other), (of_a, of_b) in (unequal or {}).items()
+        + f" are not of equal size: {a} has {tokens_a:,} tokens, {b} has {tokens_b:,}. "
+        "What depends on that is not ranked."
+        for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
     ]
-    text += _said(a, b, parts)
+    text += [*_said(a, b, parts), *notes]
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"
@@ -159,47 +193,61 @@ class Told:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What two tokenizers are told apart by; keys are ``a`` and ``b``, and an empty one for neither.
+    """The comparison in short; keys are ``a`` and ``b``, and an empty one for neither.
 
     Attributes:
-        sure: what each is better at, beyond its interval and after correction, and what does not tell them apart.
-        single: what each has the better numbers of at every line, where these have no interval.
+        sure: things that each is significantly better at, after correction, and those without a significant difference.
+        single: things that each has the better numbers of at every line, where these have no interval.
+        untested: things that are not tested, by reason.
     """
 
     sure: Mapping[str, Sequence[Told]]
     single: Mapping[str, Sequence[str]]
+    untested: Mapping[str, Sequence[Told]]
 
 
 def verdict(parts: Sequence[Part]) -> Verdict:
     """What the parts of a comparison say in short; a count of tokens is told once."""
     sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
+    untested: dict[str, list[Told]] = {}
     for part in parts:
         for what, under in dict.fromkeys((line.what, line.under) for line in part.lines):
-            same = [line for line in part.lines if (line.what, line.under) == (what, under) and line.ranked]
-            for side, told in sure.items():
+            every = [line for line in part.lines if (line.what, line.under) == (what, under) and line.ranked]
+            for reason in dict.fromkeys(line.untested for line in every if line.untested):
+                names = [line.name for line in every if line.untested == reason]
+                told = Told(what, () if len(names) == len(every) else names, under)
+                untested.setdefault(reason, []).append(told)
+            same = [line for line in every if not line.untested]
+            for side, things in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
-                told += [Told(what, () if len(won) == len(same) else won, under)] * bool(won)
+                things += [Told(what, () if len(won) == len(every) else won, under)] * bool(won)
             for line in same:
                 if line.contrast.low is None and not line.restates:
                     ahead.setdefault(line.called, set()).add(line.ahead)
-    return Verdict(sure, {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure})
+    single = {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure}
+    return Verdict(sure, single, untested)
 
 
 def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
     found = verdict(parts)
     sure = {side: _together(told) for side, told in found.sure.items()}
-    lines = [f"{name} is better at {sure[one]}." for one, name in (("a", a), ("b", b)) if sure[one]]
-    lines += [f"They are not told apart by {sure['']}."] * bool(sure[""])
+    lines = [f"{name} is significantly better at {sure[one]}." for one, name in (("a", a), ("b", b)) if sure[one]]
+    lines += [f"{NO_DIFFERENCE.capitalize()}: {sure['']}."] * bool(sure[""])
+    lines += [
+        f"Not tested ({reason.removeprefix(NOT_TESTED).strip(' :')}): {_together(told)}."
+        for reason, told in found.untested.items()
+    ]
     lines += [
         f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
         for one, name in (("a", a), ("b", b))
         if found.single[one]
     ]
     tests = sum(line.holm is not None for part in parts for line in part.lines)
-    rule = f" Better is what the interval says, and p after Holm's correction for {counted(tests, 'test')}."
-    how = "of tokens and bits by Student's t over documents, of answers by the paired bootstrap over questions"
+    rule = f" Significant: zero is outside the interval, and p ≤ {ALPHA} after Holm's correction for "
+    rule += f"{counted(tests, 'test')}."
+    how = "of tokens and bits by Student's t, of answers by the paired bootstrap over questions"
     return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
 
 
@@ -225,7 +273,7 @@ def _table(part: Part, a: str, b: str) -> list[str]:
             for value in (contrast.difference, contrast.low, contrast.high)
         ]
         interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
-        better = names[line.ahead if contrast.low is None else line.winner]
+        better = NOT_TESTED if line.untested else names[line.ahead if contrast.low is None else line.winner]
         values = [printed(value, part.kind, decimals) for value in (contrast.a, contrast.b)]
         rows.append([line.name, *values, signed[0] or "–", interval, f"{contrast.n:,}"])
         rows[-1] += ["–" if line.holm is None else probability(line.holm), better]

@@ -62,6 +62,7 @@ def _change(change: Change) -> dict[str, Any]:
         "key": change.where,
         "column": change.column.name,
         "judgement": change.judgement,
+        "reason": change.reason or None,
         "a": change.a,
         "b": change.b,
         "difference": change.difference,

@@ -7,15 +7,18 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.seeds import trainings_of
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
-Judgement = Literal["beyond noise", "within noise", "exact", "single number"]
+Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]
 BEYOND: Final = "beyond noise"
 WITHIN: Final = "within noise"
 EXACT: Final = "exact"
 SINGLE: Final = "single number"
-"""What a change is: one that an interval and a corrected test bear out, one that they do not, one of a count, which has
-no noise, or one of a number of which nothing tells how far chance moves it."""
+UNTESTED: Final = "not tested"
+"""Kinds of a change: significant by an interval and a corrected test, not significant, of a count, which has no noise,
+of a number without an interval, or of models with too few trainings."""
 COUNTED_OVER = ("n", "reason")
 """Columns that say what a number is over; they are no numbers of their own."""
 Key = tuple[Any, ...]
@@ -36,6 +39,7 @@ class Change:
         p_value: two-sided p of Student's paired t test.
         holm: it adjusted by Holm's procedure among all tests of the comparison.
         interval_a, interval_b: of each value, where the table has them.
+        reason: why it is not tested, where models have too few trainings.
     """
 
     table: TidyTable
@@ -51,6 +55,7 @@ class Change:
     holm: float | None = None
     interval_a: tuple[float, float] | None = None
     interval_b: tuple[float, float] | None = None
+    reason: str = ""
 
     @property
     def difference(self) -> float:
@@ -127,9 +132,19 @@ def _changes(table: TidyTable, column: Column, rows: pl.DataFrame) -> Iterator[C
         of_a, of_b = (_interval(row, ends, of) for of in ("", "_of_b"))
         if of_a and of_b:
             apart = of_a[1] < of_b[0] or of_b[1] < of_a[0]
-            yield Change(table, key, column, a, b, BEYOND if apart else WITHIN, interval_a=of_a, interval_b=of_b)
+            why = why_untested(_trainings(table, row))
+            kind: Judgement = UNTESTED if why else BEYOND if apart else WITHIN
+            yield Change(table, key, column, a, b, kind, interval_a=of_a, interval_b=of_b, reason=why)
         else:
             yield Change(table, key, column, a, b, EXACT if _counted(column, a, b) else SINGLE)
+
+
+def _trainings(table: TidyTable, row: Mapping[str, Any]) -> int | None:
+    """Return the fewest trainings behind the numbers of a row in both runs; None where no model was trained."""
+    if "seeds" in table.schema:
+        known = [row[name] for name in ("seeds", "seeds_of_b") if row[name] is not None]
+        return min(known, default=None)
+    return trainings_of(str(row["model"])) if table.of_models and "model" in row else None
 
 
 def _counted(column: Column, a: float, b: float) -> bool:

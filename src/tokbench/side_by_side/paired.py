@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 
 from tokbench.side_by_side.alignment import WORDS, alignment_contrasts
-from tokbench.side_by_side.cells import Change, Key, TableComparison, judged
+from tokbench.side_by_side.cells import UNTESTED, Change, Key, TableComparison, judged
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
 from tokbench.statistics.corrections import holm
+from tokbench.statistics.verdicts import ONE_TRAINING
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -31,6 +32,11 @@ class Drawn:
     column: str
     whole: tuple[str, ...] = ()
     of: tuple[str, ...] = ("document", "language", "bytes")
+
+    @property
+    def untested(self) -> str:
+        """The reason why numbers of trained models are not tested: each row is of one training."""
+        return ONE_TRAINING if "model" in self.keys else ""
 
 
 DRAWN = {
@@ -87,7 +93,7 @@ def _contrasts(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Contrast
     found = {}
     for shared, key in wanted.items():
         if shared in of_a and shared in of_b and (contrast := _contrast(of_a[shared], of_b[shared], drawn)):
-            found[key] = contrast
+            found[key] = replace(contrast, p_value=None) if drawn.untested else contrast
     return found
 
 
@@ -120,5 +126,8 @@ def _tested(change: Change, contrast: Contrast | None, adjusted: float | None) -
     if contrast is None or change.column.name != TESTED[change.table.name]:
         return change
     ends = {"low": contrast.low, "high": contrast.high, "n": contrast.n, "p_value": contrast.p_value}
+    drawn = DRAWN.get(change.table.name)
+    if drawn is not None and drawn.untested:
+        return replace(change, judgement=UNTESTED, reason=drawn.untested, **ends)  # type: ignore[arg-type]
     judgement = judged(contrast.low, contrast.high, adjusted)
     return replace(change, judgement=judgement, holm=adjusted, **ends)  # type: ignore[arg-type]

@@ -101,16 +101,16 @@ def _corrected(found: list[Comparison]) -> list[Comparison]:
     ]
 
 
-SIGNS = dict(zip(JUDGEMENTS, ("!", "", "?", "~"), strict=True))
+SIGNS = dict(zip(JUDGEMENTS, ("!", "", "○", "○", "≈"), strict=True))
 LEGEND = (
-    "Beside a number: ! it differs from A's beyond noise; ? it is a single number, of which nothing tells how far "
-    "chance moves it; ~ it differs within noise. A count without a sign differs as it stands. = is A's number, or none."
+    "After a number: ! it differs significantly from A's; ○ it is not tested, because it has no interval or its models "
+    "have too few trainings; ≈ no significant difference. A count without a sign differs. = is A's number, or none."
 )
 SAME = "="
 
 
 def sign(change: Change) -> str:
-    """What is told of a change beside its number."""
+    """Return the sign after the number of a change."""
     return SIGNS[change.judgement]
 
 

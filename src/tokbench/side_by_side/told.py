@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tokbench.report.numbers import MINUS, fitting_decimals, printed, probability
 from tokbench.report.wording import counted, few
-from tokbench.side_by_side.cells import BEYOND, EXACT, SINGLE, WITHIN, Change, Judgement
+from tokbench.side_by_side.cells import BEYOND, EXACT, SINGLE, UNTESTED, WITHIN, Change, Judgement
 from tokbench.side_by_side.several import SAME, Changed, sign
 from tokbench.side_by_side.two_runs import Both, Comparison
 from tokbench.tidy.table import Kind
@@ -13,7 +13,8 @@ MEANINGS: dict[Judgement, str] = {
     BEYOND: "the interval of the difference leaves zero out, and p after Holm's correction is at most 0.05; where a "
     "table has intervals of the values alone, these lie apart",
     EXACT: "counts, which chance does not move as long as the text is the same",
-    SINGLE: "one number of each run, of which nothing tells how far chance moves it",
+    SINGLE: "one number of each run without an interval",
+    UNTESTED: "one training, or two; another seed can change the numbers",
     WITHIN: "no more than chance may do",
 }
 HEADS = ("table", "cell", "number", "A", "B", f"B {MINUS} A", "interval", "n", "p, Holm")
@@ -33,6 +34,7 @@ def summary(found: Comparison, letters: str = "AB") -> list[str]:
         told = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
         told += [f"{counted(number, 'count')} changed" for number in [changed[EXACT]] if number]
         told += [f"{counted(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
+        told += [f"{number:,} changed and not tested for too few trainings" for number in [changed[UNTESTED]] if number]
         told += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
         first = f"Of {counted(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
     lines = [first]

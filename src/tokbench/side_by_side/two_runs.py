@@ -7,6 +7,7 @@ from tokbench.side_by_side.cells import (
     BEYOND,
     EXACT,
     SINGLE,
+    UNTESTED,
     WITHIN,
     Change,
     Judgement,
@@ -20,7 +21,7 @@ from tokbench.tidy.table import TidyTable
 
 NAMES = ("corpus", "variant", "size", "language", "metric", "model", "suite", "task", "order", "training_bytes")
 """Columns whose values are told where only one run has them."""
-JUDGEMENTS: tuple[Judgement, ...] = (BEYOND, EXACT, SINGLE, WITHIN)
+JUDGEMENTS: tuple[Judgement, ...] = (BEYOND, EXACT, SINGLE, UNTESTED, WITHIN)
 """From what matters most to what matters least."""
 Both = tuple[str, str]
 """What each of the two has; empty where it has none."""
@@ -64,8 +65,8 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether anything changed beyond noise, or only one of the two has something."""
-        return bool(self.changes(BEYOND, EXACT, SINGLE) or any(self.alone) or self.tables_a or self.tables_b)
+        """Whether anything changed, but for changes within noise, or only one of the two has something."""
+        return bool(self.changes(BEYOND, EXACT, SINGLE, UNTESTED) or any(self.alone) or self.tables_a or self.tables_b)
 
     @property
     def versions(self) -> dict[str, Both]:

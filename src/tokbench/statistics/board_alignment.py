@@ -46,7 +46,7 @@ def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> It
         alone = kept.is_empty() or kept["words"].max() == 1
         over = ("words" if alone else "groups of words") if scored else ""
         head = (corpus, size, measure, None, None, part["definition"][0])
-        yield Family(head, over, None, "highest", values, partial(_more, scored), untested=UNKEPT)
+        yield Family(head, over, "highest", values, partial(_more, scored), untested=UNKEPT)
 
 
 def foremost(measured: pl.DataFrame) -> pl.DataFrame:
@@ -97,7 +97,7 @@ def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Co
             return None
     [told] = judged([apart(*both)])
     n = drawn(*both)
-    p_value = max(told.p_value, 2.0 ** (1 - n)) if told.difference else 1.0
+    p_value = max(told.p_value or 0.0, 2.0 ** (1 - n)) if told.difference else 1.0
     return Contrast(a[1], b[1], told.difference, told.low, told.high, n, p_value)
 
 

@@ -1,6 +1,7 @@
 """Average accuracies for the scoreboard, with intervals over the questions that were asked."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from math import fsum, sqrt
 
 import numpy as np
@@ -47,15 +48,18 @@ def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame
             continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
-        yield Family(head, "questions" if kept else "", seeds, "highest", values, _differences(kept),
-                     "the answers to its questions are not there")  # fmt: skip
+        yield Family(
+            head, "questions" if kept else "", "highest", values, _differences(kept, seeds),
+            "the answers to its questions are not there", trainings=dict.fromkeys(values, seeds),
+        )  # fmt: skip
 
 
-def _differences(sheets: Mapping[str, Tasks]) -> Callable[[str, str], Estimate | None]:
+def _differences(sheets: Mapping[str, Tasks], seeds: int) -> Callable[[str, str], Estimate | None]:
     def differ(a: str, b: str) -> Estimate | None:
         if a not in sheets or b not in sheets:
             return None
-        return _estimate([one - other for one, other in zip(sheets[a], sheets[b], strict=True)])
+        estimate = _estimate([one - other for one, other in zip(sheets[a], sheets[b], strict=True)])
+        return replace(estimate, trainings=seeds)
 
     return differ
 

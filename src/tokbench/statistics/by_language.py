@@ -14,8 +14,8 @@ from tokbench.statistics.effects import deviation
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import BITS, judged, judgement_columns
 from tokbench.statistics.mixed import Mixed, random_intercept
-from tokbench.statistics.model_bits import ONE_SEED
 from tokbench.statistics.pairing import WHICH, compared, unordered
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -43,7 +43,7 @@ def models_over_languages(bits_by_seed: pl.DataFrame, baselines: Mapping[str, st
 
     Returns:
         The columns of :data:`BITS_LANGUAGES`; no row for a corpus without two languages. With one seed there is a
-        difference and no statement of it.
+        difference and no interval; with fewer than three seeds there is no test.
     """
     rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, trained=True)]
     return pl.DataFrame(rows, schema=BITS_LANGUAGES.schema, orient="row")
@@ -99,9 +99,8 @@ def _compared(
         told = dict(zip(tested, judged([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
         for pair in pairs:
             fit, one, seeds = found[pair]
-            row = astuple(told[pair]) if pair in told else (fit.mean, *[None] * 7)
-            reason = one if isinstance(one, str) else None
-            yield (*head, *pair, *row, reason, fit.between, fit.within, languages, len(filled)), seeds
+            row = astuple(told[pair]) if pair in told else (fit.mean, *[None] * 4, NOT_TESTED, None, None, one)
+            yield (*head, *pair, *row, fit.between, fit.within, languages, len(filled)), seeds
 
 
 def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:
@@ -125,12 +124,13 @@ def _estimated(
     if not trained:
         return fit, Estimate(fit.mean, fit.error, degrees), len(seeds)
     if len(seeds) < 2:
-        return fit, ONE_SEED if seeds else "no seed in common", len(seeds)
+        return fit, ONE_TRAINING if seeds else "no seed in common", len(seeds)
     spread = deviation([fsum(ratios) / len(ratios) for ratios in map(text.ratios, apart)]) or 0.0
     of_seeds, of_languages = spread**2 / len(seeds), fit.error**2
     whole = of_seeds + of_languages
     parts = of_seeds**2 / (len(seeds) - 1) + of_languages**2 / degrees
-    return fit, Estimate(fit.mean, sqrt(whole), whole * whole / parts if parts else degrees), len(seeds)
+    freedom = whole * whole / parts if parts else degrees
+    return fit, Estimate(fit.mean, sqrt(whole), freedom, len(seeds)), len(seeds)
 
 
 _COMMON = (

@@ -19,6 +19,7 @@ from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.pairs import adjusted, unadjusted, why_left_out
 from tokbench.statistics.tails import binomial_tail
+from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy import columns
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -54,6 +55,7 @@ def compare_questions(
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
     fewer: Fewer = NONE,
+    trainings: Trainings | None = None,
 ) -> pl.DataFrame:
     """Compare variants over the questions that both answered, at sizes for which neither has fewer tokens than others.
 
@@ -64,6 +66,8 @@ def compare_questions(
             :func:`tokbench.statistics.pairing.compared`.
         baselines: each variant's, likewise.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
+            intervals are given, and no p-values.
 
     Returns:
         One row per model, suite and ordered pair: the columns of :class:`Answers`, ``holm`` and
@@ -88,6 +92,10 @@ def compare_questions(
             if not differences.sheet.questions:
                 reason = NO_QUESTION + AS_MANY * bool(smaller)
             forth, back = _compared(differences)
+            answered = {size for size, _ in differences.sheet.answered_cells}
+            if answered and (why := why_untested(fewest(trainings, *head, answered))):
+                forth, back = (replace(one, bootstrap_p=None, p_value=None) for one in (forth, back))
+                reason = "; ".join(filter(None, (why, reason)))
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
         rows += [(*head, *pair, *found[pair]) for pair in pairs]
@@ -113,44 +121,52 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=QUESTION_INTERVALS.schema, orient="row")
 
 
-def behind_the_best(outcomes: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
+def behind_the_best(outcomes: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
     """Test every accuracy against the best of its model, suite, size and task, on the questions that both answered.
 
     Args:
         outcomes: as for :func:`compare_questions`.
         fewer: variant and size of those that are tested beside none, likewise.
+        trainings: likewise. There is no row for a model that was trained once.
 
     Returns:
         One row per variant that is not the best, for every task and, with an empty ``task``, for the average over
         tasks, among variants that have them all: ``best`` (of equals the first by name), ``p_value`` (two-sided;
-        of a task that of the exact sign test, of the average that of the bootstrap; null for a single question),
-        ``questions``.
+        of a task that of the exact sign test, of the average that of the bootstrap; null for a single question and
+        for two trainings), ``questions``.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     for head, given in answers(outcomes):
         cells = cells_of(given)
         for size in sorted({size for size, _ in cells}):
+            trained = fewest(trainings, *head, [size])
+            if not may_rank(trained):
+                continue
+            tests = not why_untested(trained)
             here = {(size, task) for at, task in cells if at == size}
             alike = {variant: one for variant, one in given.items() if (variant, size) not in fewer}
             part = restricted(alike, here)
             whole = {variant: one for variant, one in part.items() if one.sheet.cells == len(here)}
-            rows += [(*head, size, "", *tested) for tested in _behind(whole, averaged=True)]
+            rows += [(*head, size, "", *one) for one in _behind(whole, averaged=True, tested=tests)]
             for cell in sorted(here):
-                tested_alone = _behind(restricted(part, {cell}), averaged=False)
-                rows += [(*head, *cell, *tested) for tested in tested_alone]
+                of_cell = _behind(restricted(part, {cell}), averaged=False, tested=tests)
+                rows += [(*head, *cell, *one) for one in of_cell]
     return pl.DataFrame(rows, schema=BEHIND_THE_BEST.schema, orient="row").sort(
         "model", "suite", "size", "task", "variant"
     )
 
 
-def _behind(given: Mapping[str, Answered], averaged: bool) -> Iterator[tuple[str, str, float | None, int]]:
+def _behind(
+    given: Mapping[str, Answered], averaged: bool, tested: bool
+) -> Iterator[tuple[str, str, float | None, int]]:
     """Variant, best variant, p-value and answers to the same questions, of several variants in the same cells."""
     if not given:
         return
     best = max(sorted(given), key=lambda variant: _total(given[variant].by_question()))
     for variant in given.keys() - {best}:
         differences = given[best] - given[variant]
-        one_sided = _bootstrapped(differences) if averaged else _sign_test(differences)
+        test = _bootstrapped if averaged else _sign_test
+        one_sided = test(differences) if tested else []
         lower = min((p_value for p_value in one_sided if p_value is not None), default=None)
         yield variant, best, None if lower is None else min(1.0, 2 * lower), len(differences.values)
 
@@ -216,7 +232,7 @@ QUESTION_COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_questions,
-    takes=("outcomes", "ranks", "baselines", "fewer"),
+    takes=("outcomes", "ranks", "baselines", "fewer", "trainings"),
     prints=(
         Print(
             "statistics",
@@ -278,12 +294,13 @@ BEHIND_THE_BEST = TidyTable(
         Column("best", pl.String, "the best variant, of equals the first by name"),
         replace(
             columns.P_VALUE,
-            definition="two-sided p against the best: of a task by the sign test, of the average by the bootstrap",
+            definition="two-sided p against the best: of a task by the sign test, of the average by the bootstrap; "
+            "none for fewer than three trainings",
         ),
         replace(columns.QUESTIONS, definition="questions that both answered"),
     ),
     maker=behind_the_best,
-    takes=("answered", "fewer"),
+    takes=("outcomes", "fewer", "trainings"),
     prints=(
         Print(
             "downstream",

@@ -11,6 +11,7 @@ from tokbench.exact import total
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.estimate import interval, ratio_over_documents
 from tokbench.statistics.student import two_sided
+from tokbench.statistics.two_sources import ratio_over_both
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""
@@ -45,10 +46,13 @@ class Contrast:
         return 1 if self.low > 0 else -1
 
 
-def answered(a: Mapping[Question, bool], b: Mapping[Question, bool]) -> Contrast | None:
+def answered(a: Mapping[Question, float], b: Mapping[Question, float]) -> Contrast | None:
     """Shares of right answers to the questions that both were asked, and a minus b.
 
     A question is drawn with its answers at every size: sizes ask the same questions.
+
+    Args:
+        a, b: by question 1 if the answer is right and 0 if not, or the share of seeds with a right answer.
 
     Returns:
         None where no question is common to both.
@@ -101,6 +105,30 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     of_a, of_b = total(left) / total(whole), total(right) / total(whole)
     low, high = _interval_of_ratio(left - right, whole)
     return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist(), whole.tolist()))
+
+
+def bits_over_seeds(
+    a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], sizes: Sequence[int]
+) -> Contrast | None:
+    """Bits per byte of the same documents by models of several seeds, and a minus b; over seeds and documents.
+
+    Args:
+        a, b: by seed, in one order, bits of each document.
+        sizes: bytes of each document.
+
+    Returns:
+        None where the documents have no bytes. With one seed the interval is over documents.
+    """
+    if len(a) < 2 or len(sizes) < 2:
+        return bits_per_byte(a[0], b[0], sizes)
+    left, right, whole = (np.asarray(values, np.float64) for values in (a, b, sizes))
+    if not whole.sum():
+        return None
+    found = ratio_over_both(left - right, whole).estimate
+    of_a, of_b = (total(side.ravel()) / (len(side) * total(whole)) for side in (left, right))
+    least = 2.0 ** (1 - len(whole)) if found.difference else 1.0
+    p_value = max(least, two_sided(found.difference / found.error, found.degrees)) if found.error else least
+    return Contrast(of_a, of_b, of_a - of_b, *interval(found), len(whole), p_value)
 
 
 def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None) -> float | None:

@@ -12,13 +12,16 @@ from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.tails import chi_squared_tail
+from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tidy.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
 
 
-def critical_differences(accuracy: pl.DataFrame, fewer: Fewer = NONE, alpha: float = ALPHA) -> pl.DataFrame:
-    """Average ranks over all cells, and the difference of average ranks that tells two variants apart.
+def critical_differences(
+    accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
+) -> pl.DataFrame:
+    """Average ranks over all cells, and the least difference of average ranks that is significant.
 
     Each cell, a vocabulary size and task, ranks the variants from 1, the best; ties share their average rank. A variant
     that lacks a cell is left out whole, and its row says which cells it lacks; so is one whose vocabulary has fewer
@@ -27,6 +30,7 @@ def critical_differences(accuracy: pl.DataFrame, fewer: Fewer = NONE, alpha: flo
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. One training gives no ranks, two give no test.
         alpha: level of Nemenyi's test.
 
     Returns:
@@ -44,6 +48,12 @@ def critical_differences(accuracy: pl.DataFrame, fewer: Fewer = NONE, alpha: flo
         ranks, friedman, p_value = _friedman(grid, whole)
         critical = nemenyi(len(whole), blocks, alpha) if len(whole) > 1 else None
         reason = None if len(whole) > 1 else f"no other variant {'is ranked in' if fewer else 'has'} all cells"
+        trained = fewest(trainings, model, suite, grid.sizes)
+        if why := why_untested(trained):
+            friedman, p_value, critical, reason = None, None, None, why
+        if not may_rank(trained):
+            lacking |= dict.fromkeys(whole, why)
+            whole = []
         for variant in sorted(whole, key=lambda variant: (ranks[variant], variant)):
             rows.append((model, suite, variant, ranks[variant], blocks, friedman, p_value, critical, reason))
         rows += [(model, suite, variant, None, blocks, None, None, None, why) for variant, why in lacking.items()]
@@ -111,17 +121,18 @@ CRITICAL_DIFFERENCES = TidyTable(
         P_VALUE,
         Column(
             "critical_difference", pl.Float64,
-            "Nemenyi's: the least difference of average ranks that tells two variants apart at level 0.05", "",
+            "Nemenyi's: the least difference of average ranks that is significant at level 0.05", "",
             "critical difference", 2,
         ),
         REASON,
     ),
     maker=critical_differences,
-    takes=("accuracy", "fewer"),
+    takes=("accuracy", "fewer", "trainings"),
     prints=(
         Print(
             "statistics",
-            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold.",
+            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold, if "
+            "each was trained twice or more.",
             ("variant", "average_rank", "blocks", "critical_difference"),
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),

@@ -22,11 +22,16 @@ Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A difference, a minus b, its standard error, and degrees of freedom of Student's t."""
+    """A difference, a minus b, its standard error, and degrees of freedom of Student's t.
+
+    Attributes:
+        trainings: seeds that the models of both were trained with; None if no model was trained.
+    """
 
     difference: float
     error: float
     degrees: float
+    trainings: int | None = None
 
 
 def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Estimate:

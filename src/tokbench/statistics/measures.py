@@ -9,8 +9,8 @@ from tokbench.better import better_end
 from tokbench.metric import End
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
-from tokbench.statistics.judgement import BETTER, WORSE
 from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
 from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable
 
@@ -20,7 +20,7 @@ NGRAM = "ngram_bits_per_byte"
 CLAIMED: Mapping[str, End] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
 """Ends that are claimed to be the better ones, by the beginning of a measure's name, beside those of which the field
 agrees: Rényi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
-NO_PAIR = "language models tell no pair apart"
+NO_PAIR = "no pair of language models differs significantly"
 
 
 def measures_against_models(
@@ -41,6 +41,8 @@ def measures_against_models(
     rows: list[Row] = []
     for (model, suite), part in bits_comparisons.group_by("model", "suite", maintain_order=True):
         told = part.filter(pl.col("verdict").is_in([BETTER, WORSE])).select("a", "b", "size", "verdict").rows()
+        tested = part.filter(pl.col("verdict").is_not_null(), pl.col("verdict") != NOT_TESTED)
+        why = NO_PAIR if tested.height else next(iter(part["reason"].drop_nulls()), NO_PAIR)
         for name, end, values in measured:
             of_these = [
                 (values[a, size] - values[b, size], verdict)
@@ -49,7 +51,7 @@ def measures_against_models(
             ]
             if not of_these and told:
                 continue
-            rows.append((model, suite, *name, end, *_agreement(of_these, end)))
+            rows.append((model, suite, *name, end, *_agreement(of_these, end, why)))
     return pl.DataFrame(rows, schema=MEASURES.schema, orient="row").sort(
         "model", "suite", pl.col("share").fill_null(-1), descending=[False, False, True], maintain_order=True
     )
@@ -71,9 +73,9 @@ def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, fl
     return low, high
 
 
-def _agreement(pairs: list[tuple[float, str]], end: End) -> Row:
+def _agreement(pairs: list[tuple[float, str]], end: End, why_none: str) -> Row:
     if not pairs:
-        return 0, None, None, None, None, None, NO_PAIR
+        return 0, None, None, None, None, None, why_none
     sign = 1 if end == "highest" else -1
     agreed = sum(sign * difference > 0 if verdict == BETTER else sign * difference < 0 for difference, verdict in pairs)
     tied = sum(not difference for difference, _ in pairs)

@@ -15,17 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.effects import deviation
-from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import BITS, Judgement, judged, judgement_columns
 from tokbench.statistics.pairing import WHICH, compared, unordered
 from tokbench.statistics.two_sources import Spread, ratio_over_both
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tidy.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 Pair = tuple[str, str]
 KEY = ("corpus", "model", "suite", "size")
-ONE_SEED = "one seed: how much the difference varies from seed to seed is not known"
 ONE_DOCUMENT = "one document: how much the difference varies from document to document is not known"
 
 
@@ -40,16 +39,16 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
 
     Returns:
         A row for each pair, each two variants once, over the seeds and documents that both have: the columns of
-        :data:`BITS_COMPARISONS`. With one seed or one document there is a difference and no statement of it.
+        :data:`BITS_COMPARISONS`. With one seed or one document there is a difference and no interval; with fewer than
+        three seeds there is no test.
     """
     rows: list[Row] = []
     for group in groups(bits_by_seed):
         lowest = min(group.variants, key=lambda one: (group.level(one), one))
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
         spreads = {pair: group.spread(*pair) for pair in pairs}
-        known = {pair: one for pair, one in spreads.items() if isinstance(one, Spread)}
-        tested = judged([Estimate(one.mean, one.error, one.degrees) for one in known.values()])
-        told = dict(zip(known, tested, strict=True))
+        known = {pair: one.estimate for pair, one in spreads.items() if isinstance(one, Spread)}
+        told = dict(zip(known, judged(list(known.values())), strict=True))
         rows += [group.row(pair, spreads[pair], told.get(pair)) for pair in pairs]
     return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
 
@@ -87,7 +86,7 @@ class Group:
         if not seeds:
             return "no seed in common"
         if len(seeds) < 2:
-            return ONE_SEED
+            return ONE_TRAINING
         if len(self.sizes) < 2:
             return ONE_DOCUMENT
         return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
@@ -101,9 +100,10 @@ class Group:
             whole = fsum(self.sizes.tolist())
             parts = [fsum((self.bits[a][seed] - self.bits[b][seed]).tolist()) / whole for seed in seeds]
             difference = fsum(parts) / len(parts) if parts else None
-            return (*self.key, *pair, difference, *[None] * 7, spread, *counts, None, None, None)
+            nothing = (*[None] * 4, NOT_TESTED, None, None, spread)
+            return (*self.key, *pair, difference, *nothing, *counts, None, None, None)
         spreads = (self.run_deviation(pair, seeds), spread.seed_deviation, spread.document_error)
-        return (*self.key, *pair, *astuple(told), None, *counts, *spreads)
+        return (*self.key, *pair, *astuple(told), *counts, *spreads)
 
     def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
         """Standard deviation of a tokenizer's own bits per byte from seed to seed, the two pooled."""
@@ -159,7 +159,8 @@ BITS_COMPARISONS = TidyTable(
             "statistics",
             "Bits per byte of a minus those of b, {model} on the evaluation split of {corpus} at vocabulary size "
             "{size}, paired by seed and document; the 95 % interval allows for both. Fewer bits are better. Where "
-            "Holm's procedure does not tell two apart, the table says which differences are excluded.",
+            "Holm's procedure finds no significant difference, the table says which differences are excluded. With "
+            "fewer than three seeds nothing is tested.",
             (
                 "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "seeds",
                 "documents", "seed_deviation", "document_error",

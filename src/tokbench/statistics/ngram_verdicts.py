@@ -45,7 +45,7 @@ def judge_ngram_bits(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Map
             ]
             continue
         found = judged([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in pairs])
-        rows += [(*key, *pair, *astuple(one), None, len(sizes)) for pair, one in zip(pairs, found, strict=True)]
+        rows += [(*key, *pair, *astuple(one), len(sizes)) for pair, one in zip(pairs, found, strict=True)]
     return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
 
 

@@ -14,6 +14,7 @@ from tokbench.statistics.effects import deviation, rank_biserial, standardized_m
 from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
 from tokbench.statistics.pairing import WHICH, best_of, compared, unordered
 from tokbench.statistics.power import detectable_difference
+from tokbench.statistics.verdicts import Trainings, fewest, why_untested
 from tokbench.statistics.wilcoxon import Null, signed_rank
 from tokbench.tidy import columns
 from tokbench.tidy.table import DIFFERENCE, Column, Print, TidyTable
@@ -62,6 +63,7 @@ def compare_pairs(
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
     fewer: Fewer = NONE,
+    trainings: Trainings | None = None,
     *,
     null: Null = "tied",
 ) -> pl.DataFrame:
@@ -77,6 +79,8 @@ def compare_pairs(
         ranks: the table of ranks, for the best of each model and suite.
         baselines: each variant's, by variant.
         fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
+            intervals are given, and no p-values.
         null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
 
     Returns:
@@ -102,6 +106,9 @@ def compare_pairs(
             if not common:
                 reason = "no cell in common" + AS_MANY * bool(smaller)
             forth, back = differences(common, null)
+            if common and (why := why_untested(fewest(trainings, model, suite, {size for size, _ in common}))):
+                forth, back = (replace(one, bootstrap_p=None, detectable=None, p_value=None) for one in (forth, back))
+                reason = "; ".join(filter(None, (why, reason)))
             found[a, b] = (*astuple(forth), len(single), reason)
             found[b, a] = (*astuple(back), len(single), reason)
         rows += [(model, suite, *pair, *found[pair]) for pair in pairs]
@@ -238,7 +245,7 @@ COMPARISONS = TidyTable(
         columns.REASON,
     ),
     maker=compare_pairs,
-    takes=("accuracy", "ranks", "baselines", "fewer"),
+    takes=("accuracy", "ranks", "baselines", "fewer", "trainings"),
     prints=(
         Print(
             "statistics",

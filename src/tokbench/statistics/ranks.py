@@ -2,7 +2,7 @@
 
 Averages over different cells cannot be compared. A variant that lacks a cell of its model and suite therefore has no
 average and no rank, and the row says which cells are missing. One whose vocabulary has fewer tokens than others of its
-size keeps its average and has no rank.
+size keeps its average and has no rank. Neither has any variant of a model that was trained once.
 """
 
 from bisect import bisect_right
@@ -13,18 +13,20 @@ import polars as pl
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
+from tokbench.statistics.verdicts import ONE_TRAINING, Trainings, fewest, may_rank
 from tokbench.tidy.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
 Row = tuple[str | int | float | None, ...]
 
 
-def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
+def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
     """Average over tasks, with ranks among the variants of the same model, suite and size.
 
     Args:
         accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
         fewer: variant and size of those that are not ranked, see :mod:`tokbench.statistics.equal_size`.
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`.
 
     Returns:
         One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal
@@ -38,11 +40,12 @@ def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFram
     rows: list[Row] = []
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
-            rows += [(model, suite, size, *row) for row in _ranked(grid, [size], fewer)]
+            ranked = may_rank(fewest(trainings, model, suite, [size]))
+            rows += [(model, suite, size, *row) for row in _ranked(grid, [size], fewer, ranked)]
     return pl.DataFrame(rows, schema=RANKS_BY_SIZE.schema, orient="row")
 
 
-def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
+def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
     """Average over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:
@@ -50,11 +53,12 @@ def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """
     rows: list[Row] = []
     for (model, suite), grid in grids(accuracy).items():
-        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes, fewer)]
+        ranked = may_rank(fewest(trainings, model, suite, grid.sizes))
+        rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes, fewer, ranked)]
     return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
 
 
-def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer) -> list[Row]:
+def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer, ranked: bool) -> list[Row]:
     guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
     baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
     known: dict[str, float] = {}
@@ -69,9 +73,11 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer) -> list[Row]:
     smaller = {variant: gone for variant in known if (gone := sizes_with_fewer([variant], sizes, fewer))}
     ascending = sorted(average for variant, average in known.items() if variant not in smaller)
     for variant, average in sorted(known.items(), key=lambda item: (item[0] in smaller, -item[1], item[0])):
-        rank = None if variant in smaller else 1 + len(ascending) - bisect_right(ascending, average)
+        rank = None if variant in smaller or not ranked else 1 + len(ascending) - bisect_right(ascending, average)
         above = None if baseline is None else average - baseline
-        why = None if variant not in smaller else FEWER if len(sizes) == 1 else fewer_at(smaller[variant])
+        why = None if ranked else ONE_TRAINING
+        if variant in smaller:
+            why = FEWER if len(sizes) == 1 else fewer_at(smaller[variant])
         rows.append((variant, average, rank, baseline, above, len(sizes) * len(grid.tasks), why))
     for variant, reason in unknown.items():
         cells_left = sum(size in sizes for size, _ in grid.accuracies[variant])
@@ -82,7 +88,7 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer) -> list[Row]:
 _AVERAGED = (
     AVERAGE,
     Column("rank", pl.Int64, "place by average, 1 the best; equal averages share the smaller one; none for a "
-           "vocabulary with fewer tokens than others of its size"),
+           "vocabulary with fewer tokens than others of its size, nor for a model that was trained once"),
     Column("random_baseline", pl.Float64, "mean of the tasks' expected accuracies of guessing", SHARE),
     Column("above_random", pl.Float64, "average minus random_baseline", DIFFERENCE, "above random"),
     Column("n", pl.Int64, "cells averaged", "cells"),
@@ -93,13 +99,13 @@ RANKS = TidyTable(
     "a variant under a model and suite",
     (MODEL, SUITE, VARIANT, *_AVERAGED),
     maker=averages,
-    takes=("accuracy", "fewer"),
+    takes=("accuracy", "fewer", "trainings"),
     prints=(
         Print(
             "downstream",
             "Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
             "the average at each size, and the distance from random guessing in points; n is the number of scores. The "
-            "highest is bold.",
+            "highest is bold, if each was trained twice or more.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
@@ -112,7 +118,7 @@ RANKS_BY_SIZE = TidyTable(
     "a variant at a vocabulary size under a model and suite",
     (MODEL, SUITE, SIZE, VARIANT, *_AVERAGED),
     maker=averages_by_size,
-    takes=("accuracy", "fewer"),
+    takes=("accuracy", "fewer", "trainings"),
     prints=(
         Print(
             "downstream",

@@ -14,8 +14,10 @@ from tokbench.errors import TokbenchError
 from tokbench.tidy.columns import ACCURACY, MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable, require, schema
 
-SEVERAL = re.compile(r" \(\d+ seeds\)$")
+SEVERAL = re.compile(r" \((\d+) seeds\)$")
 """The end of the common name of models that differ in the seed alone; no file bears such a name."""
+UNNAMED = 17
+"""Seed of a recipe that names none, the default of language models."""
 KEYS = ["variant", "size", "model", "suite", "task"]
 
 
@@ -23,7 +25,7 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
     """Models whose recipes differ in nothing but the seed are one model, trained several times.
 
     Args:
-        models: every recipe in full, by name, in the order of the configuration.
+        models: every recipe, by name, in the order of the configuration; a recipe without a seed has :data:`UNNAMED`.
 
     Returns:
         For each model that has such a sibling: the name of all of them together, ``FIRST (3 seeds)``, and its seed.
@@ -32,8 +34,15 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
     for name, recipe in models.items():
         rest = {key: value for key, value in recipe.items() if key != "seed"}
         alike.setdefault(repr(sorted(rest.items())), []).append(name)
-    several = [names for names in alike.values() if len({models[name].get("seed") for name in names}) > 1]
-    return {name: (f"{names[0]} ({len(names)} seeds)", models[name]["seed"]) for names in several for name in names}
+    seeds = {name: recipe.get("seed", UNNAMED) for name, recipe in models.items()}
+    several = [names for names in alike.values() if len({seeds[name] for name in names}) > 1]
+    return {name: (f"{names[0]} ({len(names)} seeds)", seeds[name]) for names in several for name in names}
+
+
+def trainings_of(model: str) -> int:
+    """Return the number of seeds behind a model's name in tables: that of its common name, or one."""
+    found = SEVERAL.search(model)
+    return int(found[1]) if found else 1
 
 
 def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:

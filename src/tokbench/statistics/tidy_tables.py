@@ -16,6 +16,7 @@ from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
+from tokbench.statistics.verdicts import Trainings
 from tokbench.tidy.columns import TEXT
 from tokbench.tidy.documents import BOUNDARIES, TOKENS
 from tokbench.tidy.table import require, schema
@@ -84,6 +85,12 @@ class TidyTables:
         return over_seeds(self.seeded)
 
     @cached_property
+    def trainings(self) -> Trainings:
+        """Number of seeds by model, suite and size; models without siblings have one."""
+        counted = self.seeded.group_by("model", "suite", "size").agg(pl.col("seed").n_unique())
+        return {(model, suite, size): seeds for model, suite, size, seeds in counted.iter_rows()}
+
+    @cached_property
     def bits_by_seed(self) -> pl.DataFrame:
         """Bits of every document by language models, likewise, without tokenizers that do not give back all of a text:
         they spell other documents than the rest."""
@@ -136,6 +143,14 @@ class TidyTables:
     def baselines_of_all(self) -> dict[str, str]:
         """The variant that each measured variant is relative to."""
         return self._baselines_of(self.intrinsic)
+
+    @cached_property
+    def pretokenizers_of_all(self) -> dict[str, str]:
+        """The pre-tokenizer of each variant, as tables name it: ``pretokenizer`` of its recipe, or its setting."""
+        recipes = self.experiment.get("variants", {})
+        named = {name: one.get("pretokenizer", one.get("pretokenization")) for name, one in recipes.items()}
+        found = {name: label for name, label in named.items() if isinstance(label, str)}
+        return dict(self.imported.select("variant", "pretokenization").iter_rows()) | found
 
     @cached_property
     def baselines(self) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Translation models compared: the paired bootstrap over sentences (Koehn 2004), and the paired t test.
 
 Models that differ in the seed alone are one: a sentence is then drawn with the translations of all of them, and the
-score is that of all these together. Intervals tell what other sentences would have given, not what other seeds would.
+score is that of all these together. Intervals are over sentences, not over seeds. With fewer than three seeds nothing
+is tested, see :mod:`tokbench.statistics.verdicts`.
 """
 
 from itertools import combinations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tokbench.statistics.corrections import holm
 from tokbench.statistics.student import two_sided
 from tokbench.statistics.tails import chi_squared_tail
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tidy.columns import A, B
 from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, SYSTEM
@@ -50,8 +52,8 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
             for a, b in combinations(systems, 2)
             if systems[a][0] == systems[b][0]
         ]
-        adjusted = holm([row["p_value"] for row in found]).tolist()
-        rows += [row | {"holm": p} for row, p in zip(found, adjusted, strict=True)]
+        adjusted = iter(holm([row["p_value"] for row in found if row["p_value"] is not None]).tolist())
+        rows += [row | {"holm": None if row["p_value"] is None else next(adjusted)} for row in found]
     return pl.DataFrame(rows, schema=TRANSLATION_COMPARISONS.schema)
 
 
@@ -78,17 +80,21 @@ def _compared(a: str, b: str, systems: dict[str, Any], samples: dict[str, Any], 
     differences = samples[a] - samples[b]
     low, high = np.quantile(differences, [0.025, 0.975]).tolist()
     one_sided = (1 + int((differences <= 0).sum())) / (1 + RESAMPLES)
+    seeds = min(count for _, count in pairs)
+    tests: dict[str, float | None] = {
+        "bootstrap_p": one_sided,
+        "p_value": _normal(own - other, float(differences.std(ddof=1))),
+        "t_test_p": _t_test(our_values - their_values),
+    }
     return {
         "score_a": own,
         "score_b": other,
         "difference": own - other,
         "low": low,
         "high": high,
-        "bootstrap_p": one_sided,
-        "p_value": _normal(own - other, float(differences.std(ddof=1))),
-        "t_test_p": _t_test(our_values - their_values),
+        **(dict.fromkeys(tests) if why_untested(seeds) else tests),
         "n": len(pairs),
-        "seeds": min(count for _, count in pairs),
+        "seeds": seeds,
     }
 
 
@@ -138,7 +144,7 @@ TRANSLATION_COMPARISONS = TidyTable(
             empty="no spread between the sentences",
         ),
         Column("n", pl.Int64, "sentences of the test", "sentences"),
-        Column("seeds", pl.Int64, "seeds whose translations are taken together"),
+        Column("seeds", pl.Int64, "seeds whose translations are taken together; fewer than three allow no test"),
     ),
     maker=translation_comparisons,
     takes=("translation_sentences",),
@@ -147,8 +153,8 @@ TRANSLATION_COMPARISONS = TidyTable(
             "translation",
             "Tokenizers compared by translations of {parallel} from {source_language} into {target_language}, test "
             "{test}, by {model}: paired bootstrap over the sentences, 1,000 resamples, and a paired t test of their "
-            "scores. Neither tells what other seeds would have given. Holm's correction is over the pairs of one size "
-            "and metric.",
+            "scores. Intervals and tests are over sentences, not over seeds. Holm's correction is over the pairs of "
+            "one size and metric. With fewer than three seeds nothing is tested.",
             shown=("size", "metric", "a", "b", "score_a", "score_b", "difference", "low", "high", "bootstrap_p",
                    "holm", "t_test_p", "n", "seeds"),
             by=("parallel", "source_language", "target_language", "test", "model"),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.exact import total
+from tokbench.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Spread:
         degrees: of freedom of Student's t, by Satterthwaite.
         seed_deviation: sample standard deviation of the seeds' ratios.
         document_error: the part of ``error`` that no further seed makes smaller.
+        seeds: number of seeds.
     """
 
     mean: float
@@ -30,6 +32,12 @@ class Spread:
     degrees: float
     seed_deviation: float
     document_error: float
+    seeds: int
+
+    @property
+    def estimate(self) -> Estimate:
+        """The ratio with its standard error, degrees of freedom and number of trainings."""
+        return Estimate(self.mean, self.error, self.degrees, self.seeds)
 
 
 def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Spread:
@@ -66,6 +74,7 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
         max(fewest, whole_square**2 / variances) if variances else fewest,
         sqrt(of_seeds / documents),
         sqrt(max(of_documents - of_rest, 0.0) / (seeds * documents)),
+        seeds,
     )
 
 

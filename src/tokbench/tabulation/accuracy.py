@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
 from tokbench.tidy.columns import ACCURACY as NEEDED
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable
@@ -26,7 +26,7 @@ def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], ACCURACY.schema, "")]
     for path in results:
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         head = [taken(result, key, path) for key in HEAD]
         rows = []
         for name, task in taken(result, "tasks", path, kind=dict).items():
@@ -56,7 +56,7 @@ ACCURACY = TidyTable(
         Print(
             "downstream",
             "Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
-            "{tasks}. The highest in bold. Questions (n): {questions}.",
+            "{tasks}. Questions (n): {questions}.",
             by=("model", "suite", "size"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

@@ -9,7 +9,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
 
@@ -42,7 +42,7 @@ class Results:
     def __iter__(self) -> Iterator[Result]:
         """Of each file the columns of :data:`KEYS`, and the whole."""
         for path in map(Path, self.paths):
-            whole = read_json(path, AGAIN, lenient=True)
+            whole = read_result(path, AGAIN, lenient=True)
             missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
             if missing:
                 raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
 from tokbench.tidy.columns import MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -23,7 +23,7 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], BITS_PER_BYTE.schema, "")]
     for path in results:
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         value = result.get("bits_per_byte")
         equal = result.get("bits_per_byte_equal_context")
         reason = None
@@ -64,8 +64,7 @@ BITS_PER_BYTE = TidyTable(
             "Bits per byte of {names} by vocabulary size: the bits that the model needs for the text of the "
             "evaluation split, on which it was not trained, divided by the bytes of that text; n = {models}. A window "
             "of a fixed number of tokens holds more text where tokens are longer. The columns with equal context "
-            "therefore give every tokenizer the same number of bytes to look back on. The lowest is bold; these "
-            "numbers are not tested here.",
+            "therefore give every tokenizer the same number of bytes to look back on.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tidy.columns import CORPUS, LANGUAGE, REASON, SIZE
 from tokbench.tidy.table import EXCESS, SHARE, Column, Print, TidyTable
@@ -24,7 +24,7 @@ def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], BOUNDS.schema, "")]
     for path in map(Path, bound_files):
-        content = read_json(path, AGAIN)
+        content = read_result(path, AGAIN)
         size = taken(content, "size", path)
         rows = []
         for language, one in {"": content, **content.get("languages", {})}.items():

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, run_of, taken
 from tokbench.tidy.columns import MODEL, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import SHARE, Column, Print, TidyTable
@@ -40,7 +41,7 @@ def convergence_table(
     reached = dict(_reached(models, own_sizes)) if files else {}
     rows = []
     for path, share in (*files, *((Path(path), "1.0") for path in downstream if files)):
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         variant, size, model, suite = (taken(result, key, path) for key in HEAD)
         if share not in (at := reached.get((model, variant, size), {})):
             continue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
 from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -27,7 +27,7 @@ def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], COVERINGS.schema, "")]
     for path in results:
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         head = [taken(result, key, path) for key in HEAD]
         rows = []
         for name, task in taken(result, "tasks", path, kind=dict).items():

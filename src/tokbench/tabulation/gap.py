@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement, ratio
 from tokbench.pretokens import PretokenCounts
+from tokbench.result_files import read_result
 from tokbench.tabulation.between_tokenizers import Compared
 from tokbench.tabulation.reading import AGAIN, taken
 from tokbench.tokenizer import Tokenizer
@@ -63,7 +63,7 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], 
     """
     bounds = {}
     for path in map(Path, paths):
-        content = read_json(path, AGAIN)
+        content = read_result(path, AGAIN)
         scheme, size = taken(content, "scheme", path, kind=str), taken(content, "size", path, kind=int)
         for language, one in {"": content, **content.get("languages", {})}.items():
             if taken(one, "bound", path) is not None:

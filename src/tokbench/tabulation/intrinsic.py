@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
 from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
 from tokbench.intrinsic.measurement import Measurement
+from tokbench.result_files import read_result
 from tokbench.tabulation.between_tokenizers import (
     ALL_RESOURCES,
     Compared,
@@ -68,7 +68,7 @@ def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], INTRINSIC.schema, "")]
     for path in measurements:
-        content = read_json(path, AGAIN, lenient=True)
+        content = read_result(path, AGAIN, lenient=True)
         head = [taken(content, key, path) for key in ("variant", "size", "corpus")]
         rows = []
         for index, row in enumerate(taken(content, "measurements", path, kind=list)):

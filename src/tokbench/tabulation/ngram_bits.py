@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tidy.columns import CORPUS, LANGUAGE, SIZE, VARIANT
 from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
@@ -76,7 +76,7 @@ def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
 
 
 def _read(path: Path | str) -> tuple[Row, Any]:
-    content = read_json(path, AGAIN, lenient=True)
+    content = read_result(path, AGAIN, lenient=True)
     return tuple(taken(content, key, path) for key in ("variant", "size", "corpus")), content
 
 

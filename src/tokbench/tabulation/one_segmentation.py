@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
 from tokbench.tidy.columns import MODEL, SIZE, SUITE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -28,7 +28,7 @@ def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
     """
     frames = [framed([], ONE_SEGMENTATION.schema, "")]
     for path in results:
-        result = read_json(path, AGAIN, lenient=True)
+        result = read_result(path, AGAIN, lenient=True)
         head = [taken(result, key, path) for key in HEAD]
         if isinstance(result, dict) and result.get("one_segmentation") is not None:
             estimate = taken(result, "one_segmentation", path, kind=dict)

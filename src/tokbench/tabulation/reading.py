@@ -8,8 +8,8 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.inputs.json import read_json
 from tokbench.inputs.numbers import WHOLE
+from tokbench.result_files import read_result
 from tokbench.tokenizer_folder import OWN
 
 AGAIN = "make the result again"
@@ -88,7 +88,7 @@ def thing_by_thing(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.Da
     head, lists = list(schema)[:3], list(schema)[3:]
     frames = [framed([], schema, "")]
     for path in files:
-        content = read_json(path, AGAIN, lenient=True)
+        content = read_result(path, AGAIN, lenient=True)
         of = tuple(taken(content, key, path) for key in head)
         columns = [taken(content, key, path, kind=list) for key in lists]
         frames.append(framed([(*of, *row) for row in zip(*columns, strict=False)], schema, path))

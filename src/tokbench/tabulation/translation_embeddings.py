@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.inputs.frames import read_frame
-from tokbench.inputs.json import read_json
 from tokbench.intrinsic.measurement import ADDED, DROPPED
+from tokbench.result_files import read_result
 from tokbench.tabulation.between_tokenizers import marked
 from tokbench.tabulation.embedding_norms import CLASSES, norm_cells, norm_step
 from tokbench.tabulation.reading import framed, size_of, taken
@@ -76,7 +76,7 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
         base = first.tokens()
         for one in group:
             path = one.folder / "measurements.json"
-            for row in taken(read_json(path, AGAIN), "measurements", path, kind=list):
+            for row in taken(read_result(path, AGAIN), "measurements", path, kind=list):
                 if taken(row, "side", path) == one.keys[-1]:
                     names = ("metric", "definition", "value", "n", "reason")
                     rows.append((*one.keys, one.tokenizers, *(taken(row, name, path) for name in names)))

@@ -6,8 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.result_files import read_result
 from tokbench.tabulation.reading import size_of
 from tokbench.tidy.table import Column, Print, TidyTable
 from tokbench.tidy.translations import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
@@ -59,7 +61,7 @@ def _sentences(file: Path | str, own_sizes: Mapping[str, int]) -> Iterator[dict[
 
 
 def _read(file: Path | str, own_sizes: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
-    whole = read_json(Path(file), REMEDY)
+    whole = read_result(Path(file), REMEDY)
     try:
         of = {column.name: whole[column.name] for column in SYSTEM}
         names = (whole["source_variant"], whole["target_variant"])
@@ -74,11 +76,13 @@ def cleaning_table(folders: Iterable[Path | str]) -> pl.DataFrame:
     """Pairs of every split of parallel corpora: read, left out by each rule, kept.
 
     Raises:
-        TokbenchError: a folder is none that ``tokbench prepare_parallel`` wrote.
+        TokbenchError: a folder is none that ``tokbench prepare_parallel`` wrote, or the file was altered.
     """
     rows = []
     for folder in map(Path, folders):
-        for split, counts in read_json(folder / "counts.json", "prepare the parallel corpus again").items():
+        file = folder / "counts.json"
+        reject_altered(file, "delete its folder and run the workflow again")
+        for split, counts in read_json(file, "prepare the parallel corpus again").items():
             rows += [(folder.name, split, what, number) for what, number in counts.items()]
     return pl.DataFrame(rows, schema=PARALLEL_CORPORA.schema, orient="row")
 

@@ -1,6 +1,5 @@
 """Scores of translations: BLEU and chrF by sacrebleu, COMET by its own package where a model of it is at hand."""
 
-import json
 import os
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, require, strings, whole
+from tokbench.result_files import write_result
 from tokbench.translation_scores import bleu, chrf, mean, resampled
 
 NEAR = 1e-6
@@ -70,8 +69,7 @@ def score(
         scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
         sentences["COMET"] = each.tolist()
     record = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
-    with atomic_file(output) as partial:
-        partial.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_result(output, record)
     return {one["metric"]: one["value"] for one in scores}
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tokbench.adapters.forms import Native, NotNativeError
 from tokbench.adapters.forms.added_tokens import Added
-from tokbench.adapters.forms.oniguruma import translated
-from tokbench.adapters.forms.patterns import setting_of
+from tokbench.adapters.forms.dialects import ONIGURUMA, Translation, translated
+from tokbench.adapters.forms.patterns import native_setting
 from tokbench.byte_level import BYTE_OF
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.vocabulary import Vocabulary
@@ -37,17 +37,24 @@ def native_model(values: Mapping[str, Any], added: Added, segmentation: str | No
         )
     if added.kept:
         raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
-    setting = pretokenization(values.get("pre_tokenizer"))
+    translations = _translations(values.get("pre_tokenizer"))
+    setting = native_setting(translations)
     model = values["model"]
     kind = model.get("type") or ("BPE" if "merges" in model else None)
     if kind not in MODELS:
         raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
     vocabulary, method = MODELS[kind](model, added, _cut(model, {*added.special, model.get("unk_id")}, setting))
-    return Native(vocabulary, setting, segmentation or method)
+    return Native(
+        vocabulary,
+        setting,
+        segmentation or method,
+        {part: ranges for one in translations for part, ranges in one.sets.items()},
+        {step: ranges for one in translations for step, ranges in one.steps.items()},
+    )
 
 
-def pretokenization(value: Mapping[str, Any] | None) -> str | dict[str, Any]:
-    """The setting of a scheme that cuts where a ``pre_tokenizer`` cuts.
+def _translations(value: Mapping[str, Any] | None) -> list[Translation]:
+    """Return the patterns that cut where a ``pre_tokenizer`` cuts, each applied to the pieces of the one before.
 
     Raises:
         NotNativeError: it does not work on bytes, or changes texts.
@@ -57,10 +64,10 @@ def pretokenization(value: Mapping[str, Any] | None) -> str | dict[str, Any]:
         raise NotNativeError("it does not work on bytes")
     if any(step.get("add_prefix_space") for step in steps):
         raise NotNativeError("it puts a space before every text")
-    expressions = [_expression(step) for step in steps[:-1]]
+    found = [_translation(step) for step in steps[:-1]]
     if steps[-1].get("use_regex", True):
-        expressions.append(str(schemes["gpt2"].pattern))
-    return setting_of(expressions)
+        found.append(translated(str(schemes["gpt2"].pattern), ONIGURUMA))
+    return found
 
 
 def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
@@ -70,28 +77,26 @@ def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [inner for step in value[key] for inner in _steps(step, key)]
 
 
-def _expression(step: Mapping[str, Any]) -> str:
-    """The regular expression whose matches, and what lies between, are the pieces of a step."""
+def _translation(step: Mapping[str, Any]) -> Translation:
+    """Return the pattern whose matches are pieces of a step, as is the text between matches."""
     kind = step["type"]
     if kind == "Digits":
-        return r"\p{N}" if step["individual_digits"] else r"\p{N}+"
+        return _of_step(r"\p{N}", kind, repeated=not step["individual_digits"])
     if kind not in ("Split", "Punctuation"):
         raise NotNativeError(f"it cuts by {kind}")
     if step["behavior"] != "Isolated":
         raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
     if kind == "Punctuation":
-        return rf"[\p{{P}}{ASCII_SIGNS}]"
+        return _of_step(rf"[\p{{P}}{ASCII_SIGNS}]", kind)
     import regex
 
     [(form, text)] = step["pattern"].items()
-    if form == "String":
-        return str(regex.escape(text, special_only=True))
-    expression = translated(text)
-    try:
-        regex.compile(expression)
-    except regex.error as error:
-        raise NotNativeError(f"its pattern is none to us ({error})") from None
-    return expression
+    return translated(regex.escape(text, special_only=True) if form == "String" else text, ONIGURUMA)
+
+
+def _of_step(part: str, kind: str, *, repeated: bool = False) -> Translation:
+    [ranges] = translated(part, ONIGURUMA).sets.values()
+    return Translation(f"{part}+" if repeated else part, steps={kind: ranges})
 
 
 def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:

@@ -1,14 +1,15 @@
-"""Files as readers of forms take them: whole, through gzip or zstd, and not without end."""
+"""Files of tokenizers: read whole, decompressed, and not beyond a limit."""
 
 from pathlib import Path
 
 from tokbench.adapters.forms import LARGEST_FILE, REMEDY
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import GZIP, PIECE, ZSTD, opened
+from tokbench.inputs.endings import COMPRESSED
+from tokbench.inputs.files import PIECE, opened
 
 
 def read_bounded(path: Path) -> bytes:
-    """The bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
+    """The bytes of a file, decompressed where it is compressed.
 
     Raises:
         TokbenchError: it cannot be read, or has more bytes than any tokenizer.
@@ -25,6 +26,7 @@ def read_bounded(path: Path) -> bytes:
     return b"".join(pieces)
 
 
-def plain_name(path: Path) -> str:
-    """The name of a file without the end that says how it is compressed."""
-    return path.stem if path.suffix in GZIP + ZSTD else path.name
+def named_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a name in a folder, compressed or not; None if there is none."""
+    files = (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED))
+    return next((file for file in files if file.exists() and not file.is_dir()), None)

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tokbench.adapters.forms import NotNativeError
 from tokbench.adapters.patterns import WHOLE
 from tokbench.errors import TokbenchError, unknown
 from tokbench.pretokenization import pretokenization_of, schemes
+
+if TYPE_CHECKING:
+    from tokbench.adapters.forms.dialects import Translation
 
 ALSO = {
     "r50k": "gpt2",
@@ -28,22 +32,44 @@ SIGNS = frozenset("\\[](){}|+*?^$. ")
 
 @dataclass(frozen=True)
 class Pattern:
-    """How a file's texts are cut.
+    """A pattern as it was given.
 
     Attributes:
-        setting: of our scheme.
-        expression: one regular expression that does the same; None where it takes several.
+        name: the scheme that has it; None if it was given as a regular expression.
+        expression: one regular expression that does the same; None if it takes several.
     """
 
-    setting: str | dict[str, Any]
+    name: str | None
     expression: str | None
 
 
-def named_pattern(given: str, key: str) -> Pattern:
-    """The pattern of a name or a regular expression.
+def pattern_setting(given: str, key: str) -> str | dict[str, Any]:
+    """Return the setting of a name or of a regular expression that our own engine reads.
 
     Raises:
-        TokbenchError: neither; the message lists the names.
+        TokbenchError: it is neither; the message lists the names.
+    """
+    pattern = named_pattern(given, key)
+    if pattern.name is not None:
+        return pattern.name
+    setting = setting_of([given])
+    try:
+        pretokenization_of(setting)
+    except TokbenchError as error:
+        raise TokbenchError(f"{key}: {error}") from None
+    return setting
+
+
+def named_pattern(given: str, key: str, library: str | None = None) -> Pattern:
+    """Return the pattern of a name or a regular expression.
+
+    Args:
+        given: the name or the expression.
+        key: the name of the option in messages.
+        library: the library that reads the expression.
+
+    Raises:
+        TokbenchError: it is neither; the message lists the names.
     """
     name = ALSO.get(given, given)
     method = schemes.find(name) if not SIGNS & set(given) else None
@@ -52,21 +78,51 @@ def named_pattern(given: str, key: str) -> Pattern:
         return Pattern(name, splits[0] if splits and len(splits) == 1 else None)
     if not SIGNS & set(given):
         raise TokbenchError(f"{key}: {unknown(given, 'pattern', [*schemes, *ALSO])}")
-    return expressed(given, key)
+    if library is not None:
+        check_expression(given, key, library)
+    return Pattern(None, given)
 
 
-def expressed(expression: str, key: str) -> Pattern:
-    """The pattern of a regular expression.
+def check_expression(expression: str, key: str, library: str) -> None:
+    """Check that a library can use a regular expression. The library is called only if our engine cannot read it.
 
     Raises:
-        TokbenchError: it is none.
+        TokbenchError: it is no regular expression, or matches the empty string, which ``tiktoken`` cannot encode.
     """
-    setting = setting_of([expression])
+    from tokbench.adapters.libraries import sets_of, told
+    from tokbench.splitting import expression_of, matches_nothing
+
     try:
-        pretokenization_of(setting)
-    except TokbenchError as error:
-        raise TokbenchError(f"{key}: {error}") from None
-    return Pattern(setting, expression)
+        made = expression_of(expression)
+    except ValueError as error:
+        try:
+            with told(library):
+                sets_of(library).unmatched(expression, "")
+        except (TokbenchError, ModuleNotFoundError):
+            raise TokbenchError(f"{key}: {error}") from None
+        return
+    if library == "tiktoken" and matches_nothing(made):
+        raise TokbenchError(f"{key}: matches the empty string, which tiktoken cannot encode; let it match a character")
+
+
+def native_setting(translations: "Sequence[Translation]", name: str | None = None) -> str | dict[str, Any]:
+    """Return the setting that cuts as the patterns of a library do.
+
+    Args:
+        translations: the patterns in our language, each applied to the pieces of the one before.
+        name: the scheme that has the patterns of the library, if one is known.
+
+    Raises:
+        NotNativeError: a pattern is not compiled.
+    """
+    from tokbench.patterns import scanner_of
+
+    for one in translations:
+        if scanner_of(one.pattern) is None:
+            raise NotNativeError("its pattern has too many states for us, or may take more than linear time")
+    if name is not None and all(one.unchanged for one in translations):
+        return name
+    return setting_of([one.pattern for one in translations])
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:

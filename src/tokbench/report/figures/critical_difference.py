@@ -1,4 +1,5 @@
-"""Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those not told apart."""
+"""Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those without a significant
+difference."""
 
 from collections.abc import Mapping
 from itertools import count
@@ -31,7 +32,7 @@ def draw(
 
     Args:
         ranks: variant -> average rank, 1 the best possible.
-        critical: difference of average ranks above which two variants are told apart; a bar joins those that are not.
+        critical: difference of average ranks above which two variants differ significantly; a bar joins the others.
         styles: each variant's colour.
         of: how many variants were ranked, where those drawn are the first of them; the scale then spans these alone.
         width: inches.

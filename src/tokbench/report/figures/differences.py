@@ -9,22 +9,33 @@ from matplotlib.ticker import MaxNLocator
 from tokbench.report.figures.style import FULL, GREY, INK, OKABE_ITO, fix_layout, house_style, new_figure
 from tokbench.report.numbers import MINUS
 
+MARKS = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"
+"""How to read the marks of :func:`draw`, for captions."""
+
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: what is compared, its mean difference, an interval (None where there is none), what is told at
-    the right."""
+    """One comparison.
+
+    Attributes:
+        name: the variant that is compared.
+        mean: mean difference.
+        interval: 95 % interval of it; None where there is none.
+        told: text at the right.
+        tested: whether the difference is tested for significance.
+    """
 
     name: str
     mean: float
     interval: tuple[float, float] | None
     told: str
+    tested: bool = True
 
 
 def draw(
     rows: Sequence[Row], xlabel: str, *, seen_from: float | None = None, heading: str = "", width: float = FULL
 ) -> Figure:
-    """A dot and a line per comparison; hollow where the interval holds zero.
+    """A dot and a line per comparison; hollow where the interval includes zero, a cross where nothing is tested.
 
     Args:
         rows: from top to bottom.
@@ -44,7 +55,8 @@ def draw(
             if row.interval is not None:
                 axes.plot(row.interval, [place, place], color=OKABE_ITO[0], lw=1.2, zorder=2)
             fill = OKABE_ITO[0] if clear else "white"
-            [mark] = axes.plot([row.mean], [place], marker="o", ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
+            sign = "o" if row.tested else "x"
+            [mark] = axes.plot([row.mean], [place], marker=sign, ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
             figure.add_tooltip(mark, row.name, f"{row.name}: {_said(row)}, {row.told}; {xlabel}")
             axes.annotate(
                 row.told, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=INK,

@@ -20,6 +20,7 @@ from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.pairs import COMPARISONS
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, TWO_TRAININGS
 from tokbench.tidy import many
 
 TEST = (
@@ -69,7 +70,8 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
             row["a"],
             100 * row["mean_difference"],
             None if row["low"] is None else (100 * row["low"], 100 * row["high"]),
-            probability(row["holm"]),
+            NOT_TESTED if row["holm"] is None else probability(row["holm"]),
+            tested=row["holm"] is not None,
         )
         for row in sorted(known, key=lambda row: place[row["a"]])
     ]
@@ -77,10 +79,9 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
         return []
     caption = (
         f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
-        "points, with its 95 % interval by the paired bootstrap over cells; a mark is hollow where the interval "
-        "includes zero. On the right, p of the one-sided Wilcoxon signed-rank test that the variant is better, "
-        "corrected by Holm's procedure for all tests made of this model and suite: with the baseline and with the "
-        "best."
+        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.MARKS}. On the right, p of "
+        "the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for all "
+        "tests made of this model and suite: with the baseline and with the best."
     )
     draw = partial(differences.draw, lines, "difference from the baseline (points)", heading="p")
     return [Drawing(name, caption, draw, says=sides_of_zero("the baseline", [line.interval for line in lines]))]
@@ -110,6 +111,18 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
+
+
+def untested(part: pl.DataFrame) -> str:
+    """Return the reason why no pair of a model and suite is tested, because of few trainings; empty if one is.
+
+    Args:
+        part: ordered pairs with ``p_value`` and ``reason``.
+    """
+    reasons = [reason for reason in part["reason"].drop_nulls() if reason.startswith((TWO_TRAININGS, ONE_TRAINING))]
+    if not reasons or part["p_value"].count():
+        return ""
+    return ONE_TRAINING if all(one.startswith(ONE_TRAINING) for one in reasons) else TWO_TRAININGS
 
 
 def smaller_notes(part: pl.DataFrame) -> list[str]:
@@ -154,6 +167,7 @@ def average_ranks(
         of: the model and suite, as the captions name them.
         baselines: variants that are drawn beside the best where there are many.
     """
+    # Two trainings give ranks and no critical difference: there is a table and no diagram.
     known = part.drop_nulls("critical_difference")
     exhibits: list[Table | Drawing] = []
     notes = ["Rank 1 is the best of a cell; ties share their average rank."]
@@ -168,7 +182,7 @@ def average_ranks(
         ranks = dict(known.select("variant", "average_rank").iter_rows())
         caption = (
             f"Average rank over {counted(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
-            "joins variants that Nemenyi's test at level 0.05 does not tell apart."
+            "joins variants without a significant difference by Nemenyi's test at level 0.05."
         )
         look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
         if told := left_out(order, baselines, BEST):
@@ -198,6 +212,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     exhibits: list[Table | Drawing] = []
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
+        why = untested(part)
         if not of_every_pair(part):
             pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
             others = [variant for variant in order if variant not in content.baselines]
@@ -205,11 +220,11 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             drawings = against_baseline(name, model, suite, pairs, others[: many.DRAWN])
             told = f" Shown are the best {many.DRAWN} of {len(others):,} variants beside it; the source has all."
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
-        elif len(order) > 1:
+        elif len(order) > 1 and not why:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
-                f"of the {TEST}. Outlined cells are above 0.05: the two are not told apart. "
-                + "Crossed cells have no p-value. " * (part["p_value"].null_count() > 0)
+                f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
+                + "Crossed cells are not tested. " * (part["p_value"].null_count() > 0)
                 + "Columns and rows are in order of rank, and of name where averages are equal."
                 + without_rank(sorted({variant for variant, _ in content.fewer} & set(part["a"]) - set(order)))
             )
@@ -219,6 +234,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
         if not of_every_pair(part):
             caption += f" Of so many variants only some pairs are compared: {CHOSEN}"
             part = content.read(part, order)
+        if why:
+            caption += f" {why.capitalize()}."
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
         exhibits.append(replace(table, source=source))
     ranks = content.part("critical_differences")

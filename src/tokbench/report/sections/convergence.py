@@ -13,6 +13,7 @@ from tokbench.report.layout import Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import slug
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.convergence import CONVERGENCE
 
 MEASURES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy (%)"}
@@ -48,6 +49,6 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
     title, lines = next(iter(measures.items()))
     last = content.alike({key: line[-1][1] for key, line in lines.items()})
-    says = between(f"{title.capitalize()} at the last checkpoint", last)
+    says = between(f"{title.capitalize()} at the last checkpoint", last) + f" {ONE_TRAINING.capitalize()}."
     source = source_of(CONVERGENCE, model=model, suite=suite)
     return Drawing(slug("convergence", model, suite), caption, draw, source, says=says)

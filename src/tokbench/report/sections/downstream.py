@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import polars as pl
 
@@ -25,6 +26,8 @@ from tokbench.report.sections.rows import in_order
 from tokbench.report.sections.significance import accuracy_marks, rank_marks
 from tokbench.report.wording import counted, few, listed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
+from tokbench.statistics.seeds import over_seeds, with_seeds
+from tokbench.statistics.verdicts import ONE_TRAINING, may_rank, why_untested
 from tokbench.tabulation.accuracy import ACCURACY
 
 RANDOM = "random guessing"
@@ -49,7 +52,7 @@ def downstream(content: ReportContent) -> Section:
     if accuracy is not None:
         groups = ["model", "suite", "size"]
         exhibits.append(Heading("accuracy-by-task", "Accuracy by task"))
-        for (model, suite, size), part in accuracy.group_by(groups, maintain_order=True):
+        for (model, suite, size), part in _with_means(content, accuracy).group_by(groups, maintain_order=True):
             made = _tasks(content, str(model), str(suite), int(str(size)), part)
             exhibits.append(with_coverings(content, made, model=model, suite=suite, size=size))
         exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
@@ -115,29 +118,44 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         {(row, str(size)): (one["variant"], size) for row, one in enumerate(rows) for size in sizes}
     )
     unranked |= {(row, "average") for row, one in enumerate(rows) if one["rank"] is None}
+    unranked |= {
+        (row, str(size))
+        for row, one in enumerate(rows)
+        for size in sizes
+        if found.get((one["variant"], size), {}).get("rank") is None
+    }
     origin = source_of(RANKS, model=model, suite=suite)
     source = replace(origin, tables=[*origin.tables, path_of(RANKS_BY_SIZE)])
+    across = content.across_pretokenizers(ranked=bool(ranked(ranks)))
     table = Table(
         slug("ranks", model, suite),
         RANKS.prints[0].caption.format(model=model, suite=suite),
-        frame, columns, reasons, marks=marks, notes=[*notes, *fewer], source=source, unranked=unranked,
+        frame, columns, reasons, marks=marks, notes=[*notes, *fewer, *across], source=source, unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), placed(ranks) or content.reading
     if not values:
         return [table]
-    smaller = [variant for variant in placed(ranks) if variant not in ranked(ranks)]
-    says = between(f"Average accuracy of {model} on {suite} in percent", content.alike(values), 1)
+    smaller = [
+        variant
+        for variant in placed(ranks)
+        if variant not in ranked(ranks) and not content.fewer.isdisjoint({(variant, size) for size in sizes})
+    ]
+    once = f" {ONE_TRAINING.capitalize()}." * (ONE_TRAINING in ranks["reason"].to_list())
+    what = f"Average accuracy of {model} on {suite} in percent"
+    says = between(what, content.labelled_sizes(content.alike(values)), 1) + once
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        by_variant.draw, values, order, styles(content.variants), "average accuracy (%)",
-        numbered=bool(ranked(ranks)), unnumbered=smaller,
+        by_variant.draw, content.labelled_sizes(values), [*map(content.label, order)],
+        content.labelled(styles(content.variants)), "average accuracy (%)",
+        numbered=bool(ranked(ranks)), unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
-    caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
-    caption += content.left_out(order, ranked=True) + without_rank(smaller)
+    by = "by vocabulary size" if once else "by rank and vocabulary size"
+    caption = f"Average accuracy of {model} over the tasks of {suite}, {by}.{once}"
+    caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
@@ -158,7 +176,8 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     if len(models) < 2 or max(trained.values(), default=0) < 2:
         return []
     order = [variant for variant in content.reading if trained[variant] > 1]
-    says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1})
+    once = by_size.filter(pl.col("size").is_in(list(shared)), reason=ONE_TRAINING)["model"].unique().to_list()
+    says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1}, set(models) - set(once))
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
@@ -167,6 +186,14 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     caption += f" Left out, with fewer tokens than others of a size: {few(smaller)}." * bool(smaller)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
     return [Drawing(name, caption, draw, source, says=says)]
+
+
+def _with_means(content: ReportContent, accuracy: pl.DataFrame) -> pl.DataFrame:
+    """Return the accuracies with a column ``seeds``: one for each model, and the means of models with several seeds."""
+    several = with_seeds(accuracy, content.seeds).drop_nulls("seed")
+    seeds = several.group_by("model", "suite", "size").agg(seeds=pl.col("seed").n_unique().cast(pl.Int64))
+    means = over_seeds(several).join(seeds, on=["model", "suite", "size"], how="left", maintain_order="left")
+    return pl.concat([accuracy.with_columns(seeds=pl.lit(1, pl.Int64)).select(means.columns), means])
 
 
 def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.DataFrame) -> Table:
@@ -187,24 +214,28 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
         reasons[index, "average"] = "a task is missing, and means over different tasks cannot be compared"
     counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
-    columns = [Column("variant")] + [Column(task, task, "percent", None, "highest") for task in ["average", *tasks]]
+    trainings = int(str(part["seeds"].min()))
+    best: Literal["highest"] | None = "highest" if may_rank(trainings) else None
+    columns = [Column("variant")] + [Column(task, task, "percent", None, best) for task in ["average", *tasks]]
     tests = content.part("behind_the_best")
     marks, notes = accuracy_marks(
-        rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size)
+        rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size), why_untested(trainings)
     )
+    notes = [*notes, *[f"{ONE_TRAINING.capitalize()}."] * (best is None)]
     unranked, fewer = content.unranked(
         {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}
     )
     told = counted(len(tasks), "task")
+    caption = ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=told, questions=over)
     return Table(
         slug("accuracy", model, suite, size),
-        ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=told, questions=over),
+        caption + " The highest is bold." * (best is not None),
         pl.DataFrame(rows, schema={"variant": pl.String} | dict.fromkeys([*tasks, "average"], pl.Float64)),
         columns,
         reasons,
         reference_rows=frozenset([0]),
         marks={(index + 1, name): mark for (index, name), mark in marks.items()},
-        notes=[*notes, *fewer],
+        notes=[*notes, *fewer, *content.across_pretokenizers(ranked=best is not None)],
         unranked=unranked,
         source=source_of(ACCURACY, model=model, suite=suite, size=size),
     )

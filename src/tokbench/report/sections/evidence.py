@@ -6,20 +6,22 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.report.claims import Claim, claims
+from tokbench.report.claims import Claim, claims, numbers
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Exhibit, Section
 from tokbench.report.figures import by_language, by_model, differences, scatter
+from tokbench.report.figures.differences import MARKS
 from tokbench.report.figures.style import styles
 from tokbench.report.findings import between
 from tokbench.report.layout import Source
 from tokbench.report.sections.board import FILES
 from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import one_training, said
+from tokbench.report.summary import said, unranked
 from tokbench.report.wording import few, slug
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.standing import BEST, UNRANKED
+from tokbench.statistics.standing import BEST, UNRANKED, UNTESTED
+from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy import many
 
@@ -61,19 +63,21 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
         shown = set(content.drawn(order))
         values = {
-            (f"{size:,}", variant): value / 1000
+            (f"{size:,}", content.label(variant)): value / 1000
             for variant, size, value in part.select("variant", "size", "value").rows()
             if variant in shown
         }
         if len(sizes) < 2:
             continue
         names = [f"{size:,}" for size in sizes]
-        draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
+        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+        draw = partial(by_model.draw, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
+            f"{content.in_brackets}"
         )
-        says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
+        says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
@@ -92,7 +96,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         lines = [
             differences.Row(
                 row["variant"], unit * row["behind"], (unit * row["behind_low"], unit * row["behind_high"]),
-                row["verdict"],
+                IN_WORDS.get(row["verdict"], row["verdict"]), tested=row["verdict"] != UNTESTED,
             )
             for row in part.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
         ]  # fmt: skip
@@ -100,13 +104,14 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             continue
         best = str(claim.best["variant"])
         kept = lines[: many.DRAWN] if content.many else lines
+        of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
         caption = (
-            f"How far each tokenizer is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. Lines are "
-            "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
-            "verdict after correction for all pairs of this size."
+            f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
+            f"Lines are 95 % intervals of the difference; {MARKS}. On the right, the verdict after correction for all "
+            "pairs of this size."
         )
-        caption += f" Who is behind stands {'left' if claim.measure in (ACCURACY, ALIGNMENT) else 'right'} of zero."
-        caption += one_training(claim.best)
+        side = "left" if claim.measure in (ACCURACY, ALIGNMENT) else "right"
+        caption += f" Tokenizers that are behind the best are on the {side} of zero."
         if len(kept) < len(lines):
             caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
         name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
@@ -138,12 +143,14 @@ def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
         "measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite,
         "size": claim.size,
     }  # fmt: skip
-    return filled.filter(**same).filter(pl.col("verdict") != BEST)
+    own = pl.col("pretokenization").eq_missing(pl.lit(claim.best["pretokenization"], pl.String))
+    return filled.filter(**same).filter(own, pl.col("verdict") != BEST)
 
 
 def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
     """Bits per byte against tokens."""
-    claim = _of(told, BITS) or _of(told, NGRAM)
+    trained = next((one for one in numbers(content) if one.measure == BITS), None)
+    claim = _of(told, BITS) or trained or _of(told, NGRAM)
     if claim is None:
         return []
     tokens = _values(frame.filter(measure=TOKENS, corpus=claim.corpus))
@@ -154,19 +161,22 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         return []
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
     shown = set(content.drawn(order))
-    drawn = {key: point for key, point in points.items() if key[0] in shown}
+    drawn = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
+    looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
     of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
     draw = partial(
-        scatter.draw, drawn, order, styles([*content.variants, *order]), f"tokens of {claim.corpus}", "bits per byte",
+        scatter.draw, drawn, labels, looks, f"tokens of {claim.corpus}", "bits per byte",
         others=[point for key, point in points.items() if key[0] not in shown],
     )  # fmt: skip
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
+        f"{content.in_brackets}"
     )
-    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
-    here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}
-    says = _fewest_of_both(here, claim)
+    ranked = _values(bits.filter(pl.col("verdict") != UNRANKED).drop_nulls("best"))
+    known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
+    here = {variant: point for (variant, size), point in known.items() if size == claim.size}
+    says = _fewest_of_both(here, claim) if isinstance(claim, Claim) else unranked(claim, content)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
 
@@ -206,18 +216,20 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
         ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
         order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
         shown = content.drawn(order)
-        values = {key: value for key, value in ratios.items() if key[0] in set(shown)}
+        values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
         languages = sorted({one for _, one in values})
         worst = max(ratios, key=lambda key: (ratios[key], key))
         caption = (
             f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
-            f"needs for the language; 1 is the fewest.{content.left_out(order)}"
+            f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
             + f" Left out, as they are not ranked: {few(sorted(unranked))}."
             * (not unranked.is_empty())
         )
-        says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
+        needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
+        says = f"The widest gap is in {worst[1]}, where {needs}."
         label = "tokens / fewest of the language"
-        draw = partial(by_language.draw, values, languages, order, styles([*content.variants, *order]), label)
+        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+        draw = partial(by_language.draw, values, languages, labels, looks, label)
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
     return drawings

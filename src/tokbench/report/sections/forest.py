@@ -10,13 +10,13 @@ from tokbench.report.figures import differences
 from tokbench.report.findings import by_verdict
 from tokbench.report.layout import Source
 from tokbench.report.sections.smaller import unequal
-from tokbench.statistics.judgement import BETTER, NOT_TOLD, WORSE
+from tokbench.statistics.verdicts import BETTER, IN_WORDS, NOT_TESTED, NOT_TOLD, WORSE
 
-OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD}
+OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD, NOT_TESTED: NOT_TESTED}
 SAID = (
-    "fewer bits are better. Lines are 95 % intervals, {over}; a mark is hollow where its interval includes zero. On "
-    "the right, the verdict of Holm's procedure over all pairs: better, worse, or, where the two are not told apart, "
-    "the range that the difference lies within (95 % for all pairs together)."
+    f"fewer bits are better. Lines are 95 % intervals, {{over}}; {differences.MARKS}. On the right, the verdict of "
+    "Holm's procedure over all pairs: significantly better, significantly worse, or, where there is no significant "
+    "difference, the range that the difference lies within (95 % for all pairs together)."
 )
 """How a forest is read; ``over`` is what its intervals have in them."""
 
@@ -44,20 +44,22 @@ def forest(
         forth = row["b"] == baseline
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
         verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
-        told = verdict
+        told = IN_WORDS[verdict]
         if verdict == NOT_TOLD:
             told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
         other = row["a"] if forth else row["b"]
         if content.fewer.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
-        found[other] = differences.Row(other, row["difference"] if forth else -row["difference"], ends, told)
+        found[other] = differences.Row(
+            content.label(other), row["difference"] if forth else -row["difference"], ends, told, verdict != NOT_TESTED
+        )
     if not found:
         return []
     order = sorted(found, key=lambda one: (found[one].mean, one))
     lines = [found[one] for one in content.drawn(order)]
-    draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
+    draw = partial(differences.draw, lines, f"bits per byte minus those with {content.label(str(baseline))}")
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
     if note := unequal(content, [str(baseline), *found], size):
         caption = f"{caption} {note}"
     says = by_verdict(str(baseline), verdicts) if verdicts else ""
-    return [Drawing(name, caption, draw, source, [row.name for row in lines], says)]
+    return [Drawing(name, caption + content.in_brackets, draw, source, content.drawn(order), says)]

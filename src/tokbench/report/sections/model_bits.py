@@ -16,12 +16,13 @@ from tokbench.statistics.by_language import BITS_LANGUAGES
 from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+from tokbench.statistics.verdicts import why_untested
 
 
 def compared(content: ReportContent) -> list[Table | Drawing]:
     """What a pilot told; for each corpus, model, suite and size a forest of differences from the baseline, the table of
     all pairs, and that over languages; the measures beside each model. Nothing of pairs where every model was
-    trained with one seed: nothing is told of any difference."""
+    trained with one seed, as nothing is tested."""
     frame = content.part(BITS_COMPARISONS.name)
     exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
     if frame is None or frame["low"].null_count() == len(frame):
@@ -41,5 +42,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> l
         f"Bits per byte of {at['model']} on the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, "
         "minus those with {baseline}; "
     ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
+    if why := why_untested(seeds):
+        caption += f" {why.capitalize()}."
     name = slug("bits-differences", *at.values())
     return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at), at["size"])

@@ -15,7 +15,7 @@ from tokbench.report.sections.convergence import convergences
 from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import in_order
 from tokbench.report.wording import counted, listed, slug
-from tokbench.statistics.seeds import SEVERAL
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.bits_per_byte import BITS_PER_BYTE
 from tokbench.tabulation.curves import CURVES
 from tokbench.tabulation.embedding_norms import EMBEDDING_NORMS
@@ -27,7 +27,6 @@ CAUTION = (
 )
 
 SMOOTHED = " Lines are a running mean over a fiftieth of the curve, with the raw curve behind it."
-ONE_TRAINING = "One training of each model: how much another would change these numbers is not known here."
 
 
 def models(content: ReportContent) -> Section:
@@ -119,14 +118,14 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         if row.get(kind) is None
     }
     columns = [Column("variant")] + [
-        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, "lowest", {"size": size})
+        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, None, {"size": size})
         for (size, kind), name in names_of.items()
     ]
     caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
     unranked, notes = content.unranked(dict(at))
-    notes += [ONE_TRAINING] * (not SEVERAL.search(names[0]))
+    notes += [*content.across_pretokenizers(ranked=False), f"{ONE_TRAINING.capitalize()}."]
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
@@ -140,10 +139,12 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
-    draw = partial(by_variant.draw, drawn, order, styles(content.variants), "bits per byte")
+    labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants))
+    draw = partial(by_variant.draw, content.labelled_sizes(drawn), labels, looks, "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
-    caption += content.left_out(order, ranked=True)
+    caption += content.left_out(order, ranked=True) + content.in_brackets
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
-    says = between(f"Bits per byte of {', '.join(names)}", content.alike(values))
+    says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.alike(values)))
+    says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]

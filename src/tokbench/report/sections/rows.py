@@ -6,6 +6,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Table
 from tokbench.report.sections.origins import source_of
 from tokbench.report.wording import slug
+from tokbench.statistics.verdicts import IN_WORDS
 from tokbench.tidy import table as tidy
 from tokbench.tidy.table import TidyTable
 
@@ -26,6 +27,8 @@ def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) ->
     """
     place = table.prints[which]
     shown = place.columns(table)
+    if "verdict" in frame.columns:
+        frame = frame.with_columns(pl.col("verdict").replace(IN_WORDS))
     reasons = {
         (index, column.name): row.get("reason") or column.empty or UNEXPLAINED
         for index, row in enumerate(frame.iter_rows(named=True))

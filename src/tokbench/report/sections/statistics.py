@@ -13,7 +13,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.numbers import printed
 from tokbench.report.sections import model_bits, ngram_bits
-from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes
+from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, placed, ranked
 from tokbench.report.sections.intrinsic import (
@@ -34,6 +34,7 @@ from tokbench.statistics.intervals import INTERVALS
 from tokbench.statistics.pairing import of_every_pair
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
+from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 FISHER = (
@@ -43,10 +44,6 @@ FISHER = (
 UNLIKE = "Left out, as tokenizers divide by their own numbers: {}."
 LARGER = "; larger marks are larger vocabularies"
 OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
-ONE_TRAINING = (
-    "The language models were trained with one seed, so that their differences cannot be told from those between two "
-    "trainings; the scoreboard compares them over the documents alone."
-)
 HEADED = {R_SQUARED.name: "R² of accuracies at two vocabulary sizes"}
 ONE_SIZE = "No model was tested at more than one."
 SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
@@ -85,7 +82,7 @@ def statistics(content: ReportContent) -> Section:
     if bits := model_bits.compared(content):
         exhibits += [Heading("bits-of-models", "Bits per byte of language models, pair by pair"), *bits]
     elif content.part("bits_comparisons") is not None:
-        missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING}")
+        missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING.capitalize()}.")
     if bits := ngram_bits.tested(content):
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
     beside: list[Exhibit] = [*_scatters(content)]
@@ -120,6 +117,10 @@ def _power(content: ReportContent) -> list[str]:
     asked = content.part("question_comparisons")
     told = []
     for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
+        pairs = content.part("comparisons")
+        if pairs is not None and (why := untested(pairs.filter(model=model, suite=suite))):
+            told.append(f"Accuracy of {model} on {suite}: {why}.")
+            continue
         beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
         questions = " Tests over the questions, below, do not take so many cells." if beside else ""
         told.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
@@ -129,8 +130,8 @@ def _power(content: ReportContent) -> list[str]:
 def _seeds_in_words(content: ReportContent) -> str:
     if content.part("seeds") is None:
         return (
-            "Every model was trained with one seed: how much accuracy varies from seed to seed is not known here, "
-            "and no interval or test on this page includes it."
+            "Every model was trained with one seed. The variation of accuracy from seed to seed is not known, and no "
+            "interval on this page includes it."
         )
     return "Accuracies of models that differ only in their seed are averaged before anything else is computed."
 

@@ -1,5 +1,6 @@
 """Translation: what corpora were cleaned of, the scores of each test, and the tokenizers compared on it."""
 
+from dataclasses import replace
 from functools import partial
 
 from tokbench.report.content import ReportContent
@@ -11,6 +12,7 @@ from tokbench.report.sections.origins import source_of
 from tokbench.report.sections.rows import split, split_all
 from tokbench.report.wording import slug
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
+from tokbench.statistics.verdicts import why_untested
 from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
 
@@ -23,10 +25,18 @@ CAUTION = (
 def translation(content: ReportContent) -> Section:
     """The section on translations; nothing where there are none."""
     scores = split_all(content, TRANSLATION_SCORES)
-    compared = split_all(content, TRANSLATION_COMPARISONS)
+    compared = [_with_reasons(table) for table in split_all(content, TRANSLATION_COMPARISONS)]
     exhibits: list[Table | Drawing] = [*split(content, PARALLEL_CORPORA), *scores, *compared, *_norms(content)]
     exhibits += split_all(content, TRANSLATION_EMBEDDINGS)
     return Section("translation", "Translation", [CAUTION] if scores else [], exhibits)
+
+
+def _with_reasons(table: Table) -> Table:
+    """Return a table of comparisons with the reason why p-values are empty where trainings are few."""
+    untested = {index: why for index, seeds in enumerate(table.frame["seeds"]) if (why := why_untested(seeds))}
+    reasons = {place: untested.get(place[0], reason) for place, reason in table.reasons.items()}
+    told = "; ".join(dict.fromkeys(untested.values()))
+    return replace(table, reasons=reasons, notes=[*table.notes, *[f"{told.capitalize()}."] * bool(told)])
 
 
 def _norms(content: ReportContent) -> list[Drawing]:
