@@ -1,6 +1,8 @@
 """What tests of a corpus's sources share: ways to compress a file, the texts of a source, and how one is rejected."""
 
+import bz2
 import gzip
+import lzma
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +15,11 @@ from tokbench.errors import TokbenchError
 WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
     ".gz": gzip.compress,
+    ".gzip": gzip.compress,
     ".zst": zstandard.ZstdCompressor().compress,
+    ".zstd": zstandard.ZstdCompressor().compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
 }
 
 

@@ -24,12 +24,12 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import read_shard
 from tokbench.corpus.gather import gather
 from tokbench.corpus.limits import without_limits
+from tokbench.corpus.manifest import read_findings, write_findings
 from tokbench.corpus.parts import Part, groups_of, parts_of
 from tokbench.corpus.places import PER_DOCUMENT, place_documents, read_shards
 from tokbench.corpus.prepare import UNBOUND, prepare
 from tokbench.corpus.queues import deal_part, write_queued
 from tokbench.corpus.read import read_source
-from tokbench.corpus.rests import read_cuts, write_cuts
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.sizes import write_sizes
 from tokbench.corpus.sources import FileSource, HubSource, JsonLinesSource, ParquetSource, Source, TextSource
@@ -83,7 +83,7 @@ def in_parts(
         into.mkdir()
         paths = [path for split in own for path in shard_paths(into, split, shards)][group.start : group.stop]
         write_queued(queues, group, read_shards(places), paths, allowed)
-        write_cuts(into, read_cuts(places))
+        write_findings(into, read_findings(places))
     corpus = folder / "corpus"
     corpus.mkdir()
     gather([folder / f"group{number}" for number in range(len(groups))], shares, shards, corpus)

@@ -39,14 +39,15 @@ def test_text(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"text.txt{ending}"
     path.write_bytes(WRAPPERS[ending](raw))
     for documents in ("file", "paragraph", "line"):
-        found = texts(TextSource(type="text", path=[str(path)], documents=documents))
+        found = texts(TextSource(type="text", path=[str(path)], documents=documents, encoding="bytes"))
         assert b"".join(found) == raw
-    assert texts(TextSource(type="text", path=[str(path)])) == [raw]
-    lines = texts(TextSource(type="text", path=[str(path)], documents="line"))
+    assert texts(TextSource(type="text", path=[str(path)], encoding="bytes")) == [raw]
+    lines = texts(TextSource(type="text", path=[str(path)], documents="line", encoding="bytes"))
     assert lines == raw.splitlines(keepends=True) or lines == [line + b"\n" for line in raw.split(b"\n")[:-1]] + [
         raw.rpartition(b"\n")[2]
     ]
-    assert texts(TextSource(type="text", path=[str(path)], documents="paragraph"))[0] == b"one\ntwo\n\n"
+    paragraphs = texts(TextSource(type="text", path=[str(path)], documents="paragraph", encoding="bytes"))
+    assert paragraphs[0] == b"one\ntwo\n\n"
 
 
 @pytest.mark.parametrize("ending", WRAPPERS)

@@ -23,9 +23,13 @@ def test_what_is_no_file_is_no_text(path: str, tmp_path: Path) -> None:
     (tmp_path / "folder" / "a.txt").mkdir(parents=True)
     os.mkfifo(tmp_path / "folder" / "b.txt")
     place = tmp_path / path
-    assert rejected(TextSource(type="text", path=[str(place)])) == (
-        f"no file at '{place}'; name an existing file, folder or pattern"
-    )
+    expected = f"no file at '{place}'; name an existing file, folder or pattern"
+    if path == "folder":
+        expected = (
+            f"no file of type 'text' in '{place}' (1 that is no file left out); name files, or a folder with files "
+            "that end in .txt, .text, .md"
+        )
+    assert rejected(TextSource(type="text", path=[str(place)])) == expected
 
 
 def test_a_pipe_is_not_an_empty_text(tmp_path: Path, tokbench: Tokbench) -> None:

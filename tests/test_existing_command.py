@@ -125,7 +125,10 @@ def test_a_name_on_the_hub(
             "import @ranks --from tekken --special <s>=500",
             "special tokens are given with files of ranks alone, not with 'tekken'; leave them out",
         ),
-        ("import @ranks --from tiktoken --pattern gpt2 --text-field a", "they are of the files of --check"),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --text-field a",
+            "--text-field: for files of --check only; name some",
+        ),
     ],
 )
 def test_mistakes(line: str, told: str, ranks: dict[bytes, int], tmp_path: Path, tokbench: Tokbench) -> None:

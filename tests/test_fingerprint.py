@@ -127,7 +127,7 @@ def test_plumbing_does_not_count(edit: Edit) -> None:
     ("file", "old", "new", "changes", "stays"),
     [
         ("tokenizer_config.py", "size + 1", "size + 2", "build pack encode_shard", "prepare merge_counts"),
-        ("inputs/files.py", "yield from file", "yield from map(bytes.strip, file)", "prepare count", "cite"),
+        ("inputs/files.py", "yield from lines", "yield from map(bytes.strip, lines)", "prepare count", "cite"),
         ("inputs/json.py", "json.loads", "json.JSONDecoder().decode", "prepare import", "merge_counts analyse"),
         ("registry.py", "iter(sorted(", "reversed(sorted(", "build measure", "prepare pretrain"),
         ("provenance.py", '"numpy", ', "", "report leaderboard", "build pretrain"),

@@ -117,7 +117,7 @@ def source_of(kind: str, rows: Sequence[bytes], documents: str, folder: Path, en
     if kind == "text":
         path.write_bytes(PACKED[ending](b"".join(rows)))
         unit: Any = "file" if documents == "whole" else documents
-        return TextSource(type="text", path=[str(path)], documents=unit)
+        return TextSource(type="text", path=[str(path)], documents=unit, encoding="bytes")
     if kind == "jsonl":
         lines = [{"id": "x" * 30, "text": row.decode("utf-8", "surrogateescape"), "language": "en"} for row in rows]
         text = "".join(json.dumps(line, ensure_ascii=number % 2 == 0) + "\n" for number, line in enumerate(lines))
@@ -242,6 +242,7 @@ def test_a_stream_is_not_held(kind: str, ending: str, tmp_path: Path, monkeypatc
         monkeypatch.setattr(module, "PART", 1 << 16)
     monkeypatch.setattr(json_stream, "LONG", 1 << 16)
     source = source_of(kind, [b"one two three " * 400_000], "whole", tmp_path, ending)
+    source = source.model_copy(update={"encoding": "utf-8"})
     for documents in ("whole", "line"):
         unit: Any = {"documents": "file" if (kind, documents) == ("text", "whole") else documents}
         tracemalloc.start()

@@ -199,7 +199,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no such folder or file of a tokenizer",)),
     ("compare @tokenizer @other", ("nothing to compare these two on",)),
     ("compare @tokenizer @other @nowhere", ("nowhere: no such file",)),
-    ("compare @tokenizer @other --text-field body", ("--text-field, --language-field",)),
+    ("compare @tokenizer @other --text-field body", ("--text-field", "FILES")),
     ("compare @tokenizer @other @rows.jsonl --text-field body", ("rows.jsonl:1", "'body'")),
     ("compare a b --results @folder", ("a: no tokenizer in",)),
     # Runs

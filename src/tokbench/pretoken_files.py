@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.files import is_parquet
 from tokbench.inputs.parquet import parquet, pieces
 from tokbench.pretokens import columns, read_tsv, scheme_of
 
@@ -29,7 +30,7 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
     path = Path(path)
     if not path.is_file():
         raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
-    if path.suffix != ".parquet":
+    if not is_parquet(path):
         return None, _of_tsv(path)
     with _opened(path) as file:
         return scheme_of(file.schema_arrow), _of_parquet(path)

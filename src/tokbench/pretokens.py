@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
+from tokbench.inputs.files import is_parquet, read_lines
 from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.kernels.count import Counter
 
@@ -140,7 +141,7 @@ class PretokenCounts:
 
     @classmethod
     def read(cls, path: Path | str) -> "PretokenCounts":
-        """Read Parquet, or TSV ``hex<TAB>count`` when the name does not end in ``.parquet``.
+        """Read Parquet, or else TSV ``hex<TAB>count``, plain or compressed.
 
         Raises:
             TokbenchError: the file is missing or is neither; the message names the file and the line.
@@ -149,7 +150,7 @@ class PretokenCounts:
         if not path.is_file():
             raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
         try:
-            return cls.from_pairs(read_tsv(path)) if path.suffix != ".parquet" else read_table(path, cls.from_arrow)
+            return read_table(path, cls.from_arrow) if is_parquet(path) else cls.from_pairs(read_tsv(path))
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
 
@@ -208,13 +209,13 @@ def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.in
 
 
 def read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                token, count = line.rstrip("\r\n").split("\t")
-                pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
-            except ValueError:
-                raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
-            yield pair
+    for number, data in enumerate(read_lines(path, "make it again"), 1):
+        line = data.decode(errors="replace")
+        if not line.strip():
+            continue
+        try:
+            token, count = line.rstrip("\r\n").split("\t")
+            pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
+        except ValueError:
+            raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
+        yield pair

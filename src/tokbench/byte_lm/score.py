@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokbench.byte_lm.model import START, LlamaForCausalLM, arithmetic, load, pick_device
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.scores import Documents, write_scores
+from tokbench.inputs.paths import literal
 
 
 def score(documents: Documents, model_folder: Path, output: Path, options: ByteLmOptions) -> None:
@@ -87,7 +88,7 @@ def bits_per_byte(paths: Iterable[Path]) -> float:
     totals: list[float] = []
     size = 0
     for path in paths:
-        sums = pl.scan_parquet(path).select(
+        sums = pl.scan_parquet(literal(path), glob=False).select(
             total=pl.col("surprisal").list.eval(pl.element().cast(pl.Float64)).list.sum(),
             size=pl.col("text").bin.size(),
         )

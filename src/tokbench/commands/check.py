@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
@@ -37,8 +37,7 @@ def command(
     named: tuple[str, ...],
     limit: int,
     as_json: bool,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     reading: Reading,
 ) -> None:
     """Tell whether the tokenizer at PATH is fit: whether texts come back, calls agree, tokens can be reached. PATH is a
@@ -54,7 +53,7 @@ def command(
     from tokbench.fitness.subject import Subject
 
     memory.purpose(f"check {path}")
-    documents = _documents([*named, *files], limit, text_field, language_field)
+    documents = _documents([*named, *files], limit, fields)
     tokenizer = opened(path, reading)
     subject = Subject(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = plain.checked(subject)
@@ -67,14 +66,14 @@ def command(
         sys.exit(UNFIT)
 
 
-def _documents(files: list[str], limit: int, text_field: str | None, language_field: str | None) -> list[bytes]:
+def _documents(files: list[str], limit: int, fields: Fields) -> list[bytes]:
     if not files:
         return []
     from itertools import islice
 
     from tokbench.commands.documents import documents_of
 
-    return [document.text for document in islice(documents_of(files, text_field, language_field), limit)]
+    return [document.text for document in islice(documents_of(files, fields), limit)]
 
 
 def _style() -> "Callable[[str, Result], str]":

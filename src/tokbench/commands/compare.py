@@ -3,7 +3,7 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT, TOKENIZER
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
@@ -35,8 +35,7 @@ def command(
     ngram_bits: bool,
     training: tuple[str, ...],
     as_json: bool,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     reading: Reading,
 ) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
@@ -51,7 +50,7 @@ def command(
 
     memory.purpose(f"compare {a} with {b}")
     further = Further(gap, ngram_bits or bool(training), training)
-    found = comparison(a, b, files, results, limit, text_field, language_field, reading, further)
+    found = comparison(a, b, files, results, limit, fields, reading, further)
     if as_json:
         from tokbench.commands.comparison_json import comparison_json
         from tokbench.plain_json import written

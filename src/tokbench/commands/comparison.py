@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tokbench.commands.documents import documents_of
+from tokbench.commands.fields import AS_USUAL, Fields
 from tokbench.commands.opened import AS_IT_IS, one_of_several, reject_unused
 from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label, unequal
@@ -56,8 +57,7 @@ def comparison(
     files: Sequence[str],
     results: str | None,
     limit: int,
-    text_field: str | None = None,
-    language_field: str | None = None,
+    fields: Fields = AS_USUAL,
     reading: Reading = AS_IT_IS,
     further: Further = NOTHING,
 ) -> Compared:
@@ -71,12 +71,12 @@ def comparison(
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
     if files:
-        given = [(_named(files), list(islice(documents_of(files, text_field, language_field), limit)))]
-    elif text_field or language_field:
-        raise TokbenchError("--text-field, --language-field: they are of FILES; name files after the tokenizers")
+        given = [(_named(files), list(islice(documents_of(files, fields), limit)))]
+    elif fields.flags:
+        raise TokbenchError(f"{fields.flags}: for FILES only; name files after the tokenizers")
     else:
         given = _evaluation(experiment, limit)
-    trained = list(documents_of(further.training, text_field, language_field)) if further.training else None
+    trained = list(documents_of(further.training, fields)) if further.training else None
     parts = []
     for where, found in given:
         parts.append(_tokens(left, right, sizes, where, found, reading))

@@ -8,8 +8,8 @@ import click
 from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
 from tokbench.config.errors import validated
+from tokbench.corpus.manifest import lines_of, read_findings
 from tokbench.corpus.parts import WHOLE, Span, groups_of
-from tokbench.corpus.rests import read_cuts
 from tokbench.corpus.sources import (
     EmbeddedSource,
     FileSource,
@@ -64,10 +64,10 @@ def source_of(corpus: Corpus, files: Sequence[str]) -> tuple[Source, Path | None
     return source, None
 
 
-def tell_of_cuts(folder: Path) -> None:
-    """Say on standard error which documents of a corpus were cut, if any."""
-    if told := read_cuts(folder):
-        click.echo(told, err=True)
+def say_findings(folder: Path) -> None:
+    """Write to standard error what the manifest of a corpus says, if there is one."""
+    for line in lines_of(read_findings(folder)):
+        click.echo(line, err=True)
 
 
 def shares_of(corpus: Corpus) -> dict[str, float | str]:

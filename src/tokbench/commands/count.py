@@ -3,7 +3,7 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
@@ -17,8 +17,7 @@ from tokbench.commands.pretokenization_option import chosen_scheme, pretokenizat
 @click.argument("texts", nargs=-1, required=True, type=TEXT)
 def command(
     pretokenization: str,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     output: str,
     megabytes: int | None,
     texts: tuple[str, ...],
@@ -27,7 +26,8 @@ def command(
 
     Where the counts would take more than --memory, they are sorted on disk, beside the output.
 
-    A text is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name).
+    A text is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
+    their endings).
     """
     from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of
@@ -41,7 +41,7 @@ def command(
     scheme = chosen_scheme(pretokenization)
     memory.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     largest = None if megabytes is None else allowance(megabytes, LEAST).largest(COPIES, LEAST)
-    read = documents_of(texts, text_field, language_field, largest)
+    read = documents_of(texts, fields, largest)
     documents = ((document.language, document.text) for document in read)
     counts: Totals | PretokenCounts
     if megabytes is None:

@@ -29,11 +29,12 @@ def command(
     from tokbench.corpus.queues import deal_part
     from tokbench.corpus.read import read_source
     from tokbench.corpus.shards import COPIES
+    from tokbench.corpus.windows import without_windows
 
     memory.purpose(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, Span(begin, end))
-    allowed = allowance(megabytes)
+    allowed = without_windows(allowance(megabytes), source)
     documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
     deal_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)

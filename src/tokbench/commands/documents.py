@@ -1,54 +1,78 @@
-"""Documents from files that a command names, told apart by their names: JSON Lines, Parquet, else text."""
+"""Documents of files that a command names: JSON Lines and Parquet by their endings, else text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import click
 
 from tokbench.allowance import Largest
-from tokbench.commands.fields import LANGUAGE, TEXT
+from tokbench.commands.fields import AS_USUAL, LANGUAGE, TEXT, Fields
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
+from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out
+from tokbench.corpus.windows import check_windows
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import BYTES, UTF_8, Notes
+from tokbench.inputs.endings import kind_named
+from tokbench.inputs.parquet import column_names
+
+SAID = "tokbench.commands.documents.said"
+"""Key of a command's context: lines that it has written already, as some commands read files several times."""
 
 
-def documents_of(
-    files: Sequence[str],
-    text_field: str | None = None,
-    language_field: str | None = None,
-    largest: Largest | None = None,
-) -> Iterator[Document]:
-    """Documents of files, numbered from 0 as those of one text; each file may be gzip or zstd.
+def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Largest | None = None) -> Iterator[Document]:
+    """Documents of files, numbered from 0 as those of one text; each file may be compressed.
+
+    Once they are read, a line on standard error says which files of a folder were left out, how many byte-order marks
+    were removed, and how many bytes are not UTF-8.
 
     Args:
         files: the files.
-        text_field: key or column of the text.
-        language_field: key or column of the language; a Parquet file must have it where it is named here.
+        fields: how texts are read; a Parquet file must have the column of the language that is named here.
         largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a document is longer than the longest, a field is named and no file has fields, or a file is a
-            tokenizer's folder.
+        TokbenchError: a document is longer than the longest, a field or an encoding is named and no file has one, or a
+            file is a tokenizer's folder.
     """
-    sources = [_source(file, text_field, language_field) for file in files]
-    named = {"--text-field": text_field, "--language-field": language_field}
+    sources = [_source(file, fields) for file in files]
+    named = {"--text-field": fields.text, "--language-field": fields.language}
     for flag, field in named.items():
         if field is not None and all(isinstance(source, TextSource) for source in sources):
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
+    if fields.encoding is not None and all(isinstance(source, ParquetSource) for source in sources):
+        raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
     return _read(sources, largest)
 
 
-def _read(sources: Sequence[Source], largest: Largest | None) -> Iterator[Document]:
+def _read(sources: Sequence[FileSource], largest: Largest | None) -> Iterator[Document]:
     """Numbers go on over files: by them documents are told apart. As in reading a source, none is held here."""
+    notes = Notes()
+    if largest is not None:
+        largest = largest.without(check_windows(sources, largest.size * largest.copies, largest.megabytes))
 
     def numbered(number: int, document: Document) -> Document:
         return document._replace(document=number)
 
-    return map(numbered, count(), chain.from_iterable(read_source(source, largest=largest) for source in sources))
+    read = (read_source(source, largest=largest, notes=notes) for source in sources)
+    try:
+        yield from map(numbered, count(), chain.from_iterable(read))
+    except GeneratorExit:
+        _say(sources, notes)
+        raise
+    _say(sources, notes)
+
+
+def _say(sources: Sequence[FileSource], notes: Notes) -> None:
+    """Write to standard error what was left out or changed, each line once a command."""
+    context = click.get_current_context(silent=True)
+    said = set() if context is None else context.meta.setdefault(SAID, set())
+    for line in (*chain.from_iterable(map(left_out, sources)), *notes.lines().values()):
+        if line not in said:
+            said.add(line)
+            click.echo(line, err=True)
 
 
 def _reject_tokenizer(file: str) -> None:
@@ -59,20 +83,16 @@ def _reject_tokenizer(file: str) -> None:
         raise TokbenchError(f"{file}: a tokenizer's folder, and a text is read here; name a file or folder of text")
 
 
-def _source(file: str, text_field: str | None, language_field: str | None) -> Source:
+def _source(file: str, fields: Fields) -> FileSource:
     _reject_tokenizer(file)
-    name = file.removesuffix(".gz").removesuffix(".zst")
-    fields: dict[str, Any] = {"path": [file], "text_field": text_field or TEXT}
-    if name.endswith((".jsonl", ".ndjson")):
-        return JsonLinesSource(type="jsonl", **fields, language_field=language_field or LANGUAGE)
-    if name.endswith(".parquet"):
-        told = language_field or (LANGUAGE if _has_languages(file) else None)
-        return ParquetSource(type="parquet", **fields, language_field=told)
-    return TextSource(type="text", path=[file])
-
-
-def _has_languages(file: str) -> bool:
-    try:
-        return LANGUAGE in pq.read_schema(file).names
-    except (OSError, pa.ArrowException, UnicodeEncodeError):
-        return False  # Whoever reads it says what is wrong with it.
+    kind = "text" if Path(file).is_dir() else kind_named(file)
+    encoding = fields.encoding or UTF_8
+    options: dict[str, Any] = {"path": [file], "text_field": fields.text or TEXT}
+    if kind == "jsonl":
+        if encoding == BYTES:
+            raise TokbenchError(f"--encoding bytes: {file} is JSON Lines, which is text; name its encoding")
+        return JsonLinesSource(type="jsonl", **options, language_field=fields.language or LANGUAGE, encoding=encoding)
+    if kind == "parquet":
+        language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
+        return ParquetSource(type="parquet", **options, language_field=language)
+    return TextSource(type="text", path=[file], encoding=encoding)

@@ -1,5 +1,6 @@
 """``tokbench encode``: encode a file with a tokenizer."""
 
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
+from tokbench.commands.fields import EncodingName
 from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import THREADS
 from tokbench.commands.reading import Reading, reading_options
@@ -16,6 +18,7 @@ from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
     from tokbench.allowance import Largest
+    from tokbench.inputs.encodings import Notes
     from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22
@@ -30,6 +33,7 @@ COPIES = 8
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
+@click.option("--encoding", type=EncodingName(), default="bytes", show_default=True, help="Encoding of FILE.")
 @memory_option()
 @reading_options
 def command(
@@ -38,13 +42,18 @@ def command(
     output: str | None,
     count: bool,
     threads: int,
+    encoding: str,
     megabytes: int | None,
     reading: Reading,
 ) -> None:
     """Encode FILE ('-' for standard input) with TOKENIZER, a folder or what 'tokbench import' takes; ids are decimal
-    numbers between spaces."""
+    numbers between spaces.
+
+    A compressed file is decompressed. Its bytes are encoded as they are, unless --encoding is given, so that 'tokbench
+    decode' returns them. A line on standard error says where they are not UTF-8."""
     from tokbench.commands.id_files import write_array, write_decimals
     from tokbench.commands.opened import opened
+    from tokbench.inputs.encodings import Notes
 
     if count and output is not None:
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
@@ -52,24 +61,47 @@ def command(
     tokenizer = opened(path, reading)
     largest = largest_text(megabytes, COPIES)
     size = PIECE_BYTES * threads if largest is None else min(PIECE_BYTES * threads, largest.size)
-    pieces = _pieces(file, tokenizer, size, largest)
+    notes = Notes()
+    pieces = _pieces(_blocks(file, encoding, size, notes), file.name, tokenizer, largest)
+    encoded = (tokenizer.encode(piece, threads) for piece in pieces)
     if count:
         click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
-        return
-    encoded = (tokenizer.encode(piece, threads) for piece in pieces)
-    if output is None:
+    elif output is None:
         write_decimals(encoded, sys.stdout.buffer)
-        return
-    write = write_array if Path(output).suffix == ".npy" else write_decimals
-    with atomic_file(output) as partial, partial.open("wb") as target:
-        write(encoded, target)
+    else:
+        write = write_array if Path(output).suffix.lower() == ".npy" else write_decimals
+        with atomic_file(output) as partial, partial.open("wb") as target:
+            write(encoded, target)
+    for line in notes.lines().values():
+        click.echo(f"{file.name}: {line}", err=True)
 
 
-def _pieces(file: BinaryIO, tokenizer: "Tokenizer", size: int, largest: "Largest | None") -> Iterator[bytes]:
-    """A text in pieces of about ``size`` bytes whose ids, one after another, are those of the whole."""
+def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterator[bytes]:
+    """A text ``size`` bytes at a time, decompressed and in UTF-8."""
+    from tokbench.inputs.compression import HEAD, compression_of, decompressed
+    from tokbench.inputs.encodings import as_utf8
+    from tokbench.inputs.files import failures
+
+    with failures(file.name, "fetch or make the file again"):
+        source: io.BufferedReader = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)  # type: ignore
+        head = source.peek(HEAD)[:HEAD]
+        if compression := compression_of(head):
+            source = decompressed(source, compression, head, file.name)
+            click.echo(f"{file.name}: decompressed ({compression}); its content is encoded", err=True)
+        text = as_utf8(source, file.name, encoding, notes)
+    while True:
+        with failures(file.name, "fetch or make the file again"):
+            block = text.read(size)
+        if not block:
+            return
+        yield block
+
+
+def _pieces(blocks: Iterator[bytes], name: str, tokenizer: "Tokenizer", largest: "Largest | None") -> Iterator[bytes]:
+    """A text in pieces of about a block whose ids, one after another, are those of the whole."""
     waiting: list[bytes] = []
     held = 0
-    while block := file.read(size):
+    for block in blocks:
         cut = tokenizer.last_cut(block)
         if cut:
             yield b"".join([*waiting, block[:cut]])
@@ -77,5 +109,5 @@ def _pieces(file: BinaryIO, tokenizer: "Tokenizer", size: int, largest: "Largest
         waiting.append(block[cut:])
         held += len(block) - cut
         if largest is not None:
-            largest.check(f"{file.name}, which this tokenizer cannot cut", held, more=True)
+            largest.check(f"{name}, which this tokenizer cannot cut", held, more=True)
     yield b"".join(waiting)

@@ -1,17 +1,73 @@
-"""Which fields of a file hold the text and its language: two options that several commands take."""
+"""How the texts of files are read: three options that several commands have."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import click
 
 TEXT, LANGUAGE = "text", "language"
 
 
+@dataclass(frozen=True)
+class Fields:
+    """How texts are read; None where an option is left out.
+
+    Attributes:
+        text: key or column of the text.
+        language: key or column of the language.
+        encoding: encoding of files of text and JSON Lines.
+    """
+
+    text: str | None = None
+    language: str | None = None
+    encoding: str | None = None
+
+    @property
+    def flags(self) -> str:
+        """The options that were given, for messages; empty without any."""
+        options = {"--text-field": self.text, "--language-field": self.language, "--encoding": self.encoding}
+        return ", ".join(flag for flag, value in options.items() if value is not None)
+
+
+AS_USUAL = Fields()
+
+
+class EncodingName(click.ParamType):
+    """The name of an encoding, or ``bytes``."""
+
+    name = "encoding"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        from tokbench.inputs.encodings import encoding_name
+
+        try:
+            return encoding_name(value)
+        except ValueError as error:
+            self.fail(f"{error}.", parameter, context)
+
+
 def field_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options ``--text-field`` and ``--language-field``."""
-    language = click.option(
-        "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
+    """Give a command the options of :class:`Fields`, as its argument ``fields``."""
+
+    @wraps(command)
+    def bundled(*args: Any, text_field: str, language_field: str, encoding: str, **given: Any) -> None:
+        command(*args, fields=Fields(text_field, language_field, encoding), **given)
+
+    options = (
+        click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out."),
+        click.option(
+            "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
+        ),
+        click.option(
+            "--encoding",
+            type=EncodingName(),
+            help="Encoding of text and JSON Lines: utf-8 (the default), utf-16, latin-1 or another of Python's, or "
+            "bytes to read text as it is.",
+        ),
     )
-    text = click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out.")
-    named: Callable[..., None] = text(language(command))
+    named: Callable[..., None] = bundled
+    for option in reversed(options):
+        named = option(named)
     return named

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
@@ -59,8 +59,7 @@ def command(
     revision: str | None,
     files: tuple[str, ...],
     limit: int,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     name: str,
     output: str,
 ) -> None:
@@ -85,9 +84,9 @@ def command(
     given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
     given["special_tokens"] = special_tokens(special)
     options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
-    if not files and (text_field or language_field):
-        raise TokbenchError("--text-field, --language-field: they are of the files of --check; name some")
-    documents = _Texts(files, text_field, language_field, limit or None)
+    if not files and fields.flags:
+        raise TokbenchError(f"{fields.flags}: for files of --check only; name some")
+    documents = _Texts(files, fields, limit or None)
     with fetched(path, form, revision) as place:
         tokenizer = read_tokenizer(
             place, form, options, name=on_one_line(name or Path(output).name), texts=documents if files else None
@@ -119,13 +118,12 @@ class _Texts:
     """The texts of files, read anew each time that they are gone through."""
 
     files: tuple[str, ...]
-    text_field: str | None
-    language_field: str | None
+    fields: Fields
     limit: int | None
 
     def __iter__(self) -> Iterator[bytes]:
         from tokbench.commands.documents import documents_of
 
         if self.files:
-            found = documents_of(self.files, self.text_field, self.language_field)
+            found = documents_of(self.files, self.fields)
             yield from (document.text for document in islice(found, self.limit))

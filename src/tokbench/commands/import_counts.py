@@ -17,7 +17,7 @@ from tokbench.errors import TokbenchError
 def command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
     """Take the counts in FILES: one table (Parquet, TSV hex<TAB>count), or words and the file of their counts.
 
-    Words stand between single spaces, counts one a line; either file may be compressed by gzip.
+    Words stand between single spaces, counts one a line; either file may be compressed.
     A table that would take more than --memory is sorted on disk, beside the output.
     """
     from tokbench.counting.bound import Bound

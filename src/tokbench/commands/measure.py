@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import COUNTS, TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.pretokenization_option import FLAG
@@ -38,8 +38,7 @@ def command(
     variant: str | None,
     corpus: str,
     metrics: str | None,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
     megabytes: int | None,
     output: str | None,
 ) -> None:
@@ -60,7 +59,7 @@ def command(
     memory.purpose(f"measure {folder} on {counts or documents[0]}")
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)
-    texts = _texts(documents, text_field, language_field, megabytes)
+    texts = _texts(documents, fields, megabytes)
     if tokenizer.library_name:
         from tokbench.adapters.loss import Watched
         from tokbench.intrinsic.measure_encoded import measure_encoded
@@ -89,16 +88,14 @@ def command(
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 
-def _texts(
-    files: tuple[str, ...], text_field: str | None, language_field: str | None, megabytes: int | None
-) -> Iterator[tuple[str, bytes]]:
+def _texts(files: tuple[str, ...], fields: Fields, megabytes: int | None) -> Iterator[tuple[str, bytes]]:
     """Documents with their languages."""
     from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of
     from tokbench.counting.bound import COPIES, LEAST
 
     largest = allowance(megabytes, LEAST).largest(COPIES, LEAST) if megabytes and files else None
-    documents = documents_of(files, text_field, language_field, largest)
+    documents = documents_of(files, fields, largest)
     return ((document.language, document.text) for document in documents)
 
 

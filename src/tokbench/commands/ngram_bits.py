@@ -8,7 +8,7 @@ import click
 
 from tokbench import memory
 from tokbench.atomic import atomic_file
-from tokbench.commands.fields import field_options
+from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Whole
@@ -73,8 +73,7 @@ def command(
     corpus: str,
     output: str | None,
     megabytes: int | None,
-    text_field: str | None,
-    language_field: str | None,
+    fields: Fields,
 ) -> None:
     """Train token n-gram models on the ids that the tokenizer in FOLDER gives a text, and test them on another.
 
@@ -82,7 +81,8 @@ def command(
     and bits of each of its documents; the entries counted as vocabulary; and tokens never seen in training. Of a
     tokenizer that may lose some of a text, each document tells how many of its bytes do not come back.
 
-    A TEXT is a file of text, JSON Lines or Parquet (plain, gzip or zstd, told apart by its name). Shards of a corpus
+    A TEXT is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
+    their endings). Shards of a corpus
     are read in the order of their documents and keep their numbers; the documents of other files are numbered from 0,
     those of several as one text. What does not fit into --memory is done token by token.
     """
@@ -97,7 +97,7 @@ def command(
     largest = None if allowed is None else allowed.largest(COPIES)
 
     def read(files: Sequence[str]) -> Iterator["Document"]:
-        return _documents(files, text_field, language_field, largest)
+        return _documents(files, fields, largest)
 
     found = ngram_bits(
         lambda documents: encoded(tokenizer, documents),
@@ -120,12 +120,10 @@ def command(
         partial.write_text(text, encoding="utf-8")
 
 
-def _documents(
-    files: Sequence[str], text_field: str | None, language_field: str | None, largest: "Largest | None"
-) -> Iterator["Document"]:
+def _documents(files: Sequence[str], fields: Fields, largest: "Largest | None") -> Iterator["Document"]:
     from tokbench.commands.documents import documents_of
     from tokbench.corpus.documents import is_shard, read_documents
 
-    if text_field is None and language_field is None and all(map(is_shard, files)):
+    if not fields.flags and all(map(is_shard, files)):
         return read_documents(files, largest)
-    return documents_of(files, text_field, language_field, largest)
+    return documents_of(files, fields, largest)

@@ -20,20 +20,21 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
     Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
     """
     from tokbench.atomic import atomic_folder
-    from tokbench.commands.corpus_recipe import corpus_of, shares_of, source_of, tell_of_cuts
+    from tokbench.commands.corpus_recipe import corpus_of, say_findings, shares_of, source_of
     from tokbench.corpus.gather import gather
     from tokbench.corpus.prepare import prepare
+    from tokbench.corpus.windows import without_windows
 
     corpus, seed = corpus_of(recipe)
     if corpus.parts > 1:
         with atomic_folder(output, "corpus") as folder:
             gather([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
-            tell_of_cuts(folder)
+            say_findings(folder)
         return
     source, cache = source_of(corpus, files)
     with atomic_folder(output, "corpus") as folder:
-        allowed, longest = allowance(megabytes), corpus.longest_document
+        allowed, longest = without_windows(allowance(megabytes), source), corpus.longest_document
         totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest)
-        tell_of_cuts(folder)
+        say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

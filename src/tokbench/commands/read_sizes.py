@@ -26,12 +26,15 @@ def command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, file
     from tokbench.corpus.read import read_source
     from tokbench.corpus.shards import COPIES
     from tokbench.corpus.sizes import write_sizes
+    from tokbench.corpus.windows import without_windows
+    from tokbench.inputs.encodings import Notes
 
     memory.purpose(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
     span = span_of(source, Span(begin, end))
-    largest = allowance(megabytes).largest(COPIES)
-    documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document)
-    number, size = write_sizes(documents, Path(output))
+    largest = without_windows(allowance(megabytes), source).largest(COPIES)
+    notes = Notes()
+    documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document, notes)
+    number, size = write_sizes(documents, Path(output), notes)
     click.echo(f"{number:,} documents, {size:,} bytes", err=True)

@@ -18,7 +18,7 @@ from tokbench.commands.outputs import OutputFolder
 def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) -> None:
     """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
     from tokbench.atomic import atomic_folder
-    from tokbench.commands.corpus_recipe import corpus_of, shares_of, tell_of_cuts
+    from tokbench.commands.corpus_recipe import corpus_of, say_findings, shares_of
     from tokbench.corpus.places import place_documents
 
     memory.purpose(f"split the documents of {len(sizes):,} parts")
@@ -35,6 +35,6 @@ def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) ->
             allowance(megabytes),
             corpus.longest_document,
         )
-        tell_of_cuts(folder)
+        say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

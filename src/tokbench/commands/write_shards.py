@@ -23,9 +23,9 @@ def command(recipe: str, group: int, places: str, output: str, megabytes: int, q
     """Write the shards of one group from QUEUES, the texts of all parts in order ('tokbench deal_part')."""
     from tokbench.atomic import atomic_folder
     from tokbench.commands.corpus_recipe import corpus_of, groups_in, shares_of
+    from tokbench.corpus.manifest import read_findings, write_findings
     from tokbench.corpus.places import read_shards
     from tokbench.corpus.queues import write_queued
-    from tokbench.corpus.rests import read_cuts, write_cuts
     from tokbench.corpus.shards import shard_paths
 
     corpus, _ = corpus_of(recipe)
@@ -43,4 +43,4 @@ def command(recipe: str, group: int, places: str, output: str, megabytes: int, q
         if len(gets.documents) != len(paths):
             raise TokbenchError(f"{places}: of {len(gets.documents):,} shards, where --recipe has {len(paths):,}")
         write_queued(read, own, gets, paths[own.start : own.stop], allowed)
-        write_cuts(folder, read_cuts(Path(places)))
+        write_findings(folder, read_findings(Path(places)))

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tokbench.allowance import Largest
-from tokbench.inputs.parquet import PIECE, batches, parquet, raw, require, strings
+from tokbench.inputs.parquet import PIECE, batches, column_names, parquet, raw, require, strings
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
 GROUP_BYTES = 8_000_000
@@ -59,10 +58,7 @@ def _documents(batch: Any) -> Iterator[Document]:
 
 def is_shard(path: Path | str) -> bool:
     """Whether a file is a shard of a corpus, as far as its columns tell; what cannot be read is none."""
-    try:
-        return pq.read_schema(path).names == SCHEMA.names
-    except (OSError, pa.ArrowException, UnicodeEncodeError):
-        return False
+    return column_names(path) == SCHEMA.names
 
 
 def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) -> Iterator[Document]:

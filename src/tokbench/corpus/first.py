@@ -1,27 +1,29 @@
-"""The first document of each part of a source: whether its fields are there is known before any work is done."""
+"""The first document of each language of a source, read before any work is done: its fields, its encoding, its kind."""
 
 from itertools import islice
 
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import LONG
-from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, tagged_files
+from tokbench.corpus.sources import CountsSource, FileSource, TextSource, tagged_files
+from tokbench.corpus.streams import PART
 from tokbench.errors import TokbenchError
 
 
 def mistakes_of_fields(source: FileSource) -> list[str]:
-    """What is wrong with the first record of the first file under each language tag, where files have fields.
+    """What is wrong with the beginning of the first file under each language tag.
 
     Raises:
         TokbenchError: an entry matches no file.
     """
     first = dict(reversed(tagged_files(source)))
-    if not isinstance(source, JsonLinesSource | ParquetSource):
+    if isinstance(source, CountsSource):
         return []
     found = []
+    longest = PART if isinstance(source, TextSource) else LONG
     for file in first.values():
         alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
         try:
-            list(islice(read_source(alone, longest=LONG), 1))
+            list(islice(read_source(alone, longest=longest), 1))
         except TokbenchError as error:
             found.append(str(error))
     return found

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokbench.atomic import link_or_copy
+from tokbench.corpus.manifest import read_findings, write_findings
 from tokbench.corpus.prepare import link_splits
-from tokbench.corpus.rests import read_cuts, write_cuts
 from tokbench.corpus.shards import shard_paths
 from tokbench.errors import TokbenchError
 
@@ -43,4 +43,4 @@ def gather(groups: Sequence[Path], shares: Mapping[str, float | str], shards: in
                 raise TokbenchError(f"{told}; name all that 'tokbench write_shards' made")
             link_or_copy(shard, path)
     link_splits(folder, shares)
-    write_cuts(folder, read_cuts(groups[0]))
+    write_findings(folder, read_findings(groups[0]))

@@ -18,7 +18,7 @@ from tokbench.corpus.long_lines import LONG, decoded
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.corpus.streams import PART, Texts, documents_of, line_parts
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import is_packed, opened
+from tokbench.inputs.files import Convert, is_packed, opened
 from tokbench.inputs.json import parse_json
 
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
@@ -133,7 +133,9 @@ class Follower:
         return block
 
 
-def texts_of_lines(path: Path, source: JsonLinesSource, largest: Largest | None, longest: int, remedy: str) -> Texts:
+def texts_of_lines(
+    path: Path, source: JsonLinesSource, largest: Largest | None, longest: int, remedy: str, convert: Convert
+) -> Texts:
     """The documents of a file of JSON Lines, long ones in pieces.
 
     Args:
@@ -142,14 +144,18 @@ def texts_of_lines(path: Path, source: JsonLinesSource, largest: Largest | None,
         largest: how much of a line may be held; any where left out.
         longest: bytes of a piece at most.
         remedy: what to do where the file cannot be read.
+        convert: converts the open file to UTF-8.
 
     Raises:
         TokbenchError: a line is not JSON, has no text, or too much of it that is no string; the message names file and
             line.
     """
     cutter = Cutter(longest, largest)
-    with opened(path, remedy) as file, opened(path, remedy) as again:
-        follower = Follower(again, is_packed(path))
+    with opened(path, remedy) as first, opened(path, remedy) as again:
+        file, second = convert(first), again
+        if file is not first:
+            second = convert(again)
+        follower = Follower(second, is_packed(second))
         start = 0
         for number, line in enumerate(_lines(file, path, longest, largest), 1):
             if isinstance(line, LongLine):

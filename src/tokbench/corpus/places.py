@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import Allowance
 from tokbench.corpus.limits import Limits, is_limited, language_of
+from tokbench.corpus.manifest import write_findings
 from tokbench.corpus.rests import LONGEST as LONGEST_KEY
-from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes, write_cuts
+from tokbench.corpus.rests import longest_in, told_of_cuts, whole_sizes
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sizes import ROWS, Sizes
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED, shards_of, split_documents
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 from tokbench.inputs.parquet import parquet, pieces, require, whole
 
 PER_DOCUMENT = 20
@@ -107,7 +109,10 @@ def place_documents(
                 writer.add_key_value_metadata({LONGEST_KEY.decode(): f"{found.longest}"})
     with _written(folder / "shards.parquet", SHARDS) as writer:
         writer.write_batch(_batch(SHARDS, *into))
-    write_cuts(folder, told_of_cuts(seen.rests, longest))
+    notes = Notes()
+    for found in parts:
+        notes.add(found.notes)
+    write_findings(folder, {**told_of_cuts(seen.rests, longest), **notes.lines()})
     sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 

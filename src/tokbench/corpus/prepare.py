@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.manifest import Findings, write_findings
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows, read_source
-from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes, write_cuts
+from tokbench.corpus.rests import of_pieces, told_of_cuts, whole_sizes
 from tokbench.corpus.shards import COPIES, LONG, LONGEST, Add, shard_paths, written_shards
-from tokbench.corpus.sources import Source
+from tokbench.corpus.sources import FileSource, Source, left_out
 from tokbench.corpus.splits import CHUNK, UNUSED, shards_of, split_documents
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 
 PER_DOCUMENT = 100
 """Bytes held for each document: a fifth of them for its size and place, the rest where it is a very short one, which
@@ -37,7 +39,8 @@ def prepare(
 
     The source is read twice, once for the sizes of its documents and once for their text. Memory holds some tens of
     bytes for each document, a few copies of the longest one, or of the longest piece, and as much text as is allowed
-    beside; what is written does not depend on it. Documents in pieces are told of in ``folder/manifest.json``.
+    beside; what is written does not depend on it. Documents in pieces, and what is left
+    out or changed, are in ``folder/manifest.json``.
 
     Args:
         source: where the documents come from.
@@ -60,10 +63,11 @@ def prepare(
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
     largest = allowed.largest(COPIES)
 
-    def documents() -> Iterator[Document]:
-        return read_source(source, cache, largest, longest=longest)
+    def documents(notes: Notes | None = None) -> Iterator[Document]:
+        return read_source(source, cache, largest, longest=longest, notes=notes)
 
-    sizes, languages, rests = _seen(documents(), allowed)
+    notes = Notes()
+    sizes, languages, rests = _seen(documents(notes), allowed)
     whole = whole_sizes(sizes, rests)
     splits = split_documents(whole, fractions, seed, languages)
     places = of_pieces(_places(splits, len(fractions), shards), rests)
@@ -75,7 +79,9 @@ def prepare(
     with written_shards(paths, int(sizes.max(initial=0)), long, left) as add:
         _deal(documents(), places, sizes, add)
     link_splits(folder, shares)
-    write_cuts(folder, told_of_cuts(rests, longest))
+    unread = left_out(source) if isinstance(source, FileSource) else []
+    findings: Findings = {**told_of_cuts(rests, longest), **notes.lines()}
+    write_findings(folder, findings | ({"left_out": unread} if unread else {}))
     own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 

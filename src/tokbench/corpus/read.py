@@ -2,8 +2,10 @@
 
 import io
 import itertools
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -31,7 +33,8 @@ from tokbench.corpus.sources import (
 )
 from tokbench.corpus.streams import GOES_ON, PART, Text, Texts, documents_in, documents_of
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import opened, read_lines, read_whole
+from tokbench.inputs.encodings import UTF_8, Notes, as_utf8, reject_mark
+from tokbench.inputs.files import Convert, opened, read_lines, read_whole
 
 
 def read_source(
@@ -40,6 +43,7 @@ def read_source(
     largest: Largest | None = None,
     span: Span = WHOLE,
     longest: int | None = None,
+    notes: Notes | None = None,
 ) -> Iterator[Document]:
     """Documents of a source, numbered from 0 in its order.
 
@@ -54,6 +58,7 @@ def read_source(
         longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then its
             :class:`~tokbench.corpus.documents.Rest`. Rows of Parquet alone are held as wholes then. Where it is left
             out, none is cut.
+        notes: count byte-order marks that are removed, and bytes that are not UTF-8.
 
     Raises:
         TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
@@ -70,7 +75,7 @@ def read_source(
     def tagged(text: Text) -> Text:
         return text if text[0] or text[0] is GOES_ON else (source.language, text[1])
 
-    texts = _texts(source, cache, largest, span, longest)
+    texts = _texts(source, cache, largest, span, longest, notes)
     return map(document, itertools.count(), within_limits(source, map(tagged, texts) if source.language else texts))
 
 
@@ -97,16 +102,23 @@ def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
     return filter(None, itertools.takewhile(lambda text: text is not end, map(admitted, texts)))
 
 
-def _texts(source: Source, cache: Path | None, largest: Largest | None, span: Span, longest: int | None) -> Texts:
+def _texts(
+    source: Source,
+    cache: Path | None,
+    largest: Largest | None,
+    span: Span,
+    longest: int | None,
+    notes: Notes | None,
+) -> Texts:
     """Tags, empty where there is none, and texts."""
     cutter = None if longest is None else Cutter(longest, largest, "the source")
     match source:
         case EmbeddedSource():
             return _cut((("en", text) for text in embedded_texts()), "whole", cutter)
         case TextSource():
-            return _of_files(source, lambda file, _: _text_documents(file, source.documents, largest, longest))
+            return _of_files(source, lambda file, _: _text_documents(file, source, largest, longest, notes))
         case JsonLinesSource():
-            return _of_files(source, lambda file, _: _json_lines(file, source, largest, longest))
+            return _of_files(source, lambda file, _: _json_lines(file, source, largest, longest, notes))
         case ParquetSource():
             fields = source.text_field, source.language_field
 
@@ -148,30 +160,52 @@ def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Spa
     )
 
 
-def _text_documents(path: Path, documents: str, largest: Largest | None, longest: int | None) -> Texts:
+def _text_documents(
+    path: Path, source: TextSource, largest: Largest | None, longest: int | None, notes: Notes | None
+) -> Texts:
+    text = partial(as_utf8, place=str(path), encoding=source.encoding, notes=notes)
     texts: Iterator[bytes]
     if longest is not None:
-        return _in_pieces(path, documents, Cutter(longest, largest, str(path)))
-    if documents == "file":
-        texts = (read_whole(path, REMEDY, largest=largest) for _ in range(1))
+        return _in_pieces(path, source.documents, Cutter(longest, largest, str(path)), text)
+    if source.documents == "file":
+        texts = (read_whole(path, REMEDY, largest, text) for _ in range(1))
     else:
-        texts = _units(read_lines(path, REMEDY, largest), documents)
+        texts = _units(read_lines(path, REMEDY, largest, text), source.documents)
     return map(_pair, repeat(""), texts)
 
 
-def _in_pieces(path: Path, documents: str, cutter: Cutter) -> Texts:
+def _in_pieces(path: Path, documents: str, cutter: Cutter, text: Convert) -> Texts:
     with opened(path, REMEDY) as file:
-        yield from documents_in(file, documents, cutter)
+        yield from documents_in(text(file), documents, cutter)
 
 
-def _json_lines(path: Path, source: JsonLinesSource, largest: Largest | None, longest: int | None) -> Texts:
-    def text(number: int, line: bytes) -> Row | None:
+def _json_lines(
+    path: Path, source: JsonLinesSource, largest: Largest | None, longest: int | None, notes: Notes | None
+) -> Texts:
+    def row(number: int, line: bytes) -> Row | None:
         return text_of_line(line, source, str(path), number) if line.strip() else None
 
+    once = iter([notes])
+
+    def json(file: io.BufferedReader) -> io.BufferedReader:
+        """A file that is opened twice counts once."""
+        if source.encoding != UTF_8:
+            return as_utf8(file, str(path), source.encoding, next(once, None))
+        return _marked(file, str(path), next(once, None))
+
     if longest is not None:
-        return texts_of_lines(path, source, largest, longest, REMEDY)
-    rows = filter(None, map(text, itertools.count(1), read_lines(path, REMEDY, largest)))
+        return texts_of_lines(path, source, largest, longest, REMEDY, json)
+    rows = filter(None, map(row, itertools.count(1), read_lines(path, REMEDY, largest, json)))
     return _cut(rows, source.documents, None)
+
+
+def _marked(file: io.BufferedReader, place: str, notes: Notes | None) -> io.BufferedReader:
+    """JSON in UTF-8, whose reader skips a byte-order mark and names the line of what is not valid."""
+    head = file.peek(len(BOM_UTF8))
+    reject_mark(head, place)
+    if notes is not None and head.startswith(BOM_UTF8):
+        notes.marks += 1
+    return file
 
 
 def _pair(tag: str, text: bytes) -> Text:

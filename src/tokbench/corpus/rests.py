@@ -1,14 +1,10 @@
 """Documents in pieces: splits, shards and limits are those of whole documents, whose pieces stay together."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MANIFEST = "manifest.json"
-"""In the folder of a corpus that has documents in pieces, and in no other's."""
 LONGEST = b"longest"
 
 
@@ -43,26 +39,15 @@ def of_pieces(values: NDArray[Any], rests: ArrayLike) -> NDArray[Any]:
     return np.insert(values, documents + 1, values[documents]) if len(places) else values
 
 
-def told_of_cuts(rests: ArrayLike, longest: int | None) -> str | None:
-    """How many documents were cut into how many pieces, and why, in one line; None where none was."""
+def told_of_cuts(rests: ArrayLike, longest: int | None) -> dict[str, str]:
+    """How many documents were cut into how many pieces, and why, for the manifest; empty where none was."""
     documents = documents_of(np.asarray(rests, np.int64))
     if not len(documents):
-        return None
+        return {}
     number = len(np.unique(documents))
     some = "1 document" if number == 1 else f"{number:,} documents"
-    return f"{some} of more than {longest:,} bytes (longest_document) cut into {number + len(documents):,}"
-
-
-def write_cuts(folder: Path, told: str | None) -> None:
-    """Write the manifest that tells of documents in pieces; none where there are none."""
-    if told is not None:
-        (folder / MANIFEST).write_text(json.dumps({"cut_documents": told}) + "\n", encoding="utf-8")
-
-
-def read_cuts(folder: Path) -> str | None:
-    """What the manifest in a folder tells; None where there is none."""
-    manifest = folder / MANIFEST
-    return json.loads(manifest.read_text(encoding="utf-8"))["cut_documents"] if manifest.is_file() else None
+    cut = f"{some} of more than {longest:,} bytes (longest_document) cut into {number + len(documents):,}"
+    return {"cut_documents": cut}
 
 
 def longest_in(metadata: dict[bytes, bytes] | None) -> int:

@@ -1,5 +1,6 @@
 """The sizes of a part's documents, with their language tags: all that splits and limits depend on."""
 
+import json
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from tokbench.atomic import atomic_file
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.rests import LONGEST, longest_in
+from tokbench.inputs.encodings import Notes
 from tokbench.inputs.parquet import parquet, pieces, require, strings
 
 SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string())])
@@ -20,10 +22,19 @@ ROWS = 1 << 16
 """Documents of a row group, and those that are read at a time."""
 
 
-def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
+NOTES = b"notes"
+"""Key of the counts of :class:`~tokbench.inputs.encodings.Notes` in a file's metadata, where there are any."""
+
+
+def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None = None) -> tuple[int, int]:
     """Write bytes and tag of each document as Parquet, a row each, whole or not at all.
 
     Further pieces of a document have rows of their own, without a tag.
+
+    Args:
+        documents: the documents.
+        path: the file.
+        notes: counts that are complete once the documents are read.
 
     Returns:
         Documents, and their bytes.
@@ -60,6 +71,8 @@ def write_sizes(documents: Iterator[Document], path: Path) -> tuple[int, int]:
             write()
         if most:
             writer.add_key_value_metadata({LONGEST.decode(): f"{most}"})
+        if notes is not None and (counts := notes.counts()):
+            writer.add_key_value_metadata({NOTES.decode(): json.dumps(counts)})
     return total, size
 
 
@@ -71,6 +84,7 @@ class Sizes:
 
     Attributes:
         longest: bytes of the longest document that is in pieces, or 0.
+        notes: counts of what reading the part changed or read as bytes.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -82,6 +96,7 @@ class Sizes:
             require(file.schema_arrow, size="whole numbers", language="text")
             self.number = int(file.metadata.num_rows)
             self.longest = longest_in(file.metadata.metadata)
+            self.notes: dict[str, int] = json.loads((file.metadata.metadata or {}).get(NOTES, b"{}"))
 
     def __len__(self) -> int:
         return self.number

@@ -4,15 +4,24 @@ import glob
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from tokbench.corpus.folders import line_of, read_folder
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import BYTES, UTF_8, Encoding
+from tokbench.inputs.endings import Kind, has_kind, kind_named, with_endings
 from tokbench.inputs.numbers import LARGEST_BYTES
 from tokbench.options import Options
 
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | Path) else value
+
+
+def _of_characters(encoding: str) -> str:
+    if encoding == BYTES:
+        raise ValueError("JSON is text, and cannot be read as 'bytes'; name the encoding of its characters")
+    return encoding
 
 
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
@@ -50,15 +59,18 @@ class FileSource(Source):
 
 
 class TextSource(FileSource):
-    """Text files (plain, gzip or zstd), each one document, or cut into documents at blank lines or line ends."""
+    """Text files (plain or compressed), each one document, or cut into documents at blank lines or line ends."""
 
     type: Literal["text"]
     documents: Literal["file", "paragraph", "line"] = "file"
     """What is one document: the whole file, a paragraph (blank line between), or a line."""
+    encoding: Encoding = UTF_8
+    """Encoding of the files: ``utf-8``, ``utf-16``, ``latin-1`` or another of Python's, or ``bytes`` for any bytes. A
+    file that is not valid is an error."""
 
 
 class JsonLinesSource(FileSource):
-    """JSON Lines (plain, gzip or zstd), one document a line, or cut further at blank lines or line ends."""
+    """JSON Lines (plain or compressed), one document a line, or cut further at blank lines or line ends."""
 
     type: Literal["jsonl"]
     documents: Unit = "whole"
@@ -67,6 +79,8 @@ class JsonLinesSource(FileSource):
     """Key of the text."""
     language_field: str | None = "language"
     """Key of the language tag; lines without it take ``language``."""
+    encoding: Annotated[Encoding, AfterValidator(_of_characters)] = UTF_8
+    """Encoding of the files: ``utf-8``, ``utf-16`` or another of Python's."""
 
 
 class ParquetSource(FileSource):
@@ -131,12 +145,6 @@ AnySource = Annotated[
 ]
 SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet", "counts")
 """Types of source that need no key but their type: paths may be given on the command line."""
-SUFFIXES = {
-    "text": (".txt", ".text", ".md"),
-    "jsonl": (".jsonl", ".json", ".ndjson"),
-    "parquet": (".parquet",),
-    "counts": (".parquet", ".tsv"),
-}
 
 
 def tagged_files(source: FileSource) -> list[tuple[str, Path]]:
@@ -158,20 +166,58 @@ def files_of(source: FileSource) -> list[Path]:
     return [file for _, file in tagged_files(source)]
 
 
+def left_out(source: FileSource) -> list[str]:
+    """Return one line for each folder of a source out of which files are left.
+
+    Raises:
+        TokbenchError: a folder cannot be read.
+    """
+    tagged = source.path if isinstance(source.path, dict) else {"": source.path}
+    kind = _kind(source)
+    folders = (entry for entries in tagged.values() for entry in entries if Path(entry).is_dir())
+    lines = (line_of(entry, kind, read_folder(Path(entry), kind)) for entry in dict.fromkeys(folders))
+    return [line for line in lines if line]
+
+
 def _files(entry: str, source: FileSource) -> list[Path]:
     path = Path(entry)
-    if path.is_file():
-        return [path]
     if path.is_fifo():
         raise TokbenchError(f"{entry}: a pipe; write what comes through it to a file, and name that")
     if path.is_dir():
-        endings = SUFFIXES[source.type]  # type: ignore[attr-defined]
-        found = [
-            file for file in path.rglob("*") if file.name.removesuffix(".gz").removesuffix(".zst").endswith(endings)
-        ]
-    else:
-        found = [Path(name) for name in glob.glob(entry, recursive=True)]
+        kind = _kind(source)
+        folder = read_folder(path, kind)
+        if not folder.files:
+            why = f" ({folder.left_out()} left out)" if folder.left_out() else ""
+            raise TokbenchError(
+                f"no file of type '{kind}' in '{entry}'{why}; name files, or a folder with files that end in "
+                f"{with_endings(kind)}"
+            )
+        return folder.files
+    found = [path] if path.is_file() else [Path(name) for name in glob.glob(entry, recursive=True)]
     files = sorted(file for file in found if file.is_file())
     if not files:
-        raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
+        home = "; '~' is not replaced by the home folder" if entry.startswith("~") else ""
+        raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern{home}")
+    for file in files:
+        _check_ending(file, source)
     return files
+
+
+def _check_ending(file: Path, source: FileSource) -> None:
+    """Reject a file whose ending contradicts the type of its source.
+
+    Raises:
+        TokbenchError: it does.
+    """
+    kind = _kind(source)
+    named = kind_named(file.name)
+    if named != "text" and not has_kind(file.name, kind):
+        what = {"jsonl": "JSON Lines", "parquet": "Parquet"}[named]
+        raise TokbenchError(
+            f"{file}: {what} by its ending, and not of type '{kind}'; set 'type: {named}', or rename it"
+        )
+
+
+def _kind(source: FileSource) -> Kind:
+    kind: Kind = source.type  # type: ignore[attr-defined]
+    return kind

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tokbench.counting.count import merge_counts
+from tokbench.inputs.files import is_parquet
+from tokbench.inputs.parquet import column_names
 from tokbench.pretokens import PretokenCounts, read_table, write_table
 
 
@@ -53,10 +54,7 @@ def merge_files(parts: Sequence[Path | str], path: Path | str) -> PretokenCounts
 
 def has_languages(path: Path | str) -> bool:
     """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
-    try:
-        return Path(path).suffix == ".parquet" and Path(path).is_file() and "language" in pq.read_schema(path).names
-    except (OSError, pa.ArrowException, UnicodeEncodeError):
-        return False
+    return Path(path).is_file() and is_parquet(path) and "language" in column_names(path)
 
 
 def read_languages(path: Path | str) -> dict[str, PretokenCounts]:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from tokbench.allowance import RESERVE, require, resident
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import opened, read_whole
+from tokbench.inputs.files import read_whole
 from tokbench.inputs.numbers import LARGEST_BYTES, whole_number
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
+REMEDY = "correct the path"
 WORD_BYTES, COPIES = 340, 4
 """Held for each word, and for each of its bytes: 380 in all were measured of words of 12 bytes."""
-GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None = None) -> PretokenCounts:
-    """Read words and their counts from two files, either of them compressed by gzip or not.
+    """Read words and their counts from two files, either of them plain or compressed.
 
     Args:
         words: the words in UTF-8, a single space between one and the next; other white space belongs to words.
@@ -29,11 +29,11 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
         TokbenchError: the words would take more than that, a file cannot be read, a line is not a count, a word is
             empty or stands twice, or there are more of one than of the other; the message names file and record.
     """
-    text = _read(Path(words))
+    text = read_whole(Path(words), REMEDY)
     taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
     require("this list of words", taken, megabytes, "give a table of Parquet, which is taken in pieces")
     spelt = text.split(b" ")
-    numbers = _read(Path(counts)).splitlines()
+    numbers = read_whole(Path(counts), REMEDY).splitlines()
     if len(spelt) != len(numbers):
         raise TokbenchError(
             f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; give one count for each word"
@@ -52,11 +52,3 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
         return PretokenCounts.from_pairs(pairs.items())
     except OverflowError as error:
         raise TokbenchError(f"{counts}: {error}; {TOO_MUCH}") from None
-
-
-def _read(path: Path) -> bytes:
-    """The bytes of a file, decompressed where it begins as gzip does, whatever its name."""
-    remedy = "correct the path"
-    with opened(path, remedy, "") as file:
-        suffix = ".gz" if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC else ""
-    return read_whole(path, remedy, suffix)

@@ -36,7 +36,7 @@ class TaskSettings(Options):
 
 
 class LocalTask(Options):
-    """Questions that lie in local files, plain or compressed with gzip or zstd."""
+    """Questions that lie in local files, plain or compressed."""
 
     format: Format
     """``choices``: JSON Lines {query, choices, gold}; ``schemas``: {context_options, continuation, gold};

@@ -8,6 +8,7 @@ import polars as pl
 from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line
+from tokbench.inputs.paths import literal
 
 
 def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl.DataFrame:
@@ -25,7 +26,7 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
         raise TokbenchError(f"{path}: no such file; {remedy}")
     reject_altered(Path(path), f"delete its folder and {remedy}")
     try:
-        frame = pl.read_parquet(path, glob=False)
+        frame = pl.read_parquet(literal(path), glob=False)
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise TokbenchError(f"{path}: not readable as Parquet ({first_line(error)}); {remedy}") from None
     for column in text:

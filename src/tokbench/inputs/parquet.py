@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.compression import HEAD, compression_of
 from tokbench.inputs.files import first_line
 from tokbench.inputs.parquet_pages import ends_of_pages
+from tokbench.inputs.paths import literal
 
 TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 """Parquet's types of text."""
@@ -43,13 +45,34 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
         TokbenchError: the file is missing or damaged, or a value in it is none of its type.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
+        _reject_compressed(path)
+        with pq.ParquetFile(literal(path), page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
             _require_whole(Path(path), file.metadata, pages=in_pieces)
             yield file
     except UnicodeEncodeError:
         raise  # Arrow takes no name that is not UTF-8; the file may be whole.
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
+
+
+def _reject_compressed(path: Path | str) -> None:
+    """Reject a compressed file.
+
+    Raises:
+        TokbenchError: it is one; Parquet is compressed inside.
+    """
+    with Path(path).open("rb") as file:
+        if compression := compression_of(file.read(HEAD)):
+            raise TokbenchError(f"{path}: compressed by {compression}, and Parquet is read as it is; decompress it")
+
+
+def column_names(path: Path | str) -> list[str]:
+    """Return the columns of a Parquet file; none where it cannot be read, which what reads it says."""
+    try:
+        names: list[str] = pq.read_schema(literal(path)).names
+    except (OSError, pa.ArrowException, UnicodeEncodeError):
+        return []
+    return names
 
 
 def batches(

@@ -1,6 +1,8 @@
 """Paths that the workflow can carry: what the workflow engine would read as more than a name is rejected.
 
-Blanks, quotes, ``$``, ``;``, ``~`` and letters of any script are names like others: every rule quotes its paths.
+Blanks, quotes, ``$``, ``;`` and letters of any script are parts of names: every rule quotes its paths. ``~`` is
+never replaced by the home folder: a configuration rejects it at the beginning of a path, and every opener reads it as
+it is.
 """
 
 import os
@@ -17,6 +19,11 @@ UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, ends of lines and bytes that are not UTF-8: no log, message or table holds them as they are."""
 ELSEWHERE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 """Addresses: the workflow engine would look for them in a store of its own."""
+
+
+def literal(path: str | PathLike[str]) -> str:
+    """Return a path that other libraries read as it is: Arrow and Polars replace ``~`` at its beginning."""
+    return os.path.join(".", path) if os.fspath(path).startswith("~") else os.fspath(path)
 
 
 def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: bool = False) -> Iterator[str]:
@@ -55,6 +62,8 @@ def folder_mistakes(key: str, folder: str | PathLike[str]) -> Iterator[str]:
 def _reason(path: str, patterns: bool) -> str | None:
     if not path:
         return "is no path; name a file or a folder"
+    if path.startswith("~"):
+        return "begins with ~, which is not replaced by the home folder; write the path in full"
     if ELSEWHERE.match(path):
         return "is an address; name a file or a folder of this machine"
     unwritten = UNWRITTEN.search(path)

@@ -1,4 +1,4 @@
-"""Lines and fields of the files in which gold data come: plain, gzip or zstd, in UTF-8."""
+"""Lines and fields of the files in which gold data come: plain or compressed, in UTF-8."""
 
 import csv
 from collections.abc import Iterator, Sequence

@@ -78,10 +78,11 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]
 def read_counts(path: Path) -> dict[bytes, int]:
     """Pre-tokens with their counts, of Parquet or of TSV ``hex<TAB>count``; those told twice are added up."""
     counts: Counter[bytes] = Counter()
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         from pyarrow.parquet import read_table
 
-        table = read_table(path, columns=["pretoken", "count"], use_threads=False)
+        with path.open("rb") as file:  # Arrow would replace "~" at the beginning of a path.
+            table = read_table(file, columns=["pretoken", "count"], use_threads=False)
         for pretoken, count in zip(*(table[name].to_pylist() for name in ("pretoken", "count")), strict=True):
             counts[pretoken] += count
     else:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import COMPRESSED
 from tokbench.inputs.files import read_whole
 from tokbench.inputs.json import parse_json
 from tokbench.metric.renyi import renyi_efficiency
@@ -23,7 +24,7 @@ FILES = {
     "pathpiece_bpe": "pathpiecel_initbpe_firstspace_1_40960",
     "sage_bpe": "sage_initbpe_firstspace_6_40960",
 }
-"""Stem of each variant's files: ``.json`` or ``.vocab`` and ``_token_counts.tsv``, each as it is or with ``.gz``."""
+"""Stem of each variant's files: ``.json`` or ``.vocab`` and ``_token_counts.tsv``, each plain or compressed."""
 END_OF_TEXT = "<|endoftext|>"
 
 
@@ -111,11 +112,11 @@ def _frequencies(folder: Path, stem: str) -> NDArray[np.int64]:
 
 
 def _find(folder: Path, *names: str) -> Path:
-    for name in (f"{name}{suffix}" for name in names for suffix in ("", ".gz")):
+    for name in (f"{name}{suffix}" for name in names for suffix in ("", *COMPRESSED)):
         if (folder / name).is_file():
             return folder / name
     raise TokbenchError(
-        f"{folder}: no {' or '.join(names)}, plain or with .gz; name the folder of the vocabularies that the authors "
+        f"{folder}: no {' or '.join(names)}, plain or compressed; name the folder of the vocabularies that the authors "
         "released"
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import has_kind
 from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import lines, records
 from tokbench.resource import ResourceOptions, resource
@@ -24,7 +25,7 @@ def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterat
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
     """Parts with hyphens between them, and language."""
-    if path.suffix == ".parquet":
+    if has_kind(path.name, "parquet"):
         import polars as pl
 
         from tokbench.inputs.frames import read_frame
@@ -37,7 +38,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str]]:
                 raise TokbenchError(f"{path}: row {row} has no word or no language; fill or drop it")
             yield found, tag
         return
-    delimiter = "\t" if ".tsv" in path.suffixes else ","
+    delimiter = "\t" if ".tsv" in path.name.lower() else ","
     _, head = next(lines(path), (0, ""))
     parts = "segmentation" if "segmentation" in head.split(delimiter) else "word"
     for _, (word, segmentation, tag) in records(path, ("word", parts, "lang"), delimiter):

@@ -12,6 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import MOST, first_line
+from tokbench.inputs.paths import literal
 from tokbench.intrinsic.gold import SegmentedWord
 from tokbench.intrinsic.rows import records
 from tokbench.resource import ResourceOptions, resource
@@ -31,7 +32,7 @@ def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[S
 
 def _rows(path: Path) -> Iterator[tuple[str, ...]]:
     """Word and notation, of every sheet that has both."""
-    if path.suffix != ".xlsx":
+    if path.suffix.lower() != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
     import polars as pl
@@ -41,7 +42,7 @@ def _rows(path: Path) -> Iterator[tuple[str, ...]]:
         with ZipFile(path) as parts:
             if sum(part.file_size for part in parts.infolist()) > MOST:
                 raise BadZipFile(f"more than {MOST:,} bytes once decompressed")
-        book = pl.read_excel(path, sheet_id=0, infer_schema_length=0, raise_if_empty=False)
+        book = pl.read_excel(literal(path), sheet_id=0, infer_schema_length=0, raise_if_empty=False)
     except (OSError, ValueError, BadZipFile, FastExcelError, pl.exceptions.PanicException) as error:
         raise TokbenchError(
             f"{path}: not a readable .xlsx workbook ({first_line(error)}); name the resource's own file"

@@ -12,6 +12,7 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
+from tokbench.inputs.paths import literal
 from tokbench.leaderboard.files import NAME as LEADERBOARD
 from tokbench.tidy.table import TidyTable
 from tokbench.tokenizer_folder import SETTINGS
@@ -65,7 +66,7 @@ def _read(path: Path, table: TidyTable) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return read_frame(path, "make the table again")
     try:
-        return pl.read_csv(path, schema_overrides=table.schema)
+        return pl.read_csv(literal(path), schema_overrides=table.schema)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise TokbenchError(f"{path}: not readable as CSV ({first_line(error)}); make the table again") from None
 

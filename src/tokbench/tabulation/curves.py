@@ -7,6 +7,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
+from tokbench.inputs.paths import literal
 from tokbench.tabulation.reading import run_of
 from tokbench.tidy.columns import MODEL, SIZE, VARIANT
 from tokbench.tidy.table import Column, Print, TidyTable
@@ -29,7 +30,7 @@ def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> p
     for folder in map(Path, models):
         model, variant, size = run_of(folder, own_sizes)
         try:
-            curve = pl.read_csv(folder / "curve.csv", columns=["batch", "tokens", "loss"])
+            curve = pl.read_csv(literal(folder / "curve.csv"), columns=["batch", "tokens", "loss"])
             names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(size, pl.Int64)}
             frames.append(curve.with_columns(**names).select(list(CURVES.schema)).cast(CURVES.schema))  # type: ignore[arg-type]
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

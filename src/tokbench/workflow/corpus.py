@@ -10,6 +10,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus.parallel.sources import FetchedPairs
 from tokbench.corpus.parts import Part, groups_of, parts_of
 from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, files_of
+from tokbench.inputs.encodings import UTF_8
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 
@@ -134,10 +135,14 @@ class Corpora:
         return self.experiment.corpora[wildcards.corpus].parts > 1
 
     def _recipe(self, wildcards: Any) -> dict[str, Any]:
-        """A corpus's section; where it cuts documents as all do, nothing is said of it, so that recipes stay."""
+        """A corpus's section without ``longest_document`` and ``encoding`` at their defaults, so that recipes stay."""
         corpus = self.experiment.corpora[wildcards.corpus]
-        usual = corpus.longest_document == LONGEST_DOCUMENT
-        return corpus.model_dump(mode="json", exclude={"longest_document"} if usual else None)
+        recipe = corpus.model_dump(mode="json")
+        if corpus.longest_document == LONGEST_DOCUMENT:
+            del recipe["longest_document"]
+        if recipe["source"].get("encoding") == UTF_8:
+            del recipe["source"]["encoding"]
+        return recipe
 
     def _cut(self, wildcards: Any) -> dict[str, Any]:
         """How documents are cut, if not as in all corpora."""

@@ -13,12 +13,11 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.corpus.parallel.sources import HubPairs
 from tokbench.corpus.sources import EmbeddedSource, FileSource, ParallelSource, files_of
+from tokbench.inputs.endings import compression_named, has_kind
 from tokbench.pretraining.needs import parameters
 from tokbench.workflow.pretraining import vocabulary_of
 from tokbench.workflow.translation import Translations
 
-PACKED = (".gz", ".zst", ".parquet")
-"""Files that hold some times their size in text."""
 TEXT_OF_PACKED = 3.0
 """Text of a compressed file over its size: gzip and zstd of prose and of code, 2.5 to 3.5."""
 EMBEDDED_BYTES = 2_200_000
@@ -139,7 +138,11 @@ def _text(experiment: Experiment, corpus: str) -> float | None:
         files = files_of(source)
     else:
         return None
-    return sum(file.stat().st_size * (TEXT_OF_PACKED if file.suffix in PACKED else 1.0) for file in files)
+    return sum(file.stat().st_size * (TEXT_OF_PACKED if _is_packed(file.name) else 1.0) for file in files)
+
+
+def _is_packed(name: str) -> bool:
+    return compression_named(name) is not None or has_kind(name, "parquet")
 
 
 def _share(experiment: Experiment, corpus: str, split: str) -> float:

@@ -10,11 +10,12 @@ from tokbench.adapters.hub import FILES
 from tokbench.adapters.libraries import MODULES
 from tokbench.config.elsewhere import MadeElsewhere
 from tokbench.config.experiment import Experiment
+from tokbench.inputs.endings import COMPRESSED
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
-BESIDE = ("vocab.json", "vocab.json.gz", "vocab.json.zst")
+BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
 """What is read beside a file of merges."""
 
 

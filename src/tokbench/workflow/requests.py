@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tokbench.inputs.endings import has_kind
+from tokbench.inputs.paths import literal
 from tokbench.needs import most, of_languages, places_of, table
 from tokbench.workflow.attempts import BESIDE, more_memory
 
@@ -39,12 +41,12 @@ def counts_memory(
         max_pretoken_bytes: longest pre-token that takes part; no limit when None.
     """
     path = counts if isinstance(counts, str) else next(iter(counts or ()), "")
-    if not os.path.isfile(path) or not path.endswith(".parquet"):
+    if not os.path.isfile(path) or not has_kind(path, "parquet"):
         return more_memory(unknown, attempt)
     from pyarrow.parquet import read_metadata
 
     try:
-        about = read_metadata(path)
+        about = read_metadata(literal(path))
         column = about.schema.names.index("pretoken")
         names = [of_languages(name, "language" in about.schema.names) for name in names]
         places = _places(path, os.stat(path).st_mtime_ns, longest, max_pretoken_bytes) if _by_place(names) else 0
@@ -65,7 +67,7 @@ def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: in
     import pyarrow.compute as pc
     from pyarrow.parquet import ParquetFile
 
-    with ParquetFile(path) as file:
+    with ParquetFile(literal(path)) as file:
         batches = file.iter_batches(columns=["pretoken"])
         lengths = (np.asarray(pc.binary_length(batch.column(0)), np.int64) for batch in batches)
         kept = (some if max_pretoken_bytes is None else some[some <= max_pretoken_bytes] for some in lengths)

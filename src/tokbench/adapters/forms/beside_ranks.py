@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokbench.adapters.forms.files import plain_name, read_bounded
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.special_tokens import check_special
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import GZIP, ZSTD
+from tokbench.inputs.endings import COMPRESSED, plain_name
 from tokbench.inputs.json import parse_json
 
 RANKS = "tokenizer.tiktoken"
@@ -30,9 +30,9 @@ class Beside:
 
 def beside(path: Path) -> Path | None:
     """The file that stands beside ranks; None where there is none, or the ranks have not the name of our export's."""
-    if plain_name(path) != RANKS:
+    if plain_name(path.name) != RANKS:
         return None
-    places = (path.with_name(f"{SETTINGS}{suffix}") for suffix in ("", *GZIP, *ZSTD))
+    places = (path.with_name(f"{SETTINGS}{suffix}") for suffix in ("", *COMPRESSED))
     return next((place for place in places if place.is_file()), None)
 
 

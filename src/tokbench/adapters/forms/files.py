@@ -1,14 +1,14 @@
-"""Files as readers of forms take them: whole, through gzip or zstd, and not without end."""
+"""Files of tokenizers: read whole, decompressed, and not beyond a limit."""
 
 from pathlib import Path
 
 from tokbench.adapters.forms import LARGEST_FILE, REMEDY
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import GZIP, PIECE, ZSTD, opened
+from tokbench.inputs.files import PIECE, opened
 
 
 def read_bounded(path: Path) -> bytes:
-    """The bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
+    """The bytes of a file, decompressed where it is compressed.
 
     Raises:
         TokbenchError: it cannot be read, or has more bytes than any tokenizer.
@@ -23,8 +23,3 @@ def read_bounded(path: Path) -> bytes:
             if size > LARGEST_FILE:
                 raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
     return b"".join(pieces)
-
-
-def plain_name(path: Path) -> str:
-    """The name of a file without the end that says how it is compressed."""
-    return path.stem if path.suffix in GZIP + ZSTD else path.name

@@ -5,12 +5,12 @@ from typing import Any
 
 from tokbench.adapters.forms import REMEDY, Found, ReadOptions
 from tokbench.adapters.forms.added_tokens import MARK
-from tokbench.adapters.forms.files import plain_name, read_bounded
+from tokbench.adapters.forms.files import read_bounded
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.byte_level import CHARACTERS
 from tokbench.errors import TokbenchError, shortened
-from tokbench.inputs.files import GZIP, ZSTD
+from tokbench.inputs.endings import COMPRESSED, plain_name
 from tokbench.inputs.json import parse_json
 
 FIRST = "#version"
@@ -47,7 +47,7 @@ def named_file(folder: Path, name: str, *, required: bool = True) -> Path | None
     Raises:
         TokbenchError: there is none, and there must be one.
     """
-    for suffix in ("", *GZIP, *ZSTD):
+    for suffix in ("", *COMPRESSED):
         if (file := folder / f"{name}{suffix}").is_file():
             return file
     if required:
@@ -70,7 +70,7 @@ def _merges(path: Path | None) -> list[tuple[str, str]]:
             raise TokbenchError(f"{path}:{number}: {shortened(line)} is no merge of two tokens; {REMEDY}")
         found.append((parts[0], parts[1]))
     if not found:
-        raise TokbenchError(f"{path}: {plain_name(path)} has no merge; {REMEDY}")
+        raise TokbenchError(f"{path}: {plain_name(path.name)} has no merge; {REMEDY}")
     return found
 
 

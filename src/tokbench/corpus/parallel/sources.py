@@ -17,7 +17,7 @@ Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
 class LinePairs(Options):
-    """Files of lines (plain, gzip or zstd), one of each language; lines with the same number are a pair."""
+    """Files of lines (plain or compressed), one of each language; lines with the same number are a pair."""
 
     type: Literal["lines"]
     path: dict[Language, PathList] = Field(default_factory=dict)
@@ -41,13 +41,13 @@ class _Pairs(Options):
 
 
 class TmxPairs(_Pairs):
-    """Translation memories (TMX, plain or gzip), a unit a pair; codes of layout within a segment are left out."""
+    """Translation memories (TMX, plain or compressed), a unit a pair; codes of layout within a segment are left out."""
 
     type: Literal["tmx"]
 
 
 class JsonLinePairs(_Pairs):
-    """JSON Lines (plain, gzip or zstd), a pair a line."""
+    """JSON Lines (plain or compressed), a pair a line."""
 
     type: Literal["jsonl"]
     fields: dict[Language, str] = Field(default_factory=dict)

@@ -1,0 +1,28 @@
+"""The manifest of a corpus: what was cut, left out, removed or read as bytes when it was prepared."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "manifest.json"
+"""In the folder of a corpus with such findings, and in no other's."""
+Findings = dict[str, str | list[str]]
+"""Sentences by subject: ``cut_documents``, ``left_out``, ``byte_order_marks`` and ``not_utf8``."""
+
+
+def write_findings(folder: Path, findings: Findings) -> None:
+    """Write the manifest of a corpus, if there is anything to say."""
+    if findings:
+        (folder / MANIFEST).write_text(json.dumps(findings, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_findings(folder: Path) -> Findings:
+    """Return what the manifest in a folder says; nothing where there is none."""
+    manifest = folder / MANIFEST
+    found: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
+    return found
+
+
+def lines_of(findings: Findings) -> list[str]:
+    """Return the sentences of a manifest, one a line."""
+    return [line for found in findings.values() for line in ([found] if isinstance(found, str) else found)]

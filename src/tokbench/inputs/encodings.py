@@ -1,0 +1,197 @@
+"""Text of any encoding as UTF-8: what is not valid is rejected with its position, and byte-order marks are removed."""
+
+import codecs
+import io
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from tokbench.errors import TokbenchError
+
+UTF_8, BYTES = "utf-8", "bytes"
+PIECE = 1 << 18
+"""Bytes that are decoded at a time."""
+LOOKED_AT = 1 << 12
+"""First bytes of a text in which NUL bytes are counted."""
+LEAST_NULS = 8
+"""Bytes that a text has at least before NUL bytes in it say anything."""
+MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+"""Byte-order marks of encodings that are not UTF-8; the first two bytes of UTF-32's are those of UTF-16's."""
+HOW = "encoding: {0}, or --encoding {0}"
+"""How an encoding is given, in a configuration and on the command line."""
+REMEDY = "save it as UTF-8, name its encoding ({}), or read it as it is with 'bytes'"
+
+
+def encoding_name(name: str) -> str:
+    """Return the name by which Python knows an encoding, or ``bytes``.
+
+    Raises:
+        ValueError: there is no such encoding of text.
+    """
+    if name == BYTES:
+        return name
+    try:
+        found = codecs.lookup(name)
+        "a".encode(name)
+        if found.incrementaldecoder is None:
+            raise LookupError
+    except (LookupError, ValueError):
+        raise ValueError(f"'{name}' is no encoding; use utf-8, bytes, utf-16, latin-1 or another of Python's") from None
+    return found.name
+
+
+Encoding = Annotated[str, AfterValidator(encoding_name)]
+"""The encoding of a text, a name that Python knows, or ``bytes``."""
+
+
+@dataclass
+class Notes:
+    """Count what reading changes or accepts in texts that are not valid UTF-8 without a mark.
+
+    Attributes:
+        marks: files whose byte-order mark is removed.
+        bytes: bytes that are read as they are (``bytes``).
+        invalid: those among them that are not part of valid UTF-8.
+    """
+
+    marks: int = 0
+    bytes: int = 0
+    invalid: int = 0
+
+    def add(self, counts: dict[str, int]) -> None:
+        """Add the counts of other notes, as :meth:`counts` returns them."""
+        for name, count in counts.items():
+            setattr(self, name, getattr(self, name) + count)
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts that are not 0."""
+        return {name: count for name, count in asdict(self).items() if count}
+
+    def lines(self) -> dict[str, str]:
+        """Return one line about each finding, by the key of a corpus's manifest."""
+        found = {}
+        if self.marks:
+            found["byte_order_marks"] = f"byte-order mark removed from {self.marks:,} file{'s' * (self.marks > 1)}"
+        if self.invalid:
+            share = 100 * self.invalid / self.bytes
+            found["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
+        return found
+
+
+def reject_mark(head: bytes, place: str) -> None:
+    """Reject a text that begins with the byte-order mark of UTF-16 or UTF-32.
+
+    Args:
+        head: its first bytes.
+        place: the file.
+
+    Raises:
+        TokbenchError: it does.
+    """
+    for name, marks in MARKS.items():
+        if head.startswith(marks):
+            remedy = f"give its encoding ({HOW.format(name)})"
+            raise TokbenchError(f"{place}: not UTF-8, but {name.upper()} by its byte-order mark; {remedy}")
+
+
+class Utf8(io.RawIOBase):
+    """A text as UTF-8, read in pieces.
+
+    Valid UTF-8 stays the same, byte for byte, but for a byte-order mark at its beginning.
+
+    Args:
+        file: the text, at its beginning.
+        place: the file, for messages.
+        encoding: its encoding; with ``bytes`` everything stays as it is.
+        notes: count what is changed or not valid.
+    """
+
+    def __init__(self, file: io.BufferedIOBase, place: str, encoding: str, notes: Notes | None = None) -> None:
+        self._file = file
+        self._place = place
+        self._encoding = encoding
+        self._notes = Notes() if notes is None else notes
+        errors = "ignore" if encoding == BYTES else "strict"
+        self._decoder = codecs.getincrementaldecoder(UTF_8 if encoding == BYTES else encoding)(errors)
+        self._read = self._lines = 0
+        self._begun = self._ended = False
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            if self._ended:
+                return 0
+            block = self._file.read(PIECE)
+            self._ended = not block
+            self._ready = memoryview(self._converted(block))
+        number = min(len(buffer), len(self._ready))
+        buffer[:number], self._ready = self._ready[:number], self._ready[number:]
+        return number
+
+    def _converted(self, block: bytes) -> bytes:
+        """The next bytes of the text as UTF-8."""
+        if self._encoding == BYTES:
+            self._notes.bytes += len(block)
+            self._notes.invalid += len(block) - self._valid(block)
+            return block
+        if not self._begun and self._encoding == UTF_8:
+            self._check_beginning(block)
+        text = self._decoded(block)
+        self._read += len(block)
+        self._lines += block.count(b"\n")
+        spelt = block if self._encoding == UTF_8 else text.encode()
+        if not self._begun and text:
+            self._begun = True
+            if text.startswith("\ufeff"):
+                self._notes.marks += 1
+                return spelt[len(codecs.BOM_UTF8) :]
+        return spelt
+
+    def _valid(self, block: bytes) -> int:
+        """How many bytes are part of valid UTF-8; a character counts in the block that ends it."""
+        if block.isascii() and block and not self._decoder.getstate()[0]:
+            return len(block)
+        return len(self._decoder.decode(block, final=not block).encode())
+
+    def _decoded(self, block: bytes) -> str:
+        waiting = self._decoder.getstate()[0]
+        if self._encoding == UTF_8 and self._begun and not waiting and block.isascii():
+            return ""
+        try:
+            return self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            data, start = error.object, error.start
+            offset = self._read - len(waiting) + start
+            line = 1 + self._lines + block.count(b"\n", 0, max(0, start - len(waiting)))
+            found = f"byte 0x{data[start]:02x} at offset {offset:,}" if start < len(data) else f"at offset {offset:,}"
+            place = f"{self._place}:{line}" if self._encoding == UTF_8 else self._place
+            raise TokbenchError(f"{place}: not {self._encoding.upper()} ({found}); {self._remedy()}") from None
+        except UnicodeError as error:
+            raise TokbenchError(f"{self._place}: not {self._encoding.upper()} ({error}); {self._remedy()}") from None
+
+    def _check_beginning(self, block: bytes) -> None:
+        reject_mark(block, self._place)
+        head = block[:LOOKED_AT]
+        if len(head) >= LEAST_NULS and head.count(0) * 4 >= len(head):
+            raise TokbenchError(
+                f"{self._place}: {head.count(0):,} of the first {len(head):,} bytes are 0, so it is UTF-16 without a "
+                f"byte-order mark, or no text; give its encoding ({HOW.format('utf-16-le')}), or read it as it is with "
+                f"'bytes'"
+            )
+
+    def _remedy(self) -> str:
+        return REMEDY.format(HOW.format("latin-1"))
+
+
+def as_utf8(
+    file: io.BufferedIOBase, place: str, encoding: str = UTF_8, notes: Notes | None = None
+) -> io.BufferedReader:
+    """Return a text as UTF-8, see :class:`Utf8`."""
+    return io.BufferedReader(Utf8(file, place, encoding, notes), PIECE)
