@@ -22,6 +22,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_stream, long_lines, streams
 from tokbench.corpus.cutting import Cutter, pieces_of
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.json_rows import REMEDY
 from tokbench.corpus.read import read_source
 from tokbench.corpus.rests import LONGEST, longest_in, of_pieces, whole_sizes
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
@@ -210,7 +211,7 @@ def test_damaged_long_lines_are_rejected_as_whole_ones(
         try:
             return whole(read_source(source, longest=longest), longest or 1 << 30)
         except TokbenchError as error:
-            told = re.fullmatch(rf"{re.escape(str(path))}:(\d+)(:\d+)?: .*; mend the line", str(error))
+            told = re.fullmatch(rf"{re.escape(str(path))}:(\d+)(:\d+)?: .*; {re.escape(REMEDY)}", str(error))
             return told[1] if told else f"no such message: {error}"
 
     assert read(24) == read(None)
@@ -222,7 +223,7 @@ def test_no_byte_of_what_was_held_is_told_as_one_of_the_line(tmp_path: Path) -> 
     path.write_bytes(b'{"text": "' + b"a" * 30 + b'", "language": "\xff"}')
     with pytest.raises(TokbenchError) as error:
         list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), longest=24))
-    assert str(error.value) == f"{path}:1: not UTF-8; mend the line"
+    assert str(error.value) == f"{path}:1: not UTF-8; {REMEDY}"
 
 
 def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:

@@ -135,13 +135,14 @@ class Corpora:
         return self.experiment.corpora[wildcards.corpus].parts > 1
 
     def _recipe(self, wildcards: Any) -> dict[str, Any]:
-        """A corpus's section without ``longest_document`` and ``encoding`` at their defaults, so that recipes stay."""
+        """A corpus's section without some newer keys at their defaults, so that recipes stay."""
         corpus = self.experiment.corpora[wildcards.corpus]
         recipe = corpus.model_dump(mode="json")
         if corpus.longest_document == LONGEST_DOCUMENT:
             del recipe["longest_document"]
-        if recipe["source"].get("encoding") == UTF_8:
-            del recipe["source"]["encoding"]
+        for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():
+            if recipe["source"].get(key) == usual:
+                del recipe["source"][key]
         return recipe
 
     def _cut(self, wildcards: Any) -> dict[str, Any]:
