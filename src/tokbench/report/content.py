@@ -41,6 +41,7 @@ class ReportContent:
         missing: part -> why it is not there, in one sentence.
         speeds: MB of text that each tokenizer encodes in a second, by corpus, size and variant; they differ from run to
             run, and are in no table but the page's.
+        findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
     """
@@ -59,6 +60,7 @@ class ReportContent:
     built_from: Sequence[str] = ()
     baselines: Sequence[str] = ()
     speeds: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
+    findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
