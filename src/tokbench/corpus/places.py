@@ -91,12 +91,12 @@ def place_documents(
     seen = _Seen(source, number, digested=compared)
     for some in chain.from_iterable(parts):
         seen.add(*some)
-    whole, *drawn = seen.documents(fractions, seed)
-    splits = split_documents(whole, *drawn)
+    whole, languages = seen.documents()
+    splits = split_documents(whole, fractions, seed, languages)
     duplicates = Duplicates(seen.digests(), splits, fractions, whole)
     if drop_duplicates:
         duplicates.drop(splits)
-    del whole, drawn
+    del whole, languages
     into = Shards(*np.zeros((3, len(fractions) * shards), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
     first = taken = given = 0
@@ -197,13 +197,11 @@ class _Seen:
         self._numbers: dict[str, int] = {}
         self._seen = self._taken = 0
 
-    def documents(
-        self, fractions: Mapping[str, float], seed: int
-    ) -> tuple[NDArray[np.integer], Mapping[str, float], int, NDArray[np.int32]]:
-        """What is asked of :func:`~tokbench.corpus.splits.split_documents`, of whole documents; it is held once."""
+    def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
+        """Return sizes and languages of whole documents; they are kept no longer."""
         sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
-        return sizes, fractions, seed, np.delete(languages, self.rests) if self.rests else languages
+        return sizes, np.delete(languages, self.rests) if self.rests else languages
 
     def digests(self) -> NDArray[np.uint64]:
         """Return the digests of whole documents, uint64 [documents, 2]; they are kept no longer."""

@@ -143,11 +143,11 @@ def _json_lines(path: Path, fields: list[str], largest: Largest | None) -> Itera
             raise not_json(line, place, error.args[0], MEND) from None
         except BadLineError as error:
             raise BadLineError(f"{place}: {error}; {MEND}") from None
-        first, second = (_side(line, at, field, place) for at, field in zip(found, fields, strict=True))
+        first, second = (_side_at(line, at, field, place) for at, field in zip(found, fields, strict=True))
         yield first, second
 
 
-def _side(line: bytes, at: Place | None, field: str, place: str) -> bytes:
+def _side_at(line: bytes, at: Place | None, field: str, place: str) -> bytes:
     if at is None:
         raise TokbenchError(f"{place}: nothing under '{field}'; {MEND}, or name another under fields")
     first, last = at
