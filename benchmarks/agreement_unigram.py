@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tokbench.byte_level import PRINTABLE
 from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
-from tokbench.inputs.files import open_bytes
+from tokbench.inputs.files import opened
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, expect
 from tokbench.pretokens import PretokenCounts
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("text", type=Path, help="JSON Lines with the key text, plain or compressed")
     parser.add_argument("--sizes", type=int, nargs="+", default=[8192, 32768])
     arguments = parser.parse_args()
-    with open_bytes(arguments.text) as rows:
+    with opened(arguments.text, "name a file of JSON Lines") as rows:
         documents = [json.loads(row)["text"] for row in rows]
     print("likelihood and tokens: ours against theirs; seconds of processor time: ours from counts, theirs from text")
     print(f"{'library':<26}{'size':>8}{'shared':>10}{'likelihood':>12}{'tokens':>10}{'ours, s':>10}{'theirs, s':>10}")

@@ -101,6 +101,10 @@ def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(data)
 
 
+ANY = {"encoding": "bytes"}
+"""Options of sources that read any bytes."""
+
+
 def _source(name: str, kind: type[Any], **options: Any) -> Callable[[Path], object]:
     tag = {TextSource: "text", JsonLinesSource: "jsonl", ParquetSource: "parquet"}[kind]
     return lambda folder: list(read_source(kind(type=tag, path=[str(folder / name)], **options)))
@@ -334,12 +338,12 @@ READERS: dict[str, Reader] = {
         )
         for name in ("words", "numbers")
     },
-    "text": Reader("text.txt", _written("text.txt", TEXT), _source("text.txt", TextSource, documents="line")),
-    "text gzip": Reader("text.gz", _written("text.gz", gzip.compress(TEXT)), _source("text.gz", TextSource)),
+    "text": Reader("text.txt", _written("text.txt", TEXT), _source("text.txt", TextSource, documents="line", **ANY)),
+    "text gzip": Reader("text.gz", _written("text.gz", gzip.compress(TEXT)), _source("text.gz", TextSource, **ANY)),
     "text zstd": Reader(
         "text.zst",
         _written("text.zst", zstandard.compress(TEXT)),
-        _source("text.zst", TextSource, documents="paragraph"),
+        _source("text.zst", TextSource, documents="paragraph", **ANY),
     ),
     "JSON Lines": Reader("rows.jsonl", _written("rows.jsonl", ROWS), _source("rows.jsonl", JsonLinesSource)),
     "Parquet": Reader(

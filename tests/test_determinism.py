@@ -40,7 +40,7 @@ def run(text: Path, folder: Path, shards: int, threads: int) -> None:
     """Every stage from the corpus to the tables."""
     chain = Chain(folder, shards, threads)
     path, split = chain.path, chain.split
-    source = {"type": "text", "path": str(text), "documents": "paragraph"}
+    source = {"type": "text", "path": str(text), "documents": "paragraph", "encoding": "bytes"}
     flags = chain.measured({"source": source} | CORPUS, BYTE_LM, SIZE, {})
     tokenizer = path("tokenizers", "bpe")
     packed = ("--sequence-length", "64", "-o", path("packed"), "--token-counts", path("token_counts.parquet"))

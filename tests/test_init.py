@@ -50,7 +50,8 @@ def test_a_run_from_there(text: bytes, tmp_path: Path, tokbench: Tokbench) -> No
     tokbench("init", place)
     (place / "manual.txt").write_bytes(text)
     (place / "config.yaml").write_text(
-        "name: small\nsizes: [300]\ncorpora: {manual: {source: {type: text, path: manual.txt, documents: paragraph}}}\n"
+        "name: small\nsizes: [300]\n"
+        "corpora: {manual: {source: {type: text, path: manual.txt, documents: paragraph, encoding: bytes}}}\n"
         "variants: {bpe: {pretokenization: gpt2, construction: bpe}}\n"
     )
     made = "results/small/tokenizers/bpe/300"

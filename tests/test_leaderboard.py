@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
     folder = tmp_path_factory.mktemp("leaderboard")
     (folder / "text.txt").write_bytes(text)
     for name, shards in (("books", 3), ("same", 1)):
-        source = {"type": "text", "path": [str(folder / "text.txt")], "documents": "line"}
+        source = {"type": "text", "path": [str(folder / "text.txt")], "documents": "line", "encoding": "bytes"}
         recipe = {"source": source, "splits": {"tokenizer": 0.5, "evaluation": 0.5}, "shards": shards, "seed": 0}
         (folder / "corpus").mkdir(exist_ok=True)
         call("prepare", "--recipe", recipe, "-o", str(folder / "corpus" / name), str(folder / "text.txt"))

@@ -7,6 +7,7 @@ import os
 import re
 import tarfile
 import zipfile
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from tokbench.inputs.paths import literal
 from tokbench.pretokens import PretokenCounts
 
 ROWS = [f"naïve text of line {number}\n" for number in range(100)]
-CASES = [str, str.upper, str.title]
+CASES: list[Callable[[str], str]] = [str, str.upper, str.title]
 COUNT = ("count", "--pretokenization", "gpt2")
 
 

@@ -1,5 +1,6 @@
 """What an experiment is told to take of a disk, and what jobs of models ask for."""
 
+import gzip
 import re
 import subprocess
 import sys
@@ -39,7 +40,9 @@ def test_the_demonstration() -> None:
 
 
 def test_each_model_has_sequences_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "text.txt.gz").write_bytes(b"x" * 1000)
+    packed = tmp_path / "text.txt.gz"
+    packed.write_bytes(gzip.compress(b"x" * 100_000))
+    size = packed.stat().st_size
     (tmp_path / "a.yaml").write_text(
         f"""
 name: shared
@@ -55,8 +58,8 @@ runs: [{{models: [m, n], variants: [bpe], suites: [offline]}}]
 """
     )
     told = disk(read(tmp_path / "a.yaml", {}))
-    assert told.corpora == pytest.approx(0.4 * 3000)
-    assert told.packed == pytest.approx(2 * 4 / 3 * 1500)
+    assert told.corpora == pytest.approx(0.4 * 3 * size)
+    assert told.packed == pytest.approx(2 * 4 / 3 * 1.5 * size)
 
 
 def test_the_line_says_what_is_short_and_what_nobody_knows() -> None:

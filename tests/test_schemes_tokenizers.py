@@ -99,9 +99,10 @@ def test_the_whole_way(tokbench: Tokbench, tmp_path: Path) -> None:
     """Counted, built, encoded and measured with options given as YAML; the same from JSON."""
     text = tmp_path / "text.txt"
     text.write_bytes(b"\n".join([*TOPICS, b"In 1234567 cases, 89 of 10000.", ODD]))
+    any_bytes = (text, "--encoding", "bytes")
     written = "{method: sequence, steps: [gpt2, {method: digits}]}"
     for number, form in enumerate((written, json.dumps(GROUPED))):
-        made = tokbench("count", "--pretokenization", form, "-o", tmp_path / f"{number}.parquet", text)
+        made = tokbench("count", "--pretokenization", form, "-o", tmp_path / f"{number}.parquet", *any_bytes)
         assert made.status == 0, made.message
     counts = tmp_path / "0.parquet"
     assert counts.read_bytes() == (tmp_path / "1.parquet").read_bytes()
@@ -113,7 +114,7 @@ def test_the_whole_way(tokbench: Tokbench, tmp_path: Path) -> None:
     assert ids.status == 0
     assert tokenizer.decode(np.load(tmp_path / "ids.npy")) == text.read_bytes()
     assert tokbench("measure", tmp_path / "made", "--counts", counts, "-o", tmp_path / "measured.json").status == 0
-    assert tokbench("count", "--pretokenization", "gpt2", "-o", tmp_path / "gpt2.parquet", text).status == 0
+    assert tokbench("count", "--pretokenization", "gpt2", "-o", tmp_path / "gpt2.parquet", *any_bytes).status == 0
     other = tokbench("measure", tmp_path / "made", "--counts", tmp_path / "gpt2.parquet")
     assert other.status == 2
     assert f"count with --pretokenization '{pretokenization_of(GROUPED).text}'" in other.message

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tokbench.corpus.folders import line_of, read_folder
 from tokbench.errors import TokbenchError
-from tokbench.inputs.encodings import BYTES, UTF_8, Encoding
+from tokbench.inputs.encodings import BYTES, UTF_8, encoding_name
 from tokbench.inputs.endings import Kind, has_kind, kind_named, with_endings
 from tokbench.inputs.numbers import LARGEST_BYTES
 from tokbench.options import Options
@@ -24,6 +24,8 @@ def _of_characters(encoding: str) -> str:
     return encoding
 
 
+Encoding = Annotated[str, AfterValidator(encoding_name)]
+"""The encoding of a text, a name that Python knows, or ``bytes``."""
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Paths = PathList | dict[str, PathList]
 Unit = Literal["whole", "paragraph", "line"]

@@ -46,7 +46,7 @@ def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
 
 
 def without_windows(allowed: Allowance, source: Source) -> Allowance:
-    """Return what is left of an allowance beside the memory of decompression.
+    """Return an allowance without the memory that decompression needs.
 
     Raises:
         TokbenchError: see :func:`check_windows`.

@@ -3,9 +3,7 @@
 import codecs
 import io
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
-
-from pydantic import AfterValidator
+from typing import Any
 
 from tokbench.errors import TokbenchError
 
@@ -42,10 +40,6 @@ def encoding_name(name: str) -> str:
     except (LookupError, ValueError):
         raise ValueError(f"'{name}' is no encoding; use utf-8, bytes, utf-16, latin-1 or another of Python's") from None
     return found.name
-
-
-Encoding = Annotated[str, AfterValidator(encoding_name)]
-"""The encoding of a text, a name that Python knows, or ``bytes``."""
 
 
 @dataclass
