@@ -3,6 +3,7 @@
 PYTHON ?= python3
 CORES ?= 2
 VENV := .venv
+NEXT := build/transformers5
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
@@ -28,10 +29,13 @@ OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test
   within.py::test_ngrams_of_bytes_keep_within_their_memory \
   kernel_limits.py::test_a_run_that_failed_is_not_continued
 
-.PHONY: help demo test test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
+OF_TRANSFORMERS := transformers.py transformers_uses.py hugging_face.py own_ids.py saving.py \
+  exports.py::test_tokenizer_json_opens_without_us
+
+.PHONY: help demo test test-transformers5 test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: install  ## run the default experiment, from the embedded corpus to the report
 	@snakemake --cores $(CORES)
@@ -39,6 +43,9 @@ demo: install  ## run the default experiment, from the embedded corpus to the re
 
 test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
+
+test-transformers5: install $(NEXT)/.installed  ## run the tests of AutoTokenizer with transformers 5
+	@PYTHONPATH=src $(NEXT)/bin/python -m pytest $(OF_TRANSFORMERS:%=tests/test_%)
 
 test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
 	@tests/slurm/install
@@ -102,6 +109,11 @@ $(VENV)/.built: $(VENV)/.linked setup.py $(KERNELS)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+$(NEXT)/.installed: transformers5.lock $(VENV)/.installed
+	$(BIN)/python -m venv --clear $(NEXT)
+	$(BIN)/uv pip install --quiet --python $(NEXT)/bin/python --no-deps -r transformers5.lock
+	@touch $@
+
 wheel: install  ## write dist/tokbench-*.whl, kernels included
 	@uv build --quiet --wheel --no-build-isolation --out-dir dist .
 	@ls dist/*.whl
@@ -120,6 +132,8 @@ format: install  ## format the code
 
 lock: install  ## choose the newest versions that fit together, and write them down
 	uv pip compile --quiet --all-extras --no-header --no-annotate --no-emit-index-url -o requirements.lock pyproject.toml
+	uv pip compile --quiet --group transformers5 --no-header --no-annotate --no-emit-index-url -o transformers5.lock \
+	  pyproject.toml
 	python tools/make_environments.py
 
 clean:  ## remove everything that was built, results included but those that are published

@@ -106,6 +106,7 @@ class Bench:
     def _commands(self, task: Task) -> list[list[str]]:
         names = {**task.settings(str(self.folder)), "scratch": self.folder / "scratch"}
         names["text"] = self.folder / f"text_{task.share:g}.txt"
+        (self.folder / "scratch.npy").unlink(missing_ok=True)  # Ids of an earlier round are not replaced.
         commands = (command.format(**names).split() for command in task.command)
         return [[str(Path(sys.executable).with_name(OURS)), *command] for command in commands]
 

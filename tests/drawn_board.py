@@ -1,6 +1,7 @@
 """A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,13 +20,32 @@ from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
 from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
+GAPS = {"bpe": 0.1, "sage": 0.05, "lossy": 0.01, "unigram": 0.06}
 SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
+
+
+BASELINES = dict.fromkeys(VARIANTS, "bpe")
+SHARED = dict.fromkeys(VARIANTS, "gpt2")
+APART = {**SHARED, "unigram": "first_space", "sage": "first_space"}
+"""Two pre-tokenizers, of two variants each; the baseline has the other one than sage and unigram."""
+
+
+def drawn_apart() -> pl.DataFrame:
+    """The board of the same numbers, of tokenizers with two pre-tokenizers."""
+    inputs, _, _ = _inputs()
+    return scoreboard(*inputs, BASELINES, APART)
 
 
 @cache
 def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
     """A board of drawn numbers, the bytes of its documents, and by variant and size tokens, bits and answers."""
+    inputs, sizes, found = _inputs()
+    return scoreboard(*inputs, BASELINES, SHARED), sizes, found
+
+
+@cache
+def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple[str, int], Columns]]:
     rng = np.random.default_rng(14)
     sizes = rng.integers(50, 500, DOCUMENTS).astype(np.float64)
     found: dict[tuple[str, int], Columns] = {}
@@ -49,7 +69,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
     measured = [
         (variant, size, "books", "", name, "defined", value, n, None)
         for (variant, size), one in found.items()
-        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", 0.1, 1))
+        for name, value, n in (("corpus_token_count", one["tokens"].sum(), 1), ("gap", GAPS[variant], 1))
     ]
     measured += [
         (variant, size, "all resources", "", "morphological_alignment", "defined", f1(one["boundaries"]), 2, None)
@@ -81,7 +101,7 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
         for (variant, size), one in found.items() for number in range(DOCUMENTS)
     ]  # fmt: skip
-    board = scoreboard(
+    inputs = (
         pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
         pl.DataFrame([lossy], schema=IMPORTED.schema),
         pl.DataFrame(counted, schema=TOKENS_BY_DOCUMENT.schema, orient="row"),
@@ -90,9 +110,8 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
         averages_by_size(accuracy),
         outcomes,
         words,
-        {},
     )
-    return board, sizes, found
+    return inputs, sizes, found
 
 
 def f1(boundaries: NDArray[np.float64]) -> float:
@@ -103,4 +122,13 @@ def f1(boundaries: NDArray[np.float64]) -> float:
 
 def shown() -> ReportContent:
     board, _, _ = drawn()
-    return altered(whole(), scoreboard=board, models=["tiny"])
+    return altered(whole(), scoreboard=board, models=["tiny"], **_recipes(SHARED))
+
+
+def shown_apart() -> ReportContent:
+    return altered(whole(), scoreboard=drawn_apart(), models=["tiny"], **_recipes(APART))
+
+
+def _recipes(pretokenizers: dict[str, str]) -> dict[str, Any]:
+    recipes = {name: {"pretokenization": one, "construction": "bpe"} for name, one in pretokenizers.items()}
+    return {"recipes": recipes, "baselines": ["bpe"]}

@@ -209,7 +209,8 @@ def made() -> ReportContent:
     regions = {"only_a": 300, "only_b": 250, "only_c": 400, "a_and_b": 120, "a_and_c": 90, "b_and_c": 80, "all": 256}
     loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
     elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
-                 "sha256": "00", "works_through": NATIVE, "why": "", "told": "", "first": ""}  # fmt: skip
+                 "sha256": "00", "works_through": NATIVE, "pretokenization": "gpt2", "why": "", "told": "", "first": "",
+                 "end_of_text": "<|endoftext|>", "end_of_text_id": 300, "end_of_text_source": None}  # fmt: skip
     imported = pl.DataFrame([elsewhere | loss | {"reason": None}]).select(list(IMPORTED.schema))
     return ReportContent(
         title="A <small> experiment & its report",
@@ -217,7 +218,7 @@ def made() -> ReportContent:
             "bpe": {"pretokenization": "gpt2", "construction": "bpe"},
             "unigram_greedy": {"pretokenization": "gpt2", "construction": "unigram", "segmentation": "greedy"},
             "sage": {"pretokenization": "gpt2", "construction": {"method": "sage", "initial": "bpe", "steps": [8, 4]}},
-            "random": {"pretokenization": "space_digit", "construction": "randtrain"},
+            "random": {"pretokenization": "gpt2", "construction": "randtrain"},
         },
         configuration="name: small\nvariants: {bpe: {construction: bpe}} # <script>",
         provenance={"versions": {"numpy": "2.1.0"}, "revision": None, "hardware": {"cores": 2}},
@@ -290,7 +291,8 @@ def made() -> ReportContent:
                 averages_by_size(scores),
                 outcomes(),
                 pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema),
-                {},
+                dict.fromkeys(VARIANTS, "bpe"),
+                dict.fromkeys(VARIANTS, "gpt2"),
             ),
             "ngram_ranks": rank_ngram_bits(ngram_documents()),
             "ngram_verdicts": judge_ngram_bits(ngram_documents(), {}),

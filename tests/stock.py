@@ -1,5 +1,6 @@
 """What tests of ``AutoTokenizer`` share: a folder of ours, and a stock fast tokenizer of the same vocabulary."""
 
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ SECOND = "for loops, else"
 LONG = TOPICS[0].decode()[:400]
 TEXTS = [FIRST, "", SECOND, LONG]
 Pair = tuple[Any, Any]
+FIVE = metadata.version("transformers").startswith("5.")
+"""Whether this is version 5 of ``transformers``, whose stock class has fewer methods."""
+TENSOR = "pt" if find_spec("torch") else "np"
+"""The kind of tensors that can be returned."""
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from tests.small_report import VARIANTS, altered, whole
+from tokbench.encoding_speed import ColdSpeed
 from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.report.html import render
 
@@ -100,7 +101,7 @@ document.getElementById("found").textContent = JSON.stringify(found);
 @pytest.mark.parametrize("size", ["1280,900", "390,844"])
 def test_the_page_answers(tmp_path: Path, size: str) -> None:
     page = tmp_path / "report.html"
-    content = altered(whole(), speeds={("books", 1024, "bpe"): 12.3})
+    content = altered(whole(), speeds={("books", 1024, "bpe"): ColdSpeed(123_000, 0.01, 3)})
     frames = {
         "examples": pl.DataFrame([(1, "configuration", "", "", None, "word " * 30)], EXAMPLES.schema, orient="row"),
         "cuts": pl.DataFrame(
@@ -127,7 +128,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
         "choice_e: 40.8", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
     ]  # fmt: skip
     assert found["hidden"] is True
-    told = "Left out, without a number in these rows: encoding (MB/s)."
+    told = "Left out, without a number in these rows: encoding, cold (MB/s)."
     assert found["lacking"] == [[True, told], [False, ""]]
     recipe = found["keys"][3]
     assert recipe.startswith("recipe of ")

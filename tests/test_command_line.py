@@ -213,8 +213,8 @@ def test_every_way_in_and_out(
     assert done(tokbench("encode", folder, tmp_path / "sample", "--count")).stdout == f"{len(ids)}\n".encode()
     for name in ("ids.txt", "ids.npy"):
         done(tokbench("encode", folder, tmp_path / "sample", "-o", tmp_path / name))
-        done(tokbench("decode", folder, tmp_path / name, "-o", tmp_path / "back"))
-        assert (tmp_path / "back").read_bytes() == sample
+        done(tokbench("decode", folder, tmp_path / name, "-o", tmp_path / f"back from {name}"))
+        assert (tmp_path / f"back from {name}").read_bytes() == sample
         assert done(tokbench("decode", folder, tmp_path / name)).stdout == sample
     array = np.load(tmp_path / "ids.npy")
     assert (array.dtype, array.tolist()) == (np.dtype(np.int32), ids)

@@ -127,16 +127,14 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     for place, part in enumerate(topic[start : start + 50] for topic in TOPICS for start in range(0, len(topic), 50)):
         (tmp_path / f"{place}.txt").write_bytes(part)
         texts.append(tmp_path / f"{place}.txt")
-    texts.append("--encoding=bytes")  # Characters are cut at the ends of files.
-    done = tokbench("compare", "long", "short", "--results", experiment, *texts)
+    done = tokbench("compare", "long", "short", "--results", experiment)
     assert done.status == 0, done.stderr
     answer = done.stdout.decode()
     lines = answer.splitlines()
-    assert lines[0] == (
-        f"long is better at token count on {texts[0]} and {len(texts) - 2} others; choose and match with the language "
-        "model tiny."
-    )
-    assert lines[1] == "short is better at bits per byte with the language model tiny."
+    assert lines[:2] == [
+        "long is better at choose and match with the language model tiny.",
+        "short is better at bits per byte with the language model tiny.",
+    ]
     assert lines[2] == "They are not told apart by the average of the suite offline with the language model tiny.", (
         "four cells cannot, corrected"
     )
@@ -146,22 +144,74 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert "not of equal size" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
     assert "p = 0.062 that long is better" in answer
+    assert lines[6:8] == [f"{name}: variant of {experiment}, sizes 300 and 320." for name in ("long", "short")]
     folders = [experiment / "tokenizers" / name for name in ("long", "short")]
-    assert tokbench("compare", *folders, *texts).stdout.decode() == answer
-    single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts).stdout.decode()
+    of_folders = tokbench("compare", *folders).stdout.decode()
+    assert of_folders.splitlines()[6] == f"long: folder {folders[0]}, sizes 300 and 320."
+    assert of_folders.splitlines()[8:] == lines[8:]
+    as_bytes = "--encoding=bytes"  # Characters are cut at the ends of files.
+    of_texts = tokbench("compare", *folders, *texts, as_bytes).stdout.decode()
+    assert of_texts.splitlines()[0] == f"long is better at token count on {texts[0]} and {len(texts) - 1} others."
+    single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts, as_bytes).stdout.decode()
     assert "300 against 320" in single
     assert single.startswith(
         "They are not of equal size: long has 300 tokens, short has 320. What depends on that is not ranked.\n\n"
     )
     assert all(line.endswith(("–", "better")) for line in single.splitlines() if line.startswith("  300 against 320 "))
-    assert "choose" in single
     for name in ("long", "short"):
         Tokenizer(Vocabulary((*BYTES, b"th")[: 257 - (name == "short")]), "gpt2", "greedy", name=name).save(
             tmp_path / name
         )
-    own = ("compare", tmp_path / "long", tmp_path / "short", *texts)
+    own = ("compare", tmp_path / "long", tmp_path / "short", *texts, as_bytes)
     assert tokbench(*own).stdout.startswith(b"They are not of equal size: long has 257 tokens, short has 256. What ")
     assert json.loads(tokbench(*own, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 257, "b": 256}]
+
+
+def test_a_folder_in_the_way_is_no_variant(
+    experiment: Path, tokbench: Tokbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an experiment a name is a variant, and what begins with ./ a path; the answer says which was opened."""
+    monkeypatch.chdir(tmp_path)
+    Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="stray").save("long")
+    Path("text.txt").write_bytes(TOPICS[0])
+    asked = ("short/300", "text.txt", "--results", experiment)
+    variant, folder = (json.loads(tokbench("compare", name, *asked, "--json").stdout) for name in ("long", "./long"))
+    assert variant["opened"]["a"] == {"kind": "variant", "place": str(experiment), "sizes": [300], "tokens": [300]}
+    assert folder["opened"]["a"] == {"kind": "folder", "place": "./long", "sizes": [], "tokens": [256]}
+    assert folder["opened"]["b"] == variant["opened"]["b"]
+    tokens = [one["parts"][0]["lines"][0]["a"] for one in (variant, folder)]
+    assert tokens == [
+        Tokenizer.load(place).count(TOPICS[0]) for place in (experiment / "tokenizers/long/300", Path("long"))
+    ]
+    assert "\nlong: folder ./long, 256 tokens.\n" in tokbench("compare", "./long", *asked).stdout.decode()
+    Path("text.txt").rename("tokenizers.txt")
+    said = tokbench("compare", "tokenizers.txt", "short", "--results", experiment).message
+    assert said.endswith("It has long, short; for the path write ./tokenizers.txt")
+    shown = json.loads(tokbench("show", "long", "./long", "the cat", "--results", experiment, "--json").stdout)
+    assert [(one["name"], one["source"]) for one in shown["tokenizers"]] == [
+        *((f"long/{size}", f"variant of {experiment}") for size in (300, 320)),
+        ("long", "folder ./long"),
+    ]
+
+
+@pytest.mark.parametrize("by_folder", [False, True])
+def test_measures_of_other_texts_are_left_out(
+    by_folder: bool, experiment: Path, tokbench: Tokbench, tmp_path: Path
+) -> None:
+    """Files are the whole text of a comparison: an experiment's tables and models are of its own text."""
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    names = [str(experiment / "tokenizers" / name) if by_folder else name for name in ("long", "short")]
+    asked = [*names, "--results", experiment]
+    found = json.loads(tokbench("compare", *asked, tmp_path / "text.txt", "--json").stdout)
+    assert [part["heading"] for part in found["parts"]] == [
+        f"Tokens of 1 document: {tmp_path / 'text.txt'}; intervals over documents"
+    ]
+    assert found["left_out"].startswith("The experiment's own measures are of other texts and left out")
+    assert found["left_out"] in tokbench("compare", *asked, tmp_path / "text.txt").stdout.decode()
+    whole = json.loads(tokbench("compare", *asked, "--json").stdout)
+    assert whole["left_out"] is None
+    assert not any("Tokens of" in part["heading"] for part in whole["parts"])
+    assert len(whole["parts"]) > 1
 
 
 def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
@@ -201,7 +251,7 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
         "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", 320, "--set", "min_pair_count=10000",
         "-o", tmp_path / "tokenizers" / "short" / "320",
     ]  # fmt: skip
-    asked = ["compare", "long", "short", tmp_path / "text.txt", "--results", experiment]
+    asked = ["compare", "long", "short", "--results", experiment]
     alike = json.loads(tokbench(*asked, "--json").stdout)
     assert alike["unequal_sizes"] == []
     assert all(line["ranked"] for part in alike["parts"] for line in part["lines"])
@@ -266,6 +316,20 @@ def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
     given = ("compare", tmp_path / "x", tmp_path / "y", tmp_path / "text.txt")
     assert tokbench(*given).stdout.startswith(b"They are not of equal size: x has 256 tokens, y has 257.")
     assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
+
+
+def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_bytes(TOPICS[0])
+    for name, scheme in (("a", "gpt2"), ("b", "first_space"), ("c", "gpt2")):
+        Tokenizer(Vocabulary((*BYTES, b"th")), scheme, "greedy", name=name).save(tmp_path / name)
+    asked = ("compare", tmp_path / "a", tmp_path / "b", tmp_path / "text.txt")
+    assert tokbench(*asked).stdout.decode().splitlines()[0] == (
+        "Their pre-tokenizers differ: a has gpt2, b has first_space. Every difference is one of pre-tokenizers, too."
+    )
+    assert json.loads(tokbench(*asked, "--json").stdout)["pretokenizations"] == {"a": "gpt2", "b": "first_space"}
+    same = tokbench("compare", tmp_path / "a", tmp_path / "c", tmp_path / "text.txt")
+    assert same.status == 0
+    assert b"pre-tokenizer" not in same.stdout
 
 
 def test_p_is_that_of_students_paired_test() -> None:

@@ -134,6 +134,8 @@ def test_no_size_is_asked_of_it() -> None:
     assert Examples(experiment).tokenizers == [("x", "own")]
     assert json.loads(recipes(experiment))["variants"] == {"x": {"corpus": "c", "from": "tekken"}}
     built = {"pretokenization": "gpt2", "construction": "bpe"}
+    both = validate(configured(x=values["variants"]["x"], y=built) | {"sizes": [300]}, "trial.yaml")
+    assert json.loads(recipes(both))["variants"]["y"]["pretokenizer"] == "gpt2"
     with pytest.raises(TokbenchError, match="sizes: this key is missing; add it"):
         validate(configured(x=values["variants"]["x"], y=built), "trial.yaml")
 
@@ -184,6 +186,7 @@ def test_what_rules_ask(tmp_path: Path) -> None:
                 "pattern": " ?\\w+",
                 "added": "text",
                 "special_tokens": {"<a b>": 501, "<s>": 500},
+                "end_of_text": "<s>",
             },
             exported={"from": "tiktoken", "path": str(tmp_path / "exported" / "tokenizer.tiktoken")},
             hub=hub,
@@ -199,7 +202,10 @@ def test_what_rules_ask(tmp_path: Path) -> None:
     assert imports.files(On("file")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.files(On("folder")) == [str(tmp_path / "merges.txt"), str(tmp_path / "vocab.json")]
     assert imports.path(On("folder"), On("folder")) == str(tmp_path)
-    flags = ["--from=tiktoken", "--pattern= ?\\w+", "--added=text", "--special=<s>=500", "--special=<a b>=501"]
+    settings = made.written(tmp_path / "tokenizer_config.json", {"eos_token": "</s>"})
+    assert imports.files(On("folder"))[1] == str(settings)
+    flags = ["--from=tiktoken", "--pattern= ?\\w+", "--added=text", "--end-of-text=<s>"]
+    flags += ["--special=<s>=500", "--special=<a b>=501"]
     assert imports.options(On("ranks")) == flags
     beside = [str(tmp_path / "exported" / name) for name in ("tokenizer.tiktoken", "tiktoken.json")]
     assert (imports.files(On("exported")), imports.files(On("ranks"))) == (beside, [__file__])
@@ -355,6 +361,7 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     assert (rows["native"]["size"], rows["native"]["documents"], rows["native"]["documents_changed"]) == (420, 3, 0)
     assert (rows["pieces"]["works_through"], rows["pieces"]["size"]) == ("sentencepiece", len(pieces))
     assert rows["pieces"]["documents_changed"] == 3
+    assert {name: row["pretokenization"] for name, row in rows.items()} == {"native": "gpt2", "pieces": "pieces's own"}
     assert rows["pieces"]["ids"] == pieces.id_limit
     table = made_of["intrinsic"].filter(language="")
     both = [set(table.filter(variant=name).select("metric", "definition").rows()) for name in ("native", "pieces")]
@@ -365,6 +372,16 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     by_pattern = Tokenizer(Vocabulary(BYTES), {"method": "regex", "pattern": "a|[^a]"}, "greedy")
     reason = gap_of(1, 256, by_pattern, None).reason
     assert reason == "no lower bound was proven for pre-tokens by “regex (pattern a|[^a])” at this size"
+
+
+def test_pretokenizers_are_those_of_recipes_and_of_imported_tokenizers(gathered: Gathered, tmp_path: Path) -> None:
+    imported_table(gathered.tokenizers).write_parquet(tmp_path / "imported.parquet")
+    digits = {"method": "regex", "pattern": "a|[^a]"}
+    cut = {"pretokenization": digits, "pretokenizer": "regex (pattern a|[^a])"}
+    variants = {"bpe": {"pretokenization": "first_space"}, "cut": cut, "native": {"from": "x"}}
+    assert TidyTables(tmp_path, {"variants": variants}).pretokenizers_of_all == {
+        "bpe": "first_space", "cut": "regex (pattern a|[^a])", "native": "gpt2", "pieces": "pieces's own",
+    }  # fmt: skip
 
 
 def test_lossy_ones_are_not_tested(tmp_path: Path) -> None:
@@ -387,7 +404,8 @@ def content(gathered: Gathered) -> ReportContent:
     imported = imported_table(gathered.tokenizers).with_columns(renamed)
     documents = (tokens_by_document(), ngram_documents(), bits_by_seed())
     words = pl.DataFrame(schema=ALIGNMENT_BY_WORD.schema)
-    board = scoreboard(intrinsic(), imported, *documents, averages_by_size(accuracy()), outcomes(), words, {})
+    averages = averages_by_size(accuracy())
+    board = scoreboard(intrinsic(), imported, *documents, averages, outcomes(), words, {}, {})
     return altered(whole(), imported=imported, scoreboard=board)
 
 

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
@@ -30,6 +31,16 @@ def test_environments_are_written_from_the_lock() -> None:
     assert written.keys() == set((ROOT / "envs").glob("*.yaml"))
     for path, text in written.items():
         assert path.read_text() == text, "run python tools/make_environments.py"
+
+
+def test_the_lock_for_transformers_5_fits_the_package() -> None:
+    """It has a version of everything that the package and the tests need, and no address of a registry."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lines = (ROOT / "transformers5.lock").read_text().splitlines()
+    locked = dict(line.split("==") for line in lines)
+    group = project["dependency-groups"]["transformers5"]
+    for wanted in map(Requirement, [*project["project"]["dependencies"], *group]):
+        assert wanted.specifier.contains(locked[canonicalize_name(wanted.name)]), f"{wanted}: run make lock"
 
 
 @cache

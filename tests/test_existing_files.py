@@ -4,6 +4,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,94 @@ def test_fields_of_a_message_in_every_form() -> None:
     for wrong in (message[:-1], message[:8], b"\x0b", b"\x00\x01"):
         with pytest.raises(ValueError):  # noqa: PT011 (what it says is for who reads the code)
             list(fields(wrong))
+
+
+@pytest.mark.parametrize("file", ["tokens.vocab", "merges.tsv", "ids.txt", "special_ids.tsv", "tokbench.json"])
+def test_a_pipe_in_a_folder_is_rejected(file: str, level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """It would be waited for without an end."""
+    read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json").save(tmp_path / "ours")
+    text = made.written(tmp_path / "text", TEXT)
+    (tmp_path / "ours" / file).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "ours" / file)
+    message = f"tokbench: {tmp_path / 'ours' / file}: a pipe; write what comes through it to a file, and name that"
+    assert tokbench("encode", tmp_path / "ours", text).message == message
+
+
+@pytest.mark.parametrize("form", [None, "tokenizer_json", "tiktoken", "tekken", "sentencepiece", "tokens", "merges"])
+def test_a_pipe_is_no_tokenizer(form: str | None, tmp_path: Path, tokbench: Tokbench) -> None:
+    pipe, text = tmp_path / "pipe", made.written(tmp_path / "text", TEXT)
+    os.mkfifo(pipe)
+    more = ["--from", form] if form else []
+    if form in ("tiktoken", "tokens"):
+        more += ["--pattern", "gpt2", "--segmentation", "greedy"]
+    assert tokbench("encode", pipe, text, *more).message == (
+        f"tokbench: {pipe}: a pipe; write what comes through it to a file, and name that"
+    )
+
+
+def test_other_pipes_are_rejected(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """A configuration, ids and a file of a folder of ``transformers``; an open descriptor is accepted."""
+    pipe, file = tmp_path / "pipe", made.written(tmp_path / "tokenizer.json", level)
+    os.mkfifo(pipe)
+    told = f"tokbench: {pipe}: a pipe; write what comes through it to a file, and name that"
+    assert tokbench("decode", file, pipe).message == told
+    assert tokbench("validate", pipe).message == told
+    (tmp_path / "model").mkdir()
+    pipe.rename(pipe := tmp_path / "model" / "tokenizer.json")
+    assert f"{pipe}: a pipe" in tokbench("encode", tmp_path / "model", file).message
+    reader, writer = os.pipe()
+    os.write(writer, b"5 5")
+    os.close(writer)
+    try:
+        assert tokbench("decode", file, f"/dev/fd/{reader}").stdout == b"&&"
+    finally:
+        os.close(reader)
+
+
+def test_a_folder_of_ours_without_its_settings(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """Another file in it may be of another tokenizer; one that another class reads is complete."""
+    text = made.written(tmp_path / "text", TEXT)
+    for name, values in (("native", level), ("adapted", level | {"normalizer": {"type": "Lowercase"}})):
+        folder = tmp_path / name
+        read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json").save(folder)
+        made.written(folder / "tokenizer.json", made.byte_level(300))
+        (folder / "tokbench.json").unlink()
+        own = "tokens.vocab" if name == "native" else "adapted"
+        message = f"{folder}: tokbench.json is missing next to {own}, a file of a tokenizer that Tokbench saved"
+        for line in (["encode", folder, text], ["import", folder, "--from", "transformers", "-o", tmp_path / "out"]):
+            assert message in tokbench(*line).message
+        assert tokbench("encode", folder / "tokenizer.json", text).status == 0
+    made.written(tmp_path / "native" / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
+    assert tokbench("encode", tmp_path / "native", text).status == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["tokens.vocab", "merges.tsv", "ids.txt", "special_ids.tsv", "tokbench.json", "tokenizer_config.json"]
+)
+def test_messages_quote_no_line_of_a_folder(
+    name: str, level: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """A link may lead out of the folder, to a file that others are not to see."""
+    text, secret = made.written(tmp_path / "text", TEXT), made.written(tmp_path / "secret", "hidden:x:0\nhidden two\n")
+    read(made.written(tmp_path / "tokenizer.json", level), "tokenizer_json").save(tmp_path / "ours")
+    (tmp_path / "ours" / name).unlink(missing_ok=True)
+    (tmp_path / "ours" / name).symlink_to(secret)
+    assert "hidden" not in tokbench("encode", tmp_path / "ours", text).stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["tokenizer.json", "tekken.json", "tokenizer.model", "merges.txt", "a.tiktoken", "vocab.json"]
+)
+@pytest.mark.parametrize("content", ["hidden:x:0\n", "hidden two\nhidden:x:0\n", "hidden two\n"])
+def test_messages_quote_no_line_of_a_folder_of_transformers(
+    name: str, content: str, level: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    text, secret = made.written(tmp_path / "text", TEXT), made.written(tmp_path / "secret", content)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    if name == "vocab.json":
+        made.written(folder / "merges.txt", "t h\n")
+    (folder / name).symlink_to(secret)
+    for more in ([], ["--pattern", "gpt2"]):
+        outcome = tokbench("encode", folder, text, *more)
+        assert (outcome.status, "hidden" in outcome.stderr) == (2, False), outcome.stderr

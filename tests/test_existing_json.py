@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from tests import made_elsewhere as made
 from tests.conftest import ODD
 from tests.existing import TEXT, few, level, library_ids, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.tokenizer_json import export
+from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -200,8 +202,8 @@ def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -
             assert one.count(text) == len(ids)
             assert one.decode(ids) == text.encode()
             assert one.encode(text * 50, threads=2).tolist() == one.encode(text * 50).tolist()
-        assert one.decode([6, 5000]) == "<|a\u2581b|><tool>".encode()
-        assert (len(one), one.id_limit) == (420, 5001)
+        assert one.decode([6, 421]) == "<|a\u2581b|><tool>".encode()  # The library's id, see the next tests.
+        assert (len(one), one.id_limit) == (420, 1263)
     assert (tmp_path / "saved" / "tokens.vocab").read_text() != (tmp_path / "saved" / "ids.txt").read_text()
 
 
@@ -230,3 +232,78 @@ def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
     as_tokens = read(path, "tokenizer_json", added="tokens")
     assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
     assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())
+
+
+@pytest.mark.parametrize("number", [400, 1300])
+@pytest.mark.parametrize("added", ["words", "text", "tokens"])
+def test_added_tokens_have_the_ids_of_the_library(
+    number: int, added: str, level: dict[str, Any], tmp_path: Path
+) -> None:
+    """The library ignores the id in the file: that of a token, or one behind a hole."""
+    values = deepcopy(level)
+    values["added_tokens"] = [
+        made.added(number, "<|endoftext|>", special=True),
+        made.added(number + 1, "xyzzy"),
+        made.added(number + 7, "xyzzy"),
+    ]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json", added=added)
+    assert (tokenizer.id_limit, tokenizer.end_of_text) == (422, 420)
+    assert tokenizer.decode([420, 421]) == b"<|endoftext|>xyzzy"
+    for text in ("a & b", "a xyzzy b", "the <|endoftext|>", *made.TEXTS):
+        expected = values | ({"added_tokens": []} if added == "text" else {})
+        ids = tokenizer.encode(text)
+        assert ids.tolist() == library_ids(expected, text, special=added == "tokens")
+        assert tokenizer.decode(ids) == text.encode()
+    assert (
+        f"added tokens whose id in the file is ignored by tokenizers: 3 (first: '<|endoftext|>' has 420, not {number})"
+        in tokenizer.origin["imported"]["told"]
+    )
+
+
+def test_an_added_token_may_share_the_id_of_another(level: dict[str, Any], tmp_path: Path) -> None:
+    """In a model with holes the library numbers added tokens by the count of tokens, so that ids are shared."""
+    values = deepcopy(level)
+    values["model"]["vocab"] = {token: 3 * number for token, number in level["model"]["vocab"].items()}
+    values["added_tokens"] = [made.added(1300, "<|endoftext|>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert isinstance(tokenizer, Tokenizer)
+    assert tokenizer.end_of_text == tokenizer.id_limit == 1258
+    assert (
+        "added tokens that share the id of another token of the model: 1 (first: '<|endoftext|>', id 420)"
+        in tokenizer.origin["imported"]["told"]
+    )
+    [spelt] = [token for token, number in values["model"]["vocab"].items() if number == 420]
+    assert tokenizer.decode([420]) == unspell(spelt)
+
+
+def test_a_special_token_that_texts_give_is_a_token(tmp_path: Path) -> None:
+    """The bytes of byte fallback are in texts, also where the trainer had them as special tokens."""
+    bytes_ = [f"<0x{value:02X}>" for value in range(256)]
+    values = made.characters(
+        models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True),
+        trainers.BpeTrainer(vocab_size=500, special_tokens=["<unk>", "<s>", *bytes_], show_progress=False),
+        pre_tokenizers.Metaspace(),
+        decoder=decoders.Sequence([decoders.Metaspace(), decoders.ByteFallback()]),
+    )
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    text = "one\u2603\u00fe two"
+    assert values["model"]["vocab"]["<0xE2>"] in tokenizer.encode(text)
+    assert tokenizer.decode(tokenizer.encode(text)).decode() == text
+    assert b"".join(map(tokenizer.library.bytes_of, tokenizer.encode(text).tolist())).decode() == f" {text}"
+    assert len(tokenizer) == len(values["model"]["vocab"]) - 2
+    assert tokenizer.special == {0: b"<unk>", 1: b"<s>"}
+    assert tokenizer.origin["imported"]["told"] == [
+        "2 special tokens and marks are text in texts",
+        "special tokens that texts can give, counted as tokens of text: 256 (first: '<0x00>')",
+    ]
+
+
+def test_a_special_token_with_the_id_of_a_byte(level: dict[str, Any], tmp_path: Path) -> None:
+    """The token of the model keeps its id, and all 256 bytes are tokens."""
+    values = deepcopy(level)
+    values["added_tokens"] = [made.added(level["model"]["vocab"]["&"], "<s>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert tokenizer.decode(tokenizer.encode("a & b")) == b"a & b"
+    assert tokenizer.decode([420]) == b"<s>"

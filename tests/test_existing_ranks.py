@@ -184,6 +184,9 @@ def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Pa
         ("vocab.3", {"rank": -3}, r"vocab\[3\]\.rank is -3"),
         ("vocab.3", {}, r"vocab\[3\] has no rank"),
         ("vocab.3", 5, r"vocab\[3\] has no rank"),
+        ("special_tokens", [{"rank": 7, "token_str": "a"}], r"\[0\]\.rank is 7, and default_num_special_tokens is 7"),
+        ("special_tokens", [{"rank": -1, "token_str": "a"}], r"special_tokens\[0\]\.rank is -1"),
+        ("special_tokens", [{"rank": 1, "token_str": "a"}] * 2, r"special_tokens\[1\] has the rank or the name of"),
         ("special_tokens", [{"rank": 0}], r"special_tokens\[0\] has no token_str"),
         ("special_tokens", [{"rank": True, "token_str": "a"}], r"special_tokens\[0\]\.rank is true and no number"),
     ],
@@ -201,6 +204,32 @@ def test_what_is_wrong_with_tekken_is_named(
         values[name] = value
     with pytest.raises(TokbenchError, match=told):
         read(made.written(tmp_path / "tekken.json", values), "tekken")
+
+
+RARE = (0xC0, 0xC1, *range(0xF5, 0x100))
+
+
+@pytest.mark.parametrize("form", ["tiktoken", "tekken"])
+def test_ranks_without_the_bytes_that_utf8_lacks(form: str, ranks: dict[bytes, int], tmp_path: Path) -> None:
+    """The library encodes every UTF-8 text; what is not UTF-8 is replaced."""
+    kept = [token for token in ranks if token not in {bytes([value]) for value in RARE}]
+    some = {token: rank for rank, token in enumerate(kept)}
+    content: Any = made.tiktoken_file(some) if form == "tiktoken" else made.tekken(some)
+    options = {"pattern": "cl100k"} if form == "tiktoken" else {}
+    tokenizer = read(made.written(tmp_path / "a", content), form, **options)
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    assert why(tokenizer) == (
+        "13 of the 256 bytes are no tokens (first: c0), so that text that is not UTF-8 cannot be encoded as it is"
+    )
+    assert tokenizer.decode(tokenizer.encode(TEXT)).decode() == TEXT
+    assert tokenizer.decode(tokenizer.encode(b"a\xffb")).decode() == "a\ufffdb"
+    assert len(tokenizer) == len(ranks) - 13
+    with pytest.raises(TokbenchError, match=r"--segmentation greedy: .* works only through tiktoken"):
+        read(tmp_path / "a", form, segmentation="greedy", **options)
+    del some[b"\xe2"]
+    content = made.tiktoken_file(some) if form == "tiktoken" else made.tekken(some)
+    with pytest.raises(TokbenchError, match=r"14 of the 256 bytes are no tokens \(first: e2\)"):
+        read(made.written(tmp_path / "a", content), form, **options)
 
 
 # Plain files

@@ -94,7 +94,8 @@ def both(name: str, form: str, options: dict[str, Any]) -> tuple[Tokenizer, Libr
         return opened[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tokbench.adapters.read.open_library", noted)
+        for module in ("read", "forms.tokenizer_json"):
+            patch.setattr(f"tokbench.adapters.{module}.open_library", noted)
         tokenizer = read_tokenizer(EXISTING / name, form, ReadOptions(**options))
     [library] = opened
     return tokenizer, library

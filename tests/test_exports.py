@@ -232,6 +232,40 @@ def test_characters_that_its_table_does_not_hold(tmp_path: Path) -> None:
     assert processor(tmp_path).encode("\u0378") == [SIZE + 2]
 
 
+RESERVED = (b"<unk>", b"<s>", b"</s>", b"<pad>", b"<|endoftext|>", b"<|padding|>", b"<unused 258>")
+
+
+@pytest.mark.parametrize("made", [merging, likely])
+def test_special_tokens_with_names_that_sentencepiece_reserves(made: Any, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    base = made("none")
+    special = dict(enumerate((*RESERVED, b"<unk 1>", b"<unk>"), SIZE + 5))
+    ours = Tokenizer(replace(base.vocabulary, special=special), "none", base.segmentation)
+    texts = [*TEXTS, *(f"a {name.decode()} b" for name in RESERVED)]
+    counts = PretokenCounts.from_pairs([(text.encode(), 1) for text in texts if text], "none")
+    export(ours, "sentencepiece", counts, tmp_path)
+    theirs = processor(tmp_path)
+    assert theirs.encode(texts) == [ours.encode(text).tolist() for text in texts]
+    assert [theirs.id_to_piece(SIZE + 5 + place).encode() for place in range(7)] == [*RESERVED]
+    assert (theirs.eos_id(), theirs.pad_id(), theirs.unk_id()) == (SIZE + 9, SIZE + 10, theirs.vocab_size() - 1)
+    assert theirs.encode("\u0378") == [theirs.unk_id()]
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_tokens_with_names_that_sentencepiece_reserves(reachable: bool, tmp_path: Path) -> None:
+    pytest.importorskip("sentencepiece")
+    tokens = list(dict.fromkeys(name[:end] for name in RESERVED for end in range(2, len(name) + 1)))
+    merges = [(token[:-1], token[-1:]) for token in tokens] if reachable else [(b"a", b"b")]
+    ours = merged(*merges, tokens=(*tokens, b"ab"))
+    texts = [name.decode() for name in RESERVED] + ["ab", "<unk> a"]
+    export(ours, "sentencepiece", PretokenCounts.from_pairs([(text.encode(), 1) for text in texts]), tmp_path)
+    theirs = processor(tmp_path)
+    assert theirs.encode(texts) == [ours.encode(text).tolist() for text in texts]
+    size = len(ours)
+    assert (theirs.eos_id(), theirs.pad_id(), theirs.unk_id()) == (size, size + 1, size + 2)
+    assert theirs.decode(theirs.encode("<unk> a")) == "<unk> a"
+
+
 def test_sums_in_single_precision(tmp_path: Path) -> None:
     """Nearly equal sums are equal to it, and the longest last token is taken."""
     pytest.importorskip("sentencepiece")

@@ -62,7 +62,7 @@ def test_vocabulary_that_lacks_bytes(tokenizer: Path, plain: Path, tokbench: Tok
 @pytest.mark.parametrize(
     ("file", "old", "new", "expected"),
     [
-        ("tokens.vocab", "ff\n", "ff\nzz\n", "tokens.vocab:257: 'zz' is not a token in hexadecimal"),
+        ("tokens.vocab", "ff\n", "ff\nzz\n", "tokens.vocab:257: this line is not a token in hexadecimal"),
         ("tokens.vocab", "ff\n", "ff\n6161\n6161\n", "tokens.vocab: vocabulary holds the token 6161 twice; remove one"),
         ("tokens.vocab", "ff\n", "ff\n\n", "tokens.vocab: vocabulary holds an empty token (id 256); remove it"),
         ("merges.tsv", "\t", " ", "merges.tsv:1: "),

@@ -129,8 +129,9 @@ def test_special_tokens_by_their_spelling(folders: dict[str, Path]) -> None:
 
 def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
     adapter = transformers.AutoTokenizer.from_pretrained(folders["merge"])
-    for wrong in (-1, SIZE + 2, 999_999):
-        for call in (adapter.decode, adapter.convert_ids_to_tokens, lambda ids: adapter.batch_decode([[3], ids])):
+    decoding = (adapter.decode, lambda ids: adapter.batch_decode([[3], ids]))
+    for wrong, calls in ((-1, decoding), (-100, decoding), (SIZE + 2, ()), (999_999, ())):
+        for call in (*calls, adapter.convert_ids_to_tokens):
             with pytest.raises(TokbenchError, match=rf"^id {wrong} is not in the vocabulary \(0 to {SIZE + 1}\)$"):
                 call([5, wrong])
     for none in (1.5, [1.5], ["a"], None):
@@ -138,8 +139,9 @@ def test_ids_and_tokens_that_are_not_there(folders: dict[str, Path]) -> None:
             adapter.decode(none)
     assert adapter.decode((97, 98)) == adapter.decode([np.int64(97), 98]) == "ab"
     assert adapter.convert_tokens_to_ids(["a", "no token"]) == [97, None]
-    with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
-        adapter.convert_tokens_to_string(["a", "東"])
+    for none in ("東", None, 3):
+        with pytest.raises(TokbenchError, match="spells no token; give tokens of this tokenizer"):
+            adapter.convert_tokens_to_string(["a", none])
 
 
 # tokenizer.json
@@ -159,6 +161,29 @@ def test_exported_file_gives_the_same_ids(
     for text, encoding in zip([*PAGES, *STRANGE], theirs.encode_batch([*PAGES, *STRANGE]), strict=True):
         assert encoding.ids == ours.encode(text).tolist()
         assert theirs.decode(encoding.ids) == text
+
+
+def test_exported_file_opens_where_tokbench_is_not_imported(
+    vocabularies: dict[str, Vocabulary], counts: PretokenCounts, tmp_path: Path
+) -> None:
+    """By the stock class, from a folder that ``tokbench build`` wrote; its class is not ours."""
+    ids: dict[str, list[list[int]]] = {}
+    for segmentation, vocabulary in vocabularies.items():
+        ours = Tokenizer(vocabulary, "gpt2", segmentation)
+        folder = tmp_path / segmentation
+        ours.save(folder)
+        assert export(ours, counts, folder).startswith("tokenizer.json gives the same ids on ")
+        ids[segmentation] = [ours.encode(text).tolist() for text in STRANGE]
+    code = (
+        "import sys, json, transformers\n"
+        f"for name in {list(ids)!r}:\n"
+        f"    stock = transformers.PreTrainedTokenizerFast.from_pretrained({str(tmp_path)!r} + '/' + name)\n"
+        f"    print(json.dumps([name, stock({STRANGE!r})['input_ids'], stock.eos_token_id, stock.pad_token_id]))\n"
+        "assert 'tokbench' not in sys.modules\n"
+    )
+    [printed] = each_after("", [code])
+    found = [json.loads(line) for line in printed.splitlines() if line.startswith("[")]
+    assert found == [[segmentation, of, SIZE, SIZE + 1] for segmentation, of in ids.items()]
 
 
 @pytest.mark.parametrize("scheme", EVERY)

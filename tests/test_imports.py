@@ -124,7 +124,7 @@ CHAIN = {
         "import bpe/tokens.vocab --from tokens --pattern gpt2 --segmentation greedy -o taken",
         "numpy pydantic yaml",
     ),
-    "encode": ("encode bpe text.txt -o ids", "numpy pydantic"),
+    "encode": ("encode bpe text.txt -o encoded", "numpy pydantic"),
     "decode": ("decode bpe ids -o decoded", "numpy pydantic"),
     "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
@@ -220,6 +220,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             others = [word.partition("/")[0] for _, [other] in [*asked.values()][number + 1 :] for word in other]
             if "-o" in line and line[line.index("-o") + 1] in others:
                 main(line)
+        main(["encode", "bpe", "text.txt", "-o", "ids"])
         shutil.copytree("bpe", "copy")
     return libraries(asked, folder) | libraries(rejected, folder, status=2)
 

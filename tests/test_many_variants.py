@@ -104,6 +104,13 @@ def test_a_test_is_the_same_and_corrected_for_those_that_are_made(few: None, mon
     assert questions.join(asked, on=keys, how="semi").drop(corrected).equals(asked.drop(corrected))
 
 
+def test_above_it_each_has_the_best_of_its_group(few: None) -> None:
+    """And the baseline; no test is made with the best of another group."""
+    bests = {"a": "a", "b": "a", "c": "d", "d": "d", "e": "d"}
+    pairs = pairing.unordered(pairing.compared(FIVE, bests, dict.fromkeys(FIVE, "b")))
+    assert pairs == [("a", "b"), ("b", "c"), ("b", "d"), ("b", "e"), ("c", "d"), ("d", "e")]
+
+
 def test_each_has_the_baseline_of_its_corpus(few: None) -> None:
     pairs = pairing.compared(FIVE, None, {"a": "a", "b": "a", "c": "a", "d": "d", "e": "d"})
     assert pairs == [("a", "b"), ("a", "c"), ("b", "a"), ("c", "a"), ("d", "e"), ("e", "d")]

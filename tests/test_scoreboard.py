@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.drawn_board import DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, drawn, f1
+from tests.drawn_board import APART, DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, drawn, drawn_apart, f1
 from tests.small_report import accuracy, altered, whole
 from tokbench.report.summary import summary
 from tokbench.statistics.answers import OUTCOME
@@ -19,7 +19,7 @@ from tokbench.statistics.board_bits import ONE_DOCUMENT, over_documents
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
-from tokbench.statistics.standing import Family, Value
+from tokbench.statistics.standing import NO_BASELINE, UNBOUNDED, Difference, Family, Value, _opposite, rows_of
 from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.document_bits import DOCUMENT_BITS
 from tokbench.tabulation.imported import IMPORTED
@@ -175,9 +175,97 @@ def test_bits_of_one_document_are_told_and_not_tested() -> None:
     assert (family.untested, family.over) == (ONE_DOCUMENT, "")
 
 
-def test_gaps_of_different_bounds_are_not_ranked() -> None:
-    board, _, _ = drawn()
-    assert set(board.filter(measure="gap")["verdict"]) == {"not ranked"}
+def test_gaps_are_ranked_within_a_pretokenizer_only() -> None:
+    """Their bounds differ: the lowest of all is the best of its pre-tokenizer, and of no other."""
+    board = drawn_apart().filter(measure="gap", size=SIZES[0])
+    rows = {row["variant"]: row for row in board.iter_rows(named=True)}
+    assert {name: row["best"] for name, row in rows.items()} == {
+        "bpe": "bpe", "lossy": None, "sage": "sage", "unigram": "sage",
+    }  # fmt: skip
+    assert rows["sage"]["value"] < rows["unigram"]["value"] < rows["bpe"]["value"]
+    assert rows["unigram"]["verdict"] == "not tested"
+    told = [(row["difference"], row["difference_verdict"], row["difference_reason"]) for row in rows.values()]
+    other = (None, "not tested", "different pre-tokenizers")
+    assert told[2:] == [other, other]
+    assert told[0] == (None, "baseline", None)
+
+
+def test_the_best_is_chosen_among_those_of_one_pretokenizer() -> None:
+    """Tokens, bits and accuracies, too; every pair has the same p as where all are of one."""
+    board, apart = drawn()[0], drawn_apart()
+    for (measure, size), part in apart.group_by("measure", "size"):
+        rows = {row["variant"]: row for row in part.iter_rows(named=True) if row["verdict"] != "not ranked"}
+        end = max if measure in ("accuracy", "alignment") else min
+        for row in rows.values():
+            same = [one for one in rows.values() if one["pretokenization"] == row["pretokenization"]]
+            assert row["pretokenization"] == APART[row["variant"]]
+            assert row["best"] == end(same, key=lambda one: one["value"])["variant"]
+            assert (row["verdict"] == "best") == (row["variant"] == row["best"])
+            together = board.filter(measure=measure, size=size, variant=row["variant"]).row(0, named=True)
+            assert row["baseline_pretokenization"] == "gpt2"
+            if measure != "gap" and row["variant"] != "bpe":
+                assert row["difference_holm"] == pytest.approx(together["difference_holm"], rel=0.02)
+                assert row["difference_verdict"] == together["difference_verdict"]
+
+
+def test_verdicts_on_the_baseline_never_contradict_their_intervals() -> None:
+    """What is significant after correction has an interval without zero; what has zero in it is never significant."""
+    seen = set()
+    for board in (drawn()[0], drawn_apart(), whole().frames["scoreboard"]):
+        for row in board.iter_rows(named=True):
+            verdict, low = row["difference_verdict"], row["difference_low"]
+            seen.add(verdict)
+            assert (row["difference_reason"] is not None) == (verdict == "not tested")
+            assert (low is None) == (row["difference_high"] is None) == (verdict in ("not tested", "baseline"))
+            if low is None:
+                continue
+            assert low <= row["difference"] <= row["difference_high"]
+            excludes_zero = not low <= 0 <= row["difference_high"]
+            assert excludes_zero >= (verdict != "no significant difference")
+            assert (row["difference_holm"] <= 0.05) == (verdict != "no significant difference")
+            highest = row["measure"] in ("accuracy", "alignment")
+            if verdict != "no significant difference":
+                assert (verdict == "better") == ((row["difference"] > 0) == highest)
+    assert seen == {"better", "worse", "no significant difference", "not tested", "baseline"}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_intervals_of_differences_are_paired_over_documents(size: int) -> None:
+    """Far narrower than those of two counts, as documents are hard or easy for all tokenizers."""
+    board, _, found = drawn()
+    rows = {row["variant"]: row for row in board.filter(measure="tokens", size=size).iter_rows(named=True)}
+    ours = found["bpe", size]["tokens"]
+    for name in ("sage", "unigram"):
+        row, theirs = rows[name], found[name, size]["tokens"]
+        r, error, degrees = ratio(theirs - ours, ours)
+        half = error * t.isf(0.025, degrees)
+        assert row["difference"] == pytest.approx(theirs.sum() / ours.sum() - 1)
+        assert (row["difference_low"], row["difference_high"]) == pytest.approx((r - half, r + half), rel=0.02)
+        assert 3 * (row["difference_high"] - row["difference_low"]) < (row["high"] - row["low"]) / row["value"]
+
+
+def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
+    """Seen from the other side, where shares are of the other one's tokens; its interval excludes zero as that does."""
+    one = Difference(0.25, -0.1, 0.6, 0.2)
+    assert _opposite(one, relative=False) == Difference(-0.25, -0.6, 0.1, 0.2)
+    assert _opposite(one, relative=True) == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
+    assert _opposite(Difference(0.25, -1.0, 1.5, 0.2), relative=True) is None
+    values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
+    family = Family((), "", None, "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
+    row = rows_of(family, {"sage": "bpe", "bpe": "bpe"}, {})[1]
+    assert row[-8:] == ("bpe", None, pytest.approx(100 / 120 - 1), None, None, None, "not tested", UNBOUNDED)
+
+
+def test_what_has_no_baseline_to_compare_with_says_so() -> None:
+    values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
+    family = Family((), "", None, "lowest", values)
+    reasons = {row[0]: row[-1] for row in rows_of(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
+    assert reasons == {
+        "bpe": None,
+        "sage": "nothing to compare with the baseline bpe: lossy",
+        "own": "nothing to compare with the baseline gone: it was not measured here",
+    }
+    assert {row[-1] for row in rows_of(family, {}, {})} == {NO_BASELINE}
 
 
 def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
@@ -206,7 +294,7 @@ def test_what_has_fewer_tokens_than_others_of_its_size_is_not_ranked() -> None:
             ALIGNMENT_BY_WORD.schema,
         )
     ]
-    board = scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {})
+    board = scoreboard(intrinsic, pl.DataFrame(schema=IMPORTED.schema), documents, *nothing, {}, {})
     rows = {(row["variant"], row["size"]): row for row in board.iter_rows(named=True)}
     assert rows["short", 300]["verdict"] == "best"
     assert rows["full", 300]["verdict"] == "worse"

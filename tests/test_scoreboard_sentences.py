@@ -5,10 +5,12 @@ from typing import Any
 
 import polars as pl
 
-from tests.drawn_board import SIZES, VARIANTS, drawn, shown
+from tests.drawn_board import SIZES, VARIANTS, drawn, drawn_apart, shown, shown_apart
 from tests.small_report import altered, whole
-from tokbench.report.claims import claims
+from tokbench.report.claims import claims, crossings
+from tokbench.report.glance import MOST, glance
 from tokbench.report.html import drawings, tables
+from tokbench.report.layout import layout
 from tokbench.report.load import shown as shown_of
 from tokbench.report.summary import summary
 from tokbench.statistics.scoreboard import SCOREBOARD
@@ -142,3 +144,107 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     table = next(one for one in tables(content) if one.name == "scoreboard")
     assert table.frame["corpus"].unique(maintain_order=True).to_list() == ["books", "articles"]
     assert "on the evaluation splits of books and articles" in table.caption
+
+
+def test_sentences_are_about_one_pretokenizer_or_name_both() -> None:
+    """A claim is about those of one pre-tokenizer; what crosses says which two there are, and that they differ."""
+    content, board = shown_apart(), drawn_apart()
+    found = claims(content)
+    assert "tokens" in {one.measure for one in crossings(content)}
+    assert {one.pretokenizer for one in found} <= {"gpt2", "first_space"}
+    for claim in found:
+        rows = board.filter(measure=claim.measure, size=claim.size, pretokenization=claim.pretokenizer)
+        assert claim.ranked == rows.filter(pl.col("verdict") != "not ranked").height == 2
+        assert said_of(claim.pretokenizer) in " ".join(summary(content))
+    for crossing in crossings(content):
+        ranked = board.filter(pl.col("verdict") != "not ranked", measure=crossing.measure, size=crossing.size)
+        highest = crossing.measure in ("accuracy", "alignment")
+        assert crossing.best["variant"] == ranked.sort("value", "variant", descending=[highest, False])["variant"][0]
+    [sentence] = [one for one in summary(content) if one.startswith("Across pre-tokenizers") and " tokens " in one]
+    assert sentence.startswith(
+        "Across pre-tokenizers, at a vocabulary of 400, bpe (pre-tokenizer gpt2) needs the fewest tokens for books"
+    )
+    assert sentence in glance(content)
+    assert len(glance(content)) <= MOST
+
+
+def said_of(pretokenizer: str) -> str:
+    return f"Among tokenizers with the pre-tokenizer {pretokenizer}, at a vocabulary of 400, "
+
+
+def test_the_best_of_all_is_set_beside_the_baseline_with_both_pretokenizers() -> None:
+    """With the difference, its interval and its verdict; the variant of the other pre-tokenizer is nowhere the best."""
+    board = drawn_apart()
+    sage = (pl.col("variant") == "sage") & (pl.col("measure") == "tokens")
+    low, difference = pl.when(sage).then(pl.lit(1.0)), {"difference": -0.077, "difference_low": -0.080}
+    board = board.with_columns(
+        low.otherwise("value").alias("value"),
+        *(pl.when(sage).then(pl.lit(value)).otherwise(name).alias(name) for name, value in difference.items()),
+        pl.when(sage).then(pl.lit(-0.074)).otherwise("difference_high").alias("difference_high"),
+        pl.when(sage).then(pl.lit("better")).otherwise("difference_verdict").alias("difference_verdict"),
+    )
+    unigram = (pl.col("variant") == "unigram") & (pl.col("measure") == "tokens")
+    board = board.with_columns(pretokenization=pl.when(unigram).then(pl.lit("gpt2")).otherwise("pretokenization"))
+    content = altered(shown_apart(), scoreboard=board)
+    expected = (
+        "Across pre-tokenizers, at a vocabulary of 400, sage (pre-tokenizer first_space) needs the fewest tokens for "
+        "books; the difference from the baseline bpe (pre-tokenizer gpt2) is −7.7 %{}, significant after correction. "
+        "The pre-tokenizers differ, so this compares more than the constructions."
+    )
+    assert expected.format(" (95 % interval −8.0 to −7.4)") in summary(content)
+    assert expected.format("") in glance(content)
+    assert glance(content)[0].startswith(f"{said_of('gpt2')}bpe, of those ranked, needs the fewest tokens for books")
+    assert "Across" not in " ".join([*summary(shown()), *glance(shown())])
+    assert "pre-tokenizer" not in " ".join([*summary(shown()), *glance(shown())])
+
+
+def test_figures_name_the_pretokenizer_where_there_are_several() -> None:
+    """In labels, captions and sentences; nothing of it where all have the same."""
+    for content, several in ((shown_apart(), True), (shown(), False)):
+        figures = {one.name: one for one in drawings(content)}
+        tokens = figures["tokens-by-size-books"]
+        assert ("In brackets: the pre-tokenizer." in tokens.caption) == several
+        drawn_names = {text.get_text() for text in tokens.draw().axes[0].texts}
+        assert ("sage (first_space)" in drawn_names) == several
+        assert ("sage" in drawn_names) != several
+        forest = next(one for one in figures.values() if one.name.startswith("behind-the-best-tokens"))
+        assert ("with the pre-tokenizer" in forest.caption) == several
+        assert len(forest.variants) == (1 if several else 2)
+
+
+def test_the_gap_is_ranked_within_a_pretokenizer_in_its_table_and_its_figure() -> None:
+    """Bounds of two pre-tokenizers differ, so the lowest gap of all is not the best of the others."""
+    gaps = {"bpe": (0.1, 900), "lossy": (0.2, 900), "sage": (0.05, 800), "unigram": (0.06, 800)}
+    rows = [
+        (variant, 400, "books", "", "gap", "above the bound", value, bound, None)
+        for variant, (value, bound) in gaps.items()
+    ]
+    intrinsic = pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row")
+    content = altered(shown_apart(), intrinsic=intrinsic)
+    table = next(one for one in tables(content) if one.name == "intrinsic-books-compression")
+    assert [column.header or column.name for column in table.columns][:2] == ["variant", "pre-tokenizer"]
+    made = {row[0].text: row for row in layout(table).rows}
+    assert list(made) == ["bpe", "lossy", "sage", "unigram"]
+    assert {name for name, row in made.items() if row[3].best} == {"bpe", "sage"}
+    assert "Bold: the best at each size and pre-tokenizer" in table.caption
+    figure = next(one for one in drawings(content) if one.name == "gap-books")
+    assert figure.says.startswith(
+        "Gap on books, pre-tokenizer gpt2, at a vocabulary of 400: from 0.100, bpe, to 0.200, lossy. "
+        "Gap on books, pre-tokenizer first_space, at a vocabulary of 400: from 0.0500, sage, to 0.0600, unigram."
+    )
+
+
+def test_tables_that_rank_across_pretokenizers_say_so() -> None:
+    frame = whole().frames["ranks"]
+    renamed = {"unigram_greedy": "unigram", "random": "lossy"}
+    apart = altered(
+        shown_apart(),
+        ranks=frame.with_columns(pl.col("variant").replace(renamed)),
+        ranks_by_size=whole().frames["ranks_by_size"].with_columns(pl.col("variant").replace(renamed)),
+    )
+    told = "Bold numbers and ranks are across different pre-tokenizers: gpt2 of bpe and lossy; first_space of "
+    for content, several in ((apart, True), (whole(), False)):
+        table = next(one for one in tables(content) if one.name == "ranks-tiny-offline")
+        assert any(note.startswith(told) for note in table.notes) == several
+        figure = next(one for one in drawings(content) if one.name == "accuracy-by-rank-tiny-offline")
+        assert ("sage (first_space)" in figure.says) == several

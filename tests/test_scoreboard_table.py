@@ -6,7 +6,7 @@ import sys
 import polars as pl
 import pytest
 
-from tests.drawn_board import SIZES, drawn, shown
+from tests.drawn_board import SIZES, drawn, shown, shown_apart
 from tests.small_report import altered, whole
 from tokbench import better
 from tokbench.commands.experiment_comparison import _intrinsic as compared_by
@@ -15,6 +15,7 @@ from tokbench.metric import metric, metrics
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
 from tokbench.report.sections.board import scoreboard as board_of
+from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -57,7 +58,11 @@ def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
     assert "where unigram needs 3.00 times" in languages.says
 
 
-def test_the_table_has_the_boards_marks_and_intervals() -> None:
+SIGNS = {"better": "↑", "worse": "↓", "no significant difference": "≈", "not tested": "○", "baseline": ""}
+
+
+def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
+    """Small numbers are differences from the baseline, with the interval of the test that gives the sign."""
     board, _, _ = drawn()
     table = next(one for one in tables(shown()) if one.name == "scoreboard")
     assert [column.name for column in table.columns] == [
@@ -65,18 +70,73 @@ def test_the_table_has_the_boards_marks_and_intervals() -> None:
         "accuracy.tiny.offline", "alignment",
     ]  # fmt: skip
     assert any("trained with one seed" in note for note in table.notes)
-    assert "corrected for all pairs of its column at one size. " in table.caption
+    assert "All have the pre-tokenizer gpt2. Small numbers: the difference from the baseline bpe" in table.caption
+    assert "intervals are not corrected" in " ".join(table.notes)
     about = {column.name: column.about for column in table.columns}
-    assert about["gap"].endswith("without an interval: the bound is of this very text, not of others like it")
+    assert about["gap"].endswith("not tested: the bound is of this very text, not of others like it")
     cells = layout(table).rows
+    signed = set()
     for index, (variant, size) in enumerate(table.frame.select("variant", "size").rows()):
         row = board.filter(measure="tokens", variant=variant, size=size).row(0, named=True)
         cell = cells[index][2]
         assert cell.text == f"{row['value']:,.0f}"
         assert cell.best == (row["verdict"] == "best")
-        assert cell.mark.startswith({"best": "★", "not told apart": "≈"}.get(row["verdict"], ""))
-        assert cell.interval == ("" if row["low"] is None else f"{row['low']:,.0f} to {row['high']:,.0f}")
+        assert cell.mark == "★" * (row["verdict"] == "best") + SIGNS[row["difference_verdict"]]
+        signed.add(cell.mark[-1:])
+        if row["difference_low"] is None:
+            assert cell.interval == ("baseline" if row["difference_verdict"] == "baseline" else "")
+            continue
+        ends = (row["difference"], row["difference_low"], row["difference_high"])
+        told, low, high = (f"{100 * end:{'+' if end else ''}.1f}".replace("-", "−") for end in ends)
+        assert cell.interval == f"{told} %; {low} to {high}"
+    assert signed >= {"★", "↓", "○"}
     assert list(SCOREBOARD.schema) == board.columns
+
+
+def test_rows_are_grouped_by_pretokenizer_and_starred_within_a_group() -> None:
+    """The name of the pre-tokenizer is in a column, and a note says where the baseline has another."""
+    table = next(one for one in tables(shown_apart()) if one.name == "scoreboard")
+    frame = table.frame.filter(size=SIZES[0])
+    assert frame["pretokenization"].to_list() == ["gpt2", "gpt2", "first_space", "first_space"]
+    assert set(frame["variant"][:2]) == {"bpe", "lossy"}
+    assert "Rows are grouped by pre-tokenizer." in table.caption
+    assert "the best number of its size and pre-tokenizer, where two or more are ranked" in table.notes[0]
+    rows = {row[0].text: row for row in layout(table).rows if row[2].text == f"{SIZES[0]}"}
+    for variant, row in rows.items():
+        other = variant in ("sage", "unigram")
+        assert bool(row[1].note) == other
+        gap = row[4]
+        assert (gap.best, gap.mark[:1] == "★") == ((variant == "sage"),) * 2, "bpe alone is ranked in its group"
+        assert bool(gap.note) == (variant != "bpe")
+    reasons = dict(layout(table).reasons)
+    assert reasons[rows["sage"][1].note] == (
+        "pre-tokenizer first_space, baseline bpe has gpt2: differences from the baseline are of pre-tokenizers, too"
+    )
+    assert reasons[rows["sage"][4].note] == "not tested: different pre-tokenizers"
+    assert rows["unigram"][3].interval.startswith("+"), "tokens are compared with the baseline all the same"
+
+
+def test_every_cell_is_empty_for_one_reason_and_has_one_of_three_signs() -> None:
+    """A cell without a value says why; one with a value is the baseline or has a sign that the legend explains."""
+    for content in (shown(), shown_apart(), whole()):
+        table = next(one for one in tables(content) if one.name == "scoreboard")
+        legend = " ".join(table.notes)
+        assert all(sign in legend for sign in SIGNS.values())
+        made = layout(table)
+        heads = [column.name for column in table.columns]
+        first = next(place for place, name in enumerate(heads) if name not in ("variant", "pretokenization", "size"))
+        for row in made.rows:
+            for cell in row[first:]:
+                if cell.text == "–":
+                    assert cell.note
+                else:
+                    sign = cell.mark.removeprefix("★")
+                    assert sign in ("↑", "↓", "≈", "○") or (sign, cell.interval) == ("", "baseline")
+        latex, markdown = to_latex(table), to_markdown(table)
+        for sign, command in (("↑", "uparrow"), ("↓", "downarrow"), ("≈", "approx"), ("○", "circ")):
+            if sign in table.marks.values():
+                assert rf"\textsuperscript{{$\{command}$}}" in latex
+                assert f"{sign} (" in markdown or f"{sign} [" in markdown
 
 
 def test_columns_of_models_that_the_configuration_does_not_name_stand_by_name() -> None:

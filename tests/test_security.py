@@ -5,11 +5,13 @@ import json
 import pickle
 import shutil
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.conftest import Tokbench
 from tests.downstream import stub, tiny_mpt
 from tests.small_report import PARTS, altered, whole
 from tokbench.config.load import read
@@ -67,8 +69,47 @@ def test_no_code_of_others_is_run() -> None:
         assert told(keywords, "local_files_only") is True, f"{file}: {called}"
     for file, called, keywords in calls():
         assert told(keywords, "trust_remote_code") in (None, False), f"{file}: {called}"
-        if called == "load_dataset":
+        if called == "load_dataset" or (called.startswith("Auto") and called.endswith("from_pretrained")):
             assert told(keywords, "trust_remote_code") is False, file
+
+
+def with_code(folder: Path, **settings: Any) -> Path:
+    """Put code into a folder, which notes that it ran, and a file of settings that names it."""
+    folder.mkdir(exist_ok=True)
+    (folder / "code.py").write_text(f"open({str(folder / 'ran')!r}, 'w')\n")
+    named = dict.fromkeys(("AutoConfig", "AutoModelForCausalLM"), "code.Own") | {"AutoTokenizer": ["code.Own"] * 2}
+    for name in ("config.json", "tokenizer_config.json"):
+        file = folder / name
+        known = json.loads(file.read_text()) if file.exists() else settings
+        file.write_text(json.dumps(known | {"auto_map": named}))
+    return folder
+
+
+def test_code_in_a_tokenizer_s_folder_is_not_run(
+    tokenizer: Path, plain: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """One of ours, and one that is imported."""
+    theirs = with_code(tmp_path / "theirs", model_type="own", tokenizer_class="Own")
+    made = tokbench("export", tokenizer, "--to", "tokenizer_json", "-o", tmp_path / "exported")
+    assert made.status == 0, made.stderr
+    shutil.copy(tmp_path / "exported" / "tokenizer.json", theirs)
+    assert tokbench("import", theirs, "--from", "transformers", "-o", tmp_path / "own").status == 0
+    for folder in (with_code(tokenizer), with_code(tmp_path / "own"), theirs):
+        for line in (["check", folder], ["show", folder, "some text"], ["encode", folder, plain]):
+            ended = tokbench(*line)
+            assert ended.status == 0, (line, ended)
+        assert not list(tmp_path.rglob("ran"))
+
+
+def test_code_in_a_model_s_folder_is_not_run(
+    torch: ModuleType, tokenizer: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """Nobody is asked whether to run it either: the answer would be read from the terminal."""
+    model = with_code(tmp_path / "model", model_type="own")
+    line = ["evaluate", "--model", model, "--tokenizer", with_code(tokenizer), "--recipe", '{"tasks": ["last_word"]}']
+    ended = tokbench(*line, "--tasks", tmp_path, "-o", tmp_path / "found.json", stdin=b"y\n")
+    assert "no class of transformers opens the model, and code in its folder is not run (" in ended.message
+    assert not list(tmp_path.rglob("ran"))
 
 
 def test_a_checkpoint_with_a_pickle_is_not_run(tmp_path: Path) -> None:
@@ -148,7 +189,7 @@ def test_a_model_folder_runs_nothing(tmp_path: Path, offline_tasks: Path) -> Non
     named = {"AutoConfig": "code.Config", "AutoModelForCausalLM": "code.Model"}
     (model / "config.json").write_text(json.dumps({"model_type": "unknown", "auto_map": named}))
     for weights in ({}, {"weight": Bomb()}):
-        with pytest.raises(TokbenchError, match=f"{model}: no model that transformers loads"):
+        with pytest.raises(TokbenchError, match=f"{model}: no class of transformers opens the model"):
             evaluate(*arguments)
         tiny_mpt(torch, 64).save_pretrained(model)
         (model / "model.safetensors").unlink()

@@ -1,6 +1,5 @@
-"""Tokens by document: what is counted, in groups where documents are many, and how fast."""
+"""Tokens by document: what is counted, in groups where documents are many."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +9,10 @@ import pytest
 from tests.conftest import Tokbench
 from tests.small_report import altered, whole
 from tokbench.corpus.documents import Document
+from tokbench.encoding_speed import TOO_SHORT, ColdSpeed
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic import neighbours
-from tokbench.intrinsic import tokens_by_document as counting
-from tokbench.intrinsic.tokens_by_document import timed, tokens_by_document
+from tokbench.intrinsic.tokens_by_document import tokens_by_document
 from tokbench.report.html import tables
 from tokbench.report.layout import layout
 from tokbench.report.speeds import read_speeds
@@ -21,14 +20,7 @@ from tokbench.tabulation.tokens_by_document import tokens_by_document_table
 
 
 class Letters:
-    """A token for each byte; encodings are noted."""
-
-    def __init__(self) -> None:
-        self.encoded: list[bytes] = []
-
-    def encode(self, text: bytes) -> list[int]:
-        self.encoded.append(text)
-        return list(text)
+    """A token for each byte."""
 
     def count(self, text: bytes) -> int:
         return 2 * len(text)
@@ -60,19 +52,6 @@ def test_many_documents_are_taken_in_groups_of_neighbours(monkeypatch: pytest.Mo
         start += number
 
 
-def test_the_fastest_round_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "TIMED_BYTES", 7)
-    tokenizer = Letters()
-    _, texts = tokens_by_document(tokenizer, documents([5, 4, 2]))
-    assert texts == [b"aaaaa", b"aa"]
-    ticks = iter([0.0, 4.0, 10.0, 12.0, 20.0, 23.0])
-    found = timed(tokenizer, texts, lambda: next(ticks))
-    assert found is not None
-    assert (found.bytes, found.seconds) == (7, 2.0)
-    assert len(tokenizer.encoded) == counting.ROUNDS * 2
-    assert timed(tokenizer, []) is None
-
-
 def test_from_shards_to_the_table(tokbench: Tokbench, tmp_path: Path) -> None:
     """Every document's tokens are those that encoding gives, and all of them together those of the text."""
     texts = ["the cat sat on the mat", "the hat", ""]
@@ -93,8 +72,7 @@ def test_from_shards_to_the_table(tokbench: Tokbench, tmp_path: Path) -> None:
     assert frame.select("document", "documents", "bytes", "corpus").rows() == [
         (4, 1, 22, "books"), (7, 1, 7, "books"), (9, 1, 0, "books"),
     ]  # fmt: skip
-    assert json.loads(speed.read_text())["bytes"] == 29
-    assert list(read_speeds([str(speed)])) == [("books", 262, "bpe")]
+    assert read_speeds([str(speed)]) == {("books", 262, "bpe"): None}, "29 bytes are too short to be timed"
     tokens.write_text(tokens.read_text().replace('"bytes"', '"octets"'))
     with pytest.raises(TokbenchError, match="no key bytes; make the result again"):
         tokens_by_document_table([tokens])
@@ -103,9 +81,12 @@ def test_from_shards_to_the_table(tokbench: Tokbench, tmp_path: Path) -> None:
 def test_speed_is_a_column_of_the_page_alone() -> None:
     plain = next(table for table in tables(whole()) if table.name == "scoreboard")
     assert not any(column.timed for column in plain.columns)
-    content = altered(whole(), speeds={("books", 1024, "bpe"): 12.345, ("other", 1024, "bpe"): 1.0})
+    speeds = {("books", 1024, "bpe"): ColdSpeed(200_000, 200_000 / 12.345e6, 25), ("books", 1024, "sage"): None}
+    content = altered(whole(), speeds={**speeds, ("other", 1024, "bpe"): ColdSpeed(60_000, 0.06, 3)})
     table = next(table for table in tables(content) if table.name == "scoreboard")
-    assert [column.header for column in table.columns if column.timed] == ["encoding (MB/s)"]
+    assert [column.header for column in table.columns if column.timed] == ["encoding, cold (MB/s)"]
     place = table.frame.select("variant", "size").rows().index(("bpe", 1024))
     assert layout(table).rows[place][-1].text == "12.3"
     assert table.frame["speed"].count() == 1
+    place = table.frame.select("variant", "size").rows().index(("sage", 1024))
+    assert table.reasons[place, "speed"] == TOO_SHORT

@@ -64,6 +64,7 @@ def test_what_no_other_library_has(segmentation: str, folder: Path, tmp_path: Pa
 
 def test_embeddings_are_resized_to_what_it_holds(both: Pair) -> None:
     transformers = pytest.importorskip("transformers")
+    pytest.importorskip("torch")
     ours, _ = both
     ours.add_tokens(["<new>"])
     model = transformers.GPT2LMHeadModel(

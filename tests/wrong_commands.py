@@ -158,7 +158,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("encode @folder @plain.txt -o @out", ("folder: no tokenizer here",)),
     ("encode @tokenizer @nowhere -o @out", ("nowhere': No such file or directory",)),
     ("encode @tokenizer @plain.txt -o @out --count", ("--count, --output",)),
-    ("encode @plain.txt @plain.txt -o @out", ("plain.txt: ", "of its form")),
+    ("encode @plain.txt @plain.txt -o @out", ("plain.txt:1: ", "of its form")),
     ("encode @tokenizer @plain.txt -o @plain.txt/ids", ("plain.txt",)),
     ("decode @folder @ids.txt -o @out", ("folder: no tokenizer here",)),
     ("decode @tokenizer @plain.txt -o @out", ("plain.txt: not a list of ids",)),

@@ -7,11 +7,11 @@
     pathpiece = tokbench.build("pathpiece", counts, 4096, initial_size=16384)
     print(tokbench.compare([bpe, pathpiece], held_out))
 
-Nothing here reads or writes files; :meth:`~tokbench.tokenizer.Tokenizer.save`,
-:meth:`~tokbench.pretokens.PretokenCounts.write` and the methods that read do.
+Files are read where a ``pathlib.Path`` is given for a text, and by the methods that read. Only
+:meth:`~tokbench.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,13 @@ from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentat
 from tokbench.config.errors import validated
 from tokbench.construction import Construction, constructions
 from tokbench.counting.count import count_pretokens
-from tokbench.errors import TokbenchError, shortened
-from tokbench.given import bytes_of
+from tokbench.errors import TokbenchError
+from tokbench.given import shown
 from tokbench.metric import families_of, metrics
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations
+from tokbench.text_arguments import Texts, texts_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from tokbench.building import Source
 
-Text = str | bytes
 READ = {
     "counts": ("tokbench.pretokens", "PretokenCounts", "tokbench.count(texts)"),
     "scores": ("tokbench.candidates.scored_text", "ScoredDocuments", "tokbench.candidates.scored_text.read_scores"),
@@ -43,18 +43,20 @@ READ = {
 """What constructions read: module and class, and what makes one."""
 
 
-def count(texts: Text | Iterable[Text], scheme: Setting = "gpt2") -> PretokenCounts:
+def count(texts: Texts, scheme: Setting = "gpt2") -> PretokenCounts:
     """Count the pre-tokens of texts.
 
     Args:
-        texts: one document or several; a ``str`` is taken as its UTF-8 bytes.
+        texts: one document or several, each ``str`` (its UTF-8 bytes are counted) or ``bytes``. A ``pathlib.Path`` has
+            the documents of its file, as on the command line. A single ``str`` that looks like a path is rejected.
         scheme: the pre-tokenization that cuts them: its name, see ``tokbench.schemes``, or a mapping with its
             ``method`` and options.
 
     Raises:
-        TokbenchError: no text, or no such pre-tokenization or option.
+        TokbenchError: no text, or no such pre-tokenization or option. Mappings, frames and data sets are no texts; give
+            one column.
     """
-    return count_pretokens(_documents(texts), scheme)
+    return count_pretokens(texts_of("count", texts), scheme)
 
 
 def build(
@@ -117,14 +119,12 @@ def build(
     )
 
 
-def measure(
-    tokenizer: Tokenizer, texts: PretokenCounts | Text | Iterable[Text], **options: dict[str, Any]
-) -> "pl.DataFrame":
+def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict[str, Any]) -> "pl.DataFrame":
     """Take every intrinsic metric of a text.
 
     Args:
         tokenizer: the tokenizer.
-        texts: texts, or their counts under the tokenizer's own pre-tokenization.
+        texts: texts as in :func:`count`, or their counts under the tokenizer's own pre-tokenization.
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
@@ -139,8 +139,11 @@ def measure(
 
     from tokbench.intrinsic.measure import measure as measured
 
-    _check_tokenizers("measure", [tokenizer])
-    counts = texts if isinstance(texts, PretokenCounts) else count(texts, tokenizer.pretokenization)
+    _check_tokenizer("measure", tokenizer)
+    if isinstance(texts, PretokenCounts):
+        counts = texts
+    else:
+        counts = count_pretokens(texts_of("measure", texts), tokenizer.pretokenization)
     _check_scheme(tokenizer, counts)
     families = {method.name: method.options() for method in families_of("text")}
     for name in options:
@@ -153,12 +156,13 @@ def measure(
     return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
 
 
-def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, threads: int = 1) -> "pl.DataFrame":
+def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "pl.DataFrame":
     """How many tokens the same documents take, and how each tokenizer differs from the first.
 
     Args:
         tokenizers: two or more.
-        texts: documents that none of them was built from; differences have an interval where they are two or more.
+        texts: documents that none of them was built from, as in :func:`count`; differences have an interval where they
+            are two or more.
         threads: threads to encode with.
 
     Returns:
@@ -173,10 +177,8 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
 
     from tokbench.statistics.contrast import token_counts
 
-    if isinstance(tokenizers, Tokenizer) or len(tokenizers) < 2:
-        raise TokbenchError("compare: give two tokenizers or more")
-    _check_tokenizers("compare", tokenizers)
-    documents = list(_documents(texts))
+    tokenizers = _several_tokenizers(tokenizers)
+    documents = list(texts_of("compare", texts))
     total = sum(map(len, documents))
     if not total:
         raise TokbenchError("compare: the texts are empty; give documents with text")
@@ -192,13 +194,6 @@ def compare(tokenizers: Sequence[Tokenizer], texts: Text | Iterable[Text], *, th
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
-def _documents(texts: Text | Iterable[Text]) -> Iterable[bytes]:
-    given = [texts] if isinstance(texts, str | bytes) else texts
-    if not isinstance(given, Iterable):
-        raise TokbenchError(f"texts {shortened(repr(texts))}: give a text, str or bytes, or several")
-    return map(bytes_of, given)
-
-
 def _check_source(construction: Construction, source: Any) -> None:
     module, kind, made = READ[construction.source]
     if not isinstance(source, getattr(import_module(module), kind)):
@@ -212,16 +207,27 @@ def _check_initial(construction: Construction, source: Any, initial: Any) -> Non
         if initial is not None:
             raise TokbenchError(f"initial: '{name}' starts from no vocabulary; leave it out")
     elif not isinstance(initial, Vocabulary | str | None):
-        given = shortened(repr(initial))
-        raise TokbenchError(f"initial {given}: give a tokbench.Vocabulary, or the name of a construction")
+        raise TokbenchError(f"initial {shown(initial)}: give a tokbench.Vocabulary, or the name of a construction")
     elif not isinstance(initial, Vocabulary) and not isinstance(source, PretokenCounts):
         raise TokbenchError(f"initial: '{name}' starts from a vocabulary, and none is built without counts; give one")
 
 
-def _check_tokenizers(call: str, tokenizers: Iterable[Any]) -> None:
-    for one in tokenizers:
-        if not isinstance(one, Tokenizer):
-            raise TokbenchError(f"{call}: {shortened(repr(one))} is no tokenizer; give a tokbench.Tokenizer")
+def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
+    if isinstance(tokenizers, Mapping):
+        raise TokbenchError("compare: a mapping of tokenizers; give its tokenizers, as in mapping.values()")
+    if isinstance(tokenizers, Tokenizer | str) or not isinstance(tokenizers, Iterable):
+        raise TokbenchError(f"compare: {shown(tokenizers)}; give two tokenizers or more, as in a list")
+    found = list(tokenizers)
+    for one in found:
+        _check_tokenizer("compare", one)
+    if len(found) < 2:
+        raise TokbenchError("compare: give two tokenizers or more")
+    return found
+
+
+def _check_tokenizer(call: str, tokenizer: Any) -> None:
+    if not isinstance(tokenizer, Tokenizer):
+        raise TokbenchError(f"{call}: {shown(tokenizer)} is no tokenizer; give a tokbench.Tokenizer")
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

@@ -8,8 +8,9 @@ pyarrow is imported where a table is read or written, and its arrays are taken b
 pandas): either takes more memory than the counts of a large text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -108,11 +109,21 @@ class PretokenCounts:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
-        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up."""
+        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+
+        Raises:
+            TokbenchError: an item is no pair of bytes and a whole number.
+        """
+        if isinstance(pairs, Mapping):
+            raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
         rows = list(pairs)
-        data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+        try:
+            data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+            counts = [index(count) for _, count in rows]
+        except (TypeError, ValueError):
+            raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merged(data, offsets, np.array([count for _, count in rows], np.int64), scheme)
+        return cls.merged(data, offsets, np.array(counts, np.int64), scheme)
 
     def to_arrow(self) -> "pa.Table":
         """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""

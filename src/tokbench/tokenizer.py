@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
-from tokbench.given import bytes_of, characters_of, several
+from tokbench.given import bytes_of, characters_of, several, shown
 from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
@@ -24,7 +24,7 @@ from tokbench.saved import files_to_remove, outdated_export
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.text_encoder import TextEncoder
 from tokbench.token_bytes import TokenBytes
-from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
+from tokbench.tokenizer_config import end_token, special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS, is_adapted, read_settings, sealed
 from tokbench.vocabulary import Named, Vocabulary
 
@@ -65,6 +65,8 @@ class Tokenizer:
         origin: dict[str, Any] | None = None,
     ) -> None:
         method = segmentations[segmentation]
+        if not isinstance(options, method.options | None):
+            raise TokbenchError(f"options {shown(options)}: give an instance of {method.options.__name__}")
         needs = method.needs
         if needs and getattr(vocabulary, needs) is None:
             raise TokbenchError(f"segmentation '{segmentation}' needs {needs}, which this vocabulary does not have")
@@ -137,9 +139,19 @@ class Tokenizer:
     def end_of_text(self) -> int:
         """The id that ends each document of what models are trained on, which no text gives.
 
-        It follows all others, but where a vocabulary that was made elsewhere has one of that name.
+        It follows all others, except for an imported tokenizer that has an end of text.
         """
-        return special_tokens(self.id_limit, self.vocabulary.special)[END_OF_TEXT]
+        return self.end_and_padding[self.end_token]
+
+    @property
+    def end_token(self) -> str:
+        """Name of the token that ends each document."""
+        return end_token(self.origin)
+
+    @property
+    def end_and_padding(self) -> dict[str, int]:
+        """Ids of the end of text and of the padding, by name."""
+        return special_tokens(self.id_limit, self.vocabulary.special, self.origin)
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
@@ -197,7 +209,7 @@ class Tokenizer:
         It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
         that no kernel scans and methods that draw at random by place.
         """
-        return self._encoder.last_cut(text)
+        return self._encoder.last_cut(bytes_of(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.
@@ -256,7 +268,7 @@ class Tokenizer:
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
-                write_configuration(partial)
+                write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod

@@ -5,29 +5,57 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokbench.inputs.regular import read_regular
+
 CONFIGURATION = "tokenizer_config.json"
 CLASS = "TokbenchTokenizer"
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|padding|>"
 
 
-def special_tokens(size: int, own: Mapping[int, bytes] | None = None) -> dict[str, int]:
-    """The special tokens with their ids, for a vocabulary of a size.
+def end_token(origin: Mapping[str, Any]) -> str:
+    """Return the name of the end of text of a tokenizer. Default: ``<|endoftext|>``.
+
+    Args:
+        origin: Origin of the tokenizer. An import records its end of text there.
+    """
+    recorded = _recorded_end(origin)
+    return END_OF_TEXT if recorded is None else str(recorded["token"])
+
+
+def special_tokens(
+    size: int, own: Mapping[int, bytes] | None = None, origin: Mapping[str, Any] | None = None
+) -> dict[str, int]:
+    """The special tokens with their ids, for a vocabulary of a size: the end of text and the padding.
 
     Args:
         size: one more than its largest id.
         own: special ids that it has of its own, with their names: where one bears a name of ours, it is that one.
+        origin: Origin of the tokenizer, see :func:`end_token`.
     """
     named = {name.decode("utf-8", "replace"): number for number, name in (own or {}).items()}
-    return {END_OF_TEXT: named.get(END_OF_TEXT, size), PADDING: named.get(PADDING, size + 1)}
+    recorded = _recorded_end(origin or {})
+    end = {END_OF_TEXT: named.get(END_OF_TEXT, size)} if recorded is None else {recorded["token"]: recorded["id"]}
+    return end | {PADDING: named.get(PADDING, size + 1)}
 
 
-def write_configuration(folder: Path, name: str = CLASS) -> None:
-    """Write the file by which ``AutoTokenizer`` finds a class: ours, or one of its own."""
+def _recorded_end(origin: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    imported = origin.get("imported")
+    return imported.get("end_of_text") if isinstance(imported, Mapping) else None
+
+
+def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT) -> None:
+    """Write the file by which ``AutoTokenizer`` finds a class: ours, or one of its own.
+
+    Args:
+        folder: Folder of the tokenizer.
+        name: Name of the class.
+        end: Name of the token that ends a text.
+    """
     configuration = {
         "tokenizer_class": name,
-        "eos_token": END_OF_TEXT,
-        "bos_token": END_OF_TEXT,
+        "eos_token": end,
+        "bos_token": end,
         "pad_token": PADDING,
         "model_max_length": 10**9,
         "clean_up_tokenization_spaces": False,
@@ -38,7 +66,7 @@ def write_configuration(folder: Path, name: str = CLASS) -> None:
 def names_another_class(folder: Path) -> bool:
     """Whether a folder has that file and it names another class than ours, or none."""
     try:
-        configuration: Any = json.loads((folder / CONFIGURATION).read_text(encoding="utf-8"))
+        configuration: Any = json.loads(read_regular(folder / CONFIGURATION))
         return bool(configuration["tokenizer_class"] != CLASS)
     except FileNotFoundError:
         return False

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
+from tokbench.inputs.regular import read_regular
 from tokbench.options import Options
 from tokbench.registry import Method
 from tokbench.vocabulary import VOCABULARY_FILES
@@ -111,7 +112,7 @@ def sealed(values: dict[str, Any], folder: Path) -> str:
 def is_adapted(folder: Path) -> bool:
     """Whether a folder holds a tokenizer that works through another library, whose settings are others."""
     try:
-        values = json.loads((folder / SETTINGS).read_bytes())
+        values = json.loads(read_regular(folder / SETTINGS))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(values, dict) and str(values.get("format")).startswith("adapted")

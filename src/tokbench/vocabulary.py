@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_VOCABULARY, real_number, whole_number
+from tokbench.inputs.regular import read_regular
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
@@ -85,6 +86,11 @@ class Vocabulary:
     special: Mapping[int, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for place, token in enumerate(self.tokens):
+            if not isinstance(token, bytes):
+                raise TokbenchError(
+                    f"vocabulary: token {place} is {type(token).__name__}, not bytes; give each token as bytes"
+                )
         present = set(self.tokens)
         missing = [token for token in BYTES if token not in present]
         if missing:
@@ -265,9 +271,7 @@ def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
         try:
             values.append(parse(line))
         except (ValueError, KeyError):
-            raise TokbenchError(
-                f"{path}:{number}: {line[:60]!r} does not belong here; build the tokenizer again"
-            ) from None
+            raise TokbenchError(f"{path}:{number}: this line does not belong here; build the tokenizer again") from None
     return values
 
 
@@ -283,13 +287,13 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
         try:
             tokens.append(bytes.fromhex(line))
         except ValueError:
-            raise TokbenchError(f"{path}:{number}: {line[:60]!r} is not a token in hexadecimal") from None
+            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal") from None
     return tuple(tokens)
 
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="ascii").splitlines()
+        return read_regular(path).decode("ascii").splitlines()
     except OSError as error:
         raise TokbenchError(f"{path}: not a readable vocabulary ({error.strerror}); name or build another") from None
     except UnicodeDecodeError as error:

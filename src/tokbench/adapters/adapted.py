@@ -1,7 +1,6 @@
 """A tokenizer that works through the library it was made for."""
 
 from collections.abc import Iterable
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,7 +17,7 @@ from tokbench.given import bytes_of, characters_of, numbers_of, several
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, special_tokens, write_configuration
+from tokbench.tokenizer_config import special_tokens, write_configuration
 from tokbench.tokenizer_folder import SETTINGS
 from tokbench.vocabulary import Named
 
@@ -118,8 +117,8 @@ class AdaptedTokenizer(Tokenizer):
         return bytes_lost(text, self.decode(self.encode(text)))
 
     @property
-    def end_of_text(self) -> int:
-        return special_tokens(self.ids, self.special)[END_OF_TEXT]
+    def end_and_padding(self) -> dict[str, int]:
+        return special_tokens(self.ids, self.special, self.origin)
 
     def __repr__(self) -> str:
         return f"AdaptedTokenizer({self.name!r}, {self.library_name}, {len(self)} tokens)"
@@ -190,26 +189,22 @@ class AdaptedTokenizer(Tokenizer):
         self._has_none("a segmentation of pre-tokens")
 
     def decode(self, ids: ArrayLike) -> bytes:
-        """The bytes that ids stand for, as the library says; special ids stand for their own names.
+        """Decode ids in one call of the library, because decoders depend on the ids before and after.
+
+        Special ids become their names.
 
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        parts = []
-        for special, group in groupby(numbers_of(ids).tolist(), self.special.__contains__):
-            run = list(group)
-            parts.append(b"".join(map(self.special.__getitem__, run)) if special else self._decoded(run))
-        return b"".join(parts)
-
-    def _decoded(self, ids: list[int]) -> bytes:
-        for one in (min(ids), max(ids)):
-            if not 0 <= one < self.ids:
+        numbers: list[int] = numbers_of(ids).tolist()
+        for one in (min(numbers, default=0), max(numbers, default=0)):
+            if numbers and not 0 <= one < self.ids:
                 raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.ids - 1})")
-        try:
-            with told(f"{self.name}: {self.library_name} does not decode these ids"):
-                return self.library.decode(ids)
-        except KeyError as error:
-            raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
+        with told(f"{self.name}: {self.library_name} does not decode these ids"):
+            try:
+                return self.library.decode(numbers, self.special)
+            except KeyError as error:
+                raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> None:
         """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`.
@@ -232,7 +227,7 @@ class AdaptedTokenizer(Tokenizer):
             }
             (partial / SETTINGS).write_text(sealed_adapted(settings, self.content), encoding="utf-8")
             if configuration:
-                write_configuration(partial)
+                write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
 
     @classmethod

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
 from tokbench.inputs.json import read_json
+from tokbench.inputs.regular import read_regular
 from tokbench.tokenizer_folder import SETTINGS
 
 FILE = "adapted"
@@ -67,7 +68,7 @@ def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
     values = read_json(folder / SETTINGS, AGAIN)
     try:
         settings = AdaptedSettings.model_validate(values)
-        content = (folder / FILE).read_bytes()
+        content = read_regular(folder / FILE)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ascii(".".join(map(str, first["loc"])))[1:-1]

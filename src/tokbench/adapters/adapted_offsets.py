@@ -11,12 +11,15 @@ from tokbench.offsets import character_spans
 
 PREFIX = b" "
 """What some libraries put before a text: the first token begins with it, or is it, and the text has none of it."""
+SUFFIX = b" "
+"""What others put after a text: SentencePiece, where pieces mark the ends of words."""
 
 
 def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
     """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
 
-    Where the tokens' own bytes, end to end, are the text, or a space and the text, each stands where its bytes are.
+    Where the tokens' own bytes, end to end, are the text, with or without a space before or after it, each stands where
+    its bytes are.
     Elsewhere each has the characters that the library gives it: tokens may overlap, have none, and leave some out.
 
     Args:
@@ -82,10 +85,10 @@ def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.i
     """Where tokens start, the last one ends, by their bytes; None where these are not the text."""
     known = {one: library.bytes_of(one) for one in dict.fromkeys(ids)}
     written = b"".join(map(known.__getitem__, ids))
-    if written != text and written != PREFIX + text:
-        return None
     ends = np.cumsum([0, *(len(known[one]) for one in ids)], dtype=np.int64)
-    return np.maximum(ends - (len(written) - len(text)), 0)
+    if written in (text, PREFIX + text):
+        return np.maximum(ends - (len(written) - len(text)), 0)
+    return np.minimum(ends, len(text)) if written == text + SUFFIX else None
 
 
 def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from transformers import PreTrainedTokenizer
+from transformers import AddedToken, PreTrainedTokenizer
 
 from tokbench.adapters.names import unused_name
 from tokbench.adapters.transformers import TokbenchTokenizer
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_config import PADDING
 from tokbench.tokenizer_folder import is_adapted
 
 
@@ -20,7 +20,12 @@ class AdaptedTransformers(PreTrainedTokenizer):
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        super().__init__(eos_token=END_OF_TEXT, bos_token=END_OF_TEXT, pad_token=PADDING)
+        end = tokenizer.end_token
+        added = {
+            number: AddedToken(name, special=True, normalized=False)
+            for name, number in tokenizer.end_and_padding.items()
+        }
+        super().__init__(eos_token=end, bos_token=end, pad_token=PADDING, added_tokens_decoder=added)
 
     @property
     def vocab_size(self) -> int:

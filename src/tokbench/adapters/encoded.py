@@ -152,9 +152,8 @@ class Encoded:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """Which of a pair's texts each token is of, None for padding; 0 throughout where there is but one."""
-        pad = None if len(self.windows) > 1 else 0
-        return self._padded(lambda window: [window.sequence] * (window.end - window.start), pad)
+        """Return the text of a pair (0 or 1) that each token belongs to; None for padding."""
+        return self._padded(lambda window: [window.sequence] * (window.end - window.start), None)
 
     @property
     def n_sequences(self) -> int:

@@ -68,7 +68,7 @@ def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) 
     told = tokenizer_json.export(tokenizer, counts, folder)
     if told.startswith(tokenizer_json.REJECTED):
         raise TokbenchError(f"{told.removeprefix(tokenizer_json.REJECTED)}; nothing is written")
-    write_configuration(folder, FAST)
+    write_configuration(folder, FAST, tokenizer.end_token)
     return told
 
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
 from tokbench.options import Options
@@ -19,6 +20,7 @@ from tokbench.options import Options
 FILES = (
     *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
     *("merges.txt", "vocab.json", "*.tiktoken", "tiktoken.json"),
+    *SETTINGS,
 )
 """What is fetched of a repository."""
 REVISION = re.compile("[0-9a-f]{40}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.adapters.adapted import AdaptedTokenizer, readable
+from tokbench.adapters.libraries import told
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
 
@@ -33,7 +34,7 @@ class Loss:
         tokens: of all documents.
         unknown_tokens: those of them that stand for whatever the vocabulary cannot spell.
         characters: of all documents.
-        characters_normalised: those that the tokenizer changes even where they stand alone, before it cuts.
+        characters_normalised: those, white space excluded, that the normaliser changes and decoding does not restore.
         first: the first difference, of its document's number: what stood there, and what was decoded.
     """
 
@@ -72,7 +73,6 @@ class Loss:
 def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
     """What a tokenizer loses of documents, each encoded and decoded."""
     totals: Counter[str] = Counter()
-    letters: Counter[str] = Counter()
     library = tokenizer.library if isinstance(tokenizer, AdaptedTokenizer) else None
     unknown = library.unknown if library is not None else None
     first = ""
@@ -82,15 +82,13 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
         totals += Counter(documents=1, bytes=len(text), tokens=len(ids))
         totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
         if library is not None:
-            letters.update(readable(text))
+            seen = readable(text)
+            with told("the library ends on a text"):
+                totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
         if decoded != text:
             totals += Counter(documents_changed=1, bytes_lost=bytes_lost(text, decoded))
             totals["documents_not_utf8"] += not _is_utf8(text)
             first = first or f"document {number}, {_shown(text, decoded)}"
-    totals["characters"] = letters.total()
-    if library is not None:
-        changed = {letter for letter in letters if library.normalized(letter) != letter and not letter.isspace()}
-        totals["characters_normalised"] = sum(letters[letter] for letter in changed)
     names = [name for name in Loss.__dataclass_fields__ if name != "first"]
     return Loss(**{name: totals[name] for name in names}, first=first)
 

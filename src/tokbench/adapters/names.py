@@ -2,7 +2,6 @@
 
 from tokbench.byte_level import spell
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import special_tokens
 from tokbench.vocabulary import Vocabulary
 
 
@@ -37,7 +36,7 @@ def special_names(tokenizer: Tokenizer) -> dict[str, int]:
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
     """All special ids by name: a tokenizer's own, and those of the end of a text and of padding."""
-    return special_names(tokenizer) | special_tokens(tokenizer.id_limit, tokenizer.vocabulary.special)
+    return special_names(tokenizer) | tokenizer.end_and_padding
 
 
 def unused_name(number: int) -> str:

@@ -1,13 +1,14 @@
 """Tokenizers made elsewhere, read and held against the library that they were made for."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.agreement import Difference, first_difference
+from tokbench.adapters.end_of_text import end_of_text
 from tokbench.adapters.forms import Found, ReadOptions, read_form
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.probes import probes
@@ -47,9 +48,11 @@ def read_tokenizer(
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
-    found = read_form(path, form, options)
+    source = found = read_form(path, form, options)
     name = name or on_one_line(path.name).partition(".")[0]
-    library = None if found.library is None else open_library(found.library, found.content, found.settings, str(path))
+    library = found.opened
+    if library is None and found.library is not None:
+        library = open_library(found.library, found.content, found.settings, str(path))
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),
@@ -71,10 +74,17 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         found, compared = _held_against(found, tokenizer, library, options, texts)
         if found.native is not None:
             imported["why"] = compared
+            _record_end(imported, source, tokenizer.vocabulary.special, options, path)
             return tokenizer
     if found.library is None or library is None:
         raise TokbenchError(f"{path}: {found.reason}; there is no library that reads this form")
+    if options.segmentation is not None:
+        raise TokbenchError(
+            f"--segmentation {options.segmentation}: {path} works only through {found.library} ({found.reason}); "
+            "leave it out"
+        )
     imported |= {"how": found.library, "why": found.reason}
+    _record_end(imported, source, found.special, options, path)
     return AdaptedTokenizer(
         found.library,
         found.content,
@@ -85,6 +95,14 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         name=name,
         origin={"imported": imported},
     )
+
+
+def _record_end(
+    imported: dict[str, Any], found: Found, special: Mapping[int, bytes], options: ReadOptions, path: Path
+) -> None:
+    """Record the end of text."""
+    imported["end_of_text"], skipped = end_of_text(found, special, options.end_of_text, str(path))
+    imported["told"] += skipped
 
 
 def _held_against(

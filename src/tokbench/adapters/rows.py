@@ -1,12 +1,37 @@
 """From what is given to be encoded to the rows of a batch: texts, pairs and words, and what truncation leaves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
 from tokbench.adapters.encoded import Encoded, Source, Window
 from tokbench.adapters.windows import Truncation, lengths, windows
 from tokbench.errors import TokbenchError
+
+
+def is_batch(text: Any, worded: bool) -> bool:
+    """Return whether an argument is several samples, and not one.
+
+    Args:
+        text: a text, the words of one, or a list of either.
+        worded: whether texts are given as their words.
+    """
+    if worded:
+        text = text[0] if isinstance(text, list | tuple) and text else None
+    return isinstance(text, list | tuple)
+
+
+def samples_of(texts: Sequence[Any], pairs: Any) -> Sequence[Any]:
+    """Return the samples of a batch: its texts, each with its pair where there are pairs.
+
+    Raises:
+        TokbenchError: the pairs are not a list of the same length.
+    """
+    if pairs is None:
+        return texts
+    if not isinstance(pairs, list | tuple) or len(pairs) != len(texts):
+        raise TokbenchError(f"text_pair: {pairs!r:.60} is not a list of {len(texts)} texts; pass a pair for each text")
+    return list(zip(texts, pairs, strict=True))
 
 
 def texts_of(sample: Any, worded: bool) -> list[list[str]]:

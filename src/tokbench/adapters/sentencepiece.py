@@ -4,7 +4,8 @@ SentencePiece works on characters, our tokens are bytes. Pieces are therefore to
 character a byte, and the model's table of normalisation turns each character of a text into the spelling of its bytes,
 the table for decoding back. Ids are ours, those that stand for nothing being unused pieces; end of text and padding
 follow, and last the unknown piece, which stands for the characters that the table does not hold: U+0000, and those that
-Unicode has not assigned or leaves to private use outside the basic plane.
+Unicode has not assigned or leaves to private use outside the basic plane. SentencePiece finds pieces by name. Where a
+token or a special token has the name of a control piece or of the unknown piece, these get a number in theirs.
 
 SentencePiece has no pre-tokens. Where a scheme cuts, its model is to be given one pre-token at a time; without a
 scheme, the text. It ranks merges by what they make, as tiktoken does, and sums scores in single precision: whether ids
@@ -16,18 +17,19 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tokbench.adapters.names import ids_of, special_ids, unused_name
+from tokbench.adapters.names import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.patterns import pattern_of
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_config import PADDING
 from tokbench.usable_scores import usable_scores
 from tokbench.vocabulary import Vocabulary
 
@@ -60,19 +62,22 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     # Protocol buffers make their classes when they are imported.
     model: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined,unused-ignore]
     vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
-    known = {number: (name, 0.0, CONTROL) for name, number in special.items()}
+    taken = set(spellings(tokenizer))
+    control = {number: _free(name, taken) for name, number in special.items()}
+    unknown = _free(UNKNOWN_PIECE, taken)
+    known = {number: (name, 0.0, CONTROL) for number, name in control.items()}
     for token, number, piece in zip(vocabulary.tokens, ids_of(vocabulary), _pieces(vocabulary, kind), strict=True):
         known[number] = (spell(token), *piece)
     for number in range(max(known) + 1):
         text, score, form = known.get(number, (unused_name(number), 0.0, UNUSED))
         model.pieces.add(piece=text, score=score, type=form)
-    model.pieces.add(piece=UNKNOWN_PIECE, score=0, type=UNKNOWN)
+    model.pieces.add(piece=unknown, score=0, type=UNKNOWN)
     trainer = model.trainer_spec
     trainer.model_type = type(trainer).ModelType.Value(kind)
     trainer.vocab_size = len(model.pieces)
-    trainer.unk_piece, trainer.pad_piece = UNKNOWN_PIECE, PADDING
-    trainer.bos_piece = trainer.eos_piece = END_OF_TEXT
-    trainer.bos_id = trainer.eos_id = special[END_OF_TEXT]
+    trainer.unk_piece, trainer.pad_piece = unknown, control[special[PADDING]]
+    trainer.bos_piece = trainer.eos_piece = control[tokenizer.end_of_text]
+    trainer.bos_id = trainer.eos_id = tokenizer.end_of_text
     trainer.pad_id, trainer.unk_id = special[PADDING], len(model.pieces) - 1
     tables = sentencepiece_model_pb2.ModelProto.FromString(_tables())  # type: ignore[attr-defined,unused-ignore]
     model.normalizer_spec.CopyFrom(tables.normalizer_spec)
@@ -80,6 +85,14 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     model.normalizer_spec.escape_whitespaces = False
     serialised: bytes = model.SerializeToString()
     return serialised
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and mark it as taken."""
+    numbered = (f"{name.removesuffix('>')} {number}>" for number in count(1))
+    found = next(one for one in chain([name], numbered) if one not in taken)
+    taken.add(found)
+    return found
 
 
 def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:

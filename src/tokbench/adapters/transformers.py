@@ -9,11 +9,12 @@ tokenizer is one of the models of ``tokenizers``, and most segmentations are not
 that tells the two apart.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTokenizer
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
@@ -22,14 +23,16 @@ from tokbench.adapters.adapted_folder import read_adapted
 from tokbench.adapters.added_tokens import AddedTokens
 from tokbench.adapters.encoded import Encoded, Padding, Source
 from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
-from tokbench.adapters.rows import rows_of, texts_of
+from tokbench.adapters.rows import is_batch, rows_of, samples_of, texts_of
 from tokbench.adapters.windows import Truncation
 from tokbench.byte_level import unspell
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
-from tokbench.tokenizer_config import END_OF_TEXT, PADDING
+from tokbench.tokenizer_config import PADDING
 from tokbench.tokenizer_folder import is_adapted
 
+BATCHES_APART = hasattr(PreTrainedTokenizer, "batch_encode_plus")
+"""Whether ``transformers`` encodes a batch by another method than one text, as version 4 does."""
 ATTRIBUTES = {
     "input_ids": "ids",
     "token_type_ids": "type_ids",
@@ -64,17 +67,22 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 
     def __init__(self, vocab_file: str | None = None, **settings: Any) -> None:
         beside = [settings.pop(name, None) for name in self.vocab_files_names]  # They lie in one folder.
-        if vocab_file is None:
-            raise _without_vocabulary(next(filter(None, beside), ""))
+        if vocab_file is None or is_adapted(Path(vocab_file).parent):
+            raise _without_vocabulary(vocab_file or next(filter(None, beside), ""))
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
         self._names = names_by_id(self.tokenizer)
         self._ids = {name: index for index, name in enumerate(self._names)}
+        if isinstance(settings.get("extra_special_tokens"), list | tuple):  # Their name in version 5.
+            settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
         if self.tokenizer.vocabulary.ids is not None:
             self._add_own(settings)
-        for role, token in (("eos_token", END_OF_TEXT), ("bos_token", END_OF_TEXT), ("pad_token", PADDING)):
+        end = self.tokenizer.end_token
+        for role, token in (("eos_token", end), ("bos_token", end), ("pad_token", PADDING)):
             settings.setdefault(role, token)
         settings.setdefault("clean_up_tokenization_spaces", False)
+        self._opened = False
         super().__init__(**settings)
+        self._opened = True
 
     def _add_own(self, settings: dict[str, Any]) -> None:
         """Put the special tokens of a tokenizer that was made elsewhere among those that are added, with their ids."""
@@ -85,7 +93,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         self._ids = {name: index for index, name in enumerate(self._names) if index not in taken}
         added = {number: AddedToken(name, special=True, normalized=False) for name, number in ids.items()}
         settings["added_tokens_decoder"] = added | settings.get("added_tokens_decoder", {})
-        settings.setdefault("additional_special_tokens", [name for name in own if name not in (END_OF_TEXT, PADDING)])
+        named = self.tokenizer.end_and_padding
+        settings.setdefault("additional_special_tokens", [name for name in own if name not in named])
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "TokbenchTokenizer":
@@ -110,34 +119,55 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self._names[index]
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        for text in map(str, new_tokens or ()):
-            if text in self._ids and text != unused_name(self._ids[text]) and unspell(text) != text.encode():
-                raise TokbenchError(
-                    f"{text[:60]!r} cannot be added: so the token {unspell(text).hex()} is spelt, "
-                    "which is other bytes; choose another text"
-                )
-        return int(super()._add_tokens(new_tokens, special_tokens=special_tokens))
+        """Add tokens that the text is searched for.
+
+        A saved special token such as the padding may be a token that is spelt like other text. It has its id already:
+        it is not added when the folder is opened.
+
+        Raises:
+            TokbenchError: a caller adds a text that is the spelling of other bytes.
+        """
+        others = [text for text in map(str, new_tokens or ()) if self._spells_other_bytes(text)]
+        if others and self._opened:
+            raise TokbenchError(
+                f"{others[0][:60]!r} cannot be added: so the token {unspell(others[0]).hex()} is spelt, "
+                "which is other bytes; choose another text"
+            )
+        added = [token for token in new_tokens or () if str(token) not in others]
+        return int(super()._add_tokens(added, special_tokens=special_tokens))
+
+    def _spells_other_bytes(self, text: str) -> bool:
+        return text in self._ids and text != unused_name(self._ids[text]) and unspell(text) != text.encode()
 
     # From text to ids
 
     def tokenize(self, text: str, pair: str | None = None, add_special_tokens: bool = False, **more: Any) -> list[str]:
-        """The printable spellings of a text's tokens."""
-        batch = self.encode_plus(text, pair, add_special_tokens=add_special_tokens, **more)
+        """Return the printable spellings of a text's tokens."""
+        batch = self([text], [pair] if pair else None, add_special_tokens=add_special_tokens, **more)
         tokens: list[str] = batch.tokens()
         return tokens
 
     def _encode_plus(  # type: ignore[override]
-        self, text: Any, text_pair: Any = None, return_tensors: Any = None, **settings: Any
+        self,
+        text: Any,
+        text_pair: Any = None,
+        is_split_into_words: bool = False,
+        return_tensors: Any = None,
+        return_overflowing_tokens: bool = False,
+        **settings: Any,
     ) -> BatchEncoding:
-        batch = self._batch_encode_plus(
-            [(text, text_pair)] if text_pair else [text], return_tensors=return_tensors, **settings
-        )
-        if return_tensors is not None or settings.get("return_overflowing_tokens"):
+        """Encode a text or a pair; where ``transformers`` has no other method for it, also a batch of them."""
+        settings |= {"is_split_into_words": is_split_into_words, "return_tensors": return_tensors}
+        settings["return_overflowing_tokens"] = return_overflowing_tokens
+        if not BATCHES_APART and is_batch(text, is_split_into_words):
+            return self._batch_encode_plus(samples_of(text, text_pair), **settings)
+        batch = self._batch_encode_plus([(text, text_pair)] if text_pair else [text], **settings)
+        if return_tensors is not None or return_overflowing_tokens:
             return batch
         one = {key: rows[0] if rows and isinstance(rows[0], list) else rows for key, rows in batch.items()}
         return BatchEncoding(one, batch.encodings)
 
-    def _batch_encode_plus(  # type: ignore[override]
+    def _batch_encode_plus(
         self,
         batch_text_or_text_pairs: Sequence[Any],
         add_special_tokens: bool = True,
@@ -156,9 +186,13 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return_offsets_mapping: bool = False,
         return_length: bool = False,
         verbose: bool = True,
-        split_special_tokens: bool = False,
+        split_special_tokens: bool | None = None,
+        **others: Any,
     ) -> BatchEncoding:
-        added = AddedTokens.of(self._added_tokens_decoder)
+        if unknown := [name for name, value in others.items() if value]:
+            raise TokbenchError(f"{unknown[0]}: a tokenizer of Tokbench has no such option; leave it out")
+        special = not (self.split_special_tokens if split_special_tokens is None else split_special_tokens)
+        added = AddedTokens.of(self.added_tokens_decoder)
         truncation = None
         if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE:
             left = self.truncation_side == "left"
@@ -167,7 +201,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         samples: list[int] = []
         for number, sample in enumerate(batch_text_or_text_pairs):
             sources = [
-                Source(self.tokenizer, added, texts, is_split_into_words, not split_special_tokens)
+                Source(self.tokenizer, added, texts, is_split_into_words, special)
                 for texts in texts_of(sample, is_split_into_words)
             ]
             found = rows_of(sources, self.convert_ids_to_tokens, truncation)
@@ -207,15 +241,10 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         Raises:
             TokbenchError: a string spells no bytes.
         """
-        return b"".join(map(self._bytes_of, tokens)).decode("utf-8", "replace")
-
-    def _bytes_of(self, token: str) -> bytes:
-        if token not in self._ids and token in self._added_tokens_encoder:
-            return token.encode()
-        try:
-            return unspell(token)
-        except KeyError:
-            raise TokbenchError(f"{token[:60]!a} spells no token; give tokens of this tokenizer") from None
+        added = self.added_tokens_encoder
+        return b"".join(
+            token.encode() if token in added and token not in self._ids else _bytes_of(token) for token in tokens
+        ).decode("utf-8", "replace")
 
     def _decode(  # type: ignore[override]
         self,
@@ -225,19 +254,21 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         **_: Any,
     ) -> str:
         ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
-        if wrong := [one for one in ids if not isinstance(one, int)]:
+        if wrong := [one for one in ids if not isinstance(one, int | np.integer)]:
             raise TokbenchError(f"{wrong[0]!r:.60} is no id; give whole numbers")
-        text = b"".join(self._pieces(ids, skip_special_tokens)).decode("utf-8", "replace")
+        text = b"".join(self._pieces(map(int, ids), skip_special_tokens)).decode("utf-8", "replace")
         cleaned = (
             self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
         )
         return self.clean_up_tokenization(text) if cleaned else text
 
-    def _pieces(self, ids: list[int], skip_special_tokens: bool) -> Iterator[bytes]:
-        """The bytes of ids, those of added tokens by their content."""
+    def _pieces(self, ids: Iterable[int], skip_special_tokens: bool) -> Iterator[bytes]:
+        """Yield the bytes of ids, of added tokens their content; ids above all tokens have none."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
+        added = self.added_tokens_decoder
+        known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))
         own = self.vocab_size
-        for ours, group in groupby((one for one in ids if one not in left_out), key=lambda one: 0 <= one < own):
+        for ours, group in groupby(known, key=lambda one: 0 <= one < own):
             if ours:
                 yield self.tokenizer.decode(list(group))
             else:
@@ -251,10 +282,18 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return tuple(str(path) for name in self.vocab_files_names.values() if (path := folder / name).exists())
 
 
-def _without_vocabulary(settings_file: str) -> TokbenchError:
-    """Why a folder without ``tokens.vocab`` is not opened, on one line."""
-    folder = Path(settings_file).parent
-    if not settings_file or not is_adapted(folder):
+def _bytes_of(token: Any) -> bytes:
+    try:
+        return unspell(token)
+    except (KeyError, AttributeError):
+        shown = token[:60] if isinstance(token, str) else token
+        raise TokbenchError(f"{shown!a:.80} spells no token; give tokens of this tokenizer") from None
+
+
+def _without_vocabulary(file: str) -> TokbenchError:
+    """Why a folder without ``tokens.vocab`` is not opened, on one line, from one of its files."""
+    folder = Path(file).parent
+    if not file or not is_adapted(folder):
         return TokbenchError(f"{folder}: no tokens.vocab; save or import the tokenizer again")
     library = read_adapted(folder)[0].library
     return TokbenchError(

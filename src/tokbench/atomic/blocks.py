@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tokbench.atomic.exchange import put_in_place
+from tokbench.atomic.exchange import keep_mode, put_in_place
 from tokbench.atomic.partial import partial_file, partial_folder
 from tokbench.atomic.places import place_of_file, place_of_folder, pour, spool
 from tokbench.atomic.record import RECORD, Kind, reject_foreign, write_record
@@ -16,8 +16,8 @@ from tokbench.atomic.space import failures_reported
 def atomic_file(path: Path | str) -> Iterator[Path]:
     """Give a path to write to; it takes the place of ``path`` when the block ends well, and goes when it does not.
 
-    A link stays one, and what it leads to is replaced. What is no file (a device, a pipe, an open descriptor such as
-    ``/dev/stdout``) stays too: the bytes are handed on to it when the block ends well.
+    A link stays one, and what it leads to is replaced; a file's mode is kept. What is no file (a device, a pipe, an
+    open descriptor such as ``/dev/stdout``) stays too: the bytes are handed on to it when the block ends well.
 
     Raises:
         TokbenchError: something stands at ``path`` that no file may replace, or there is no space left.
@@ -33,6 +33,7 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
     with failures_reported(path, place.parent), partial_file(place) as partial:
         yield partial
         place_of_file(path)  # It may have been taken meanwhile.
+        keep_mode(partial, place)
         os.replace(partial, place)
 
 
@@ -100,4 +101,5 @@ def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str
             for name in set(stale) - names:
                 (place / name).unlink(missing_ok=True)
             for name in [RECORD, *sorted(names - {RECORD, last}), last]:
+                keep_mode(partial / name, place / name)
                 os.replace(partial / name, place / name)

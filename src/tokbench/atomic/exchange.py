@@ -3,6 +3,8 @@
 import ctypes
 import errno
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from tokbench.atomic.partial import new_name, remove
@@ -24,6 +26,7 @@ def put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> N
     Raises:
         TokbenchError: what stands there must not be replaced; the message calls it as ``named``.
     """
+    keep_mode(partial, place)
     while True:
         try:
             os.rename(partial, place)  # Over nothing, or an empty folder.
@@ -37,6 +40,12 @@ def put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> N
         except FileNotFoundError:
             if not partial.exists():
                 raise  # Another process has taken the older one away: try again.
+
+
+def keep_mode(partial: Path, place: Path) -> None:
+    """Give what is new the mode of what it will replace, so that nobody else may read what was private."""
+    with suppress(FileNotFoundError):
+        partial.chmod(stat.S_IMODE(place.stat().st_mode))
 
 
 def _exchange(partial: Path, place: Path, kind: Kind, named: Path | str) -> bool:

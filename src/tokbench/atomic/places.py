@@ -1,7 +1,6 @@
 """Where an output goes: through links to what they lead to, into devices and pipes, and nowhere else."""
 
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -11,11 +10,7 @@ from pathlib import Path
 
 from tokbench.atomic.partial import ended_by_sigterm
 from tokbench.errors import TokbenchError
-
-DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
-"""Folders whose entries are the open files of a process."""
-DEEPEST = 40
-"""Links followed, as by the system."""
+from tokbench.inputs.regular import is_descriptor
 
 
 def place_of_file(path: Path | str) -> Path | None:
@@ -29,7 +24,7 @@ def place_of_file(path: Path | str) -> Path | None:
         raise TokbenchError(f"{path}: a folder stands here; name a file")
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
         raise TokbenchError(f"{path}: no file, but a {'disk' if stat.S_ISBLK(mode) else 'socket'}; name a file")
-    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or _is_descriptor(path):
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or is_descriptor(path):
         return None
     return Path(os.path.realpath(path))
 
@@ -54,20 +49,6 @@ def _mode(path: Path | str) -> int:
         return 0
     except NotADirectoryError:
         raise TokbenchError(f"{path}: one of its folders is a file; remove that, or name another output") from None
-
-
-def _is_descriptor(path: Path | str) -> bool:
-    """Whether a name is that of an open file, as ``/dev/stdout`` is; another file in its place would not be open."""
-    for _ in range(DEEPEST):
-        folder, name = os.path.split(os.fspath(path))
-        folder = os.path.realpath(folder)
-        if DESCRIPTORS.fullmatch(folder):
-            return True
-        path = os.path.join(folder, name)
-        if not os.path.islink(path):
-            break
-        path = os.path.join(folder, os.readlink(path))
-    return False
 
 
 @contextmanager

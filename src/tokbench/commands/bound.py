@@ -8,8 +8,10 @@ import click
 
 from tokbench import memory
 from tokbench.commands.inputs import COUNTS
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import COUNT, SIZE, THREADS, Real, Whole
+from tokbench.commands.outputs import output_file
 from tokbench.optimum.options import MAX_PRETOKEN_BYTES
 
 if TYPE_CHECKING:
@@ -37,10 +39,12 @@ if TYPE_CHECKING:
 )
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
-@click.option(
-    "--result", type=click.Path(dir_okay=False), help="File of the JSON, without the time; standard output if left out."
+@output_file(
+    "--result",
+    mark=keys("bound", "size", "longest", "scheme"),
+    help="File of the JSON, without the time; standard output if left out.",
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Certificate, for 'tokbench check_bound'.")
+@output_file(mark=keys("size", "longest", "scale", "bound"), help="Certificate, for 'tokbench check_bound'.")
 def command(
     counts: str,
     size: int,

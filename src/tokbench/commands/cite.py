@@ -3,12 +3,13 @@
 import click
 
 from tokbench.commands.inputs import CONFIGURATION
+from tokbench.commands.outputs import output_file
 
 
 @click.command("cite")
 @click.argument("configuration", required=False, type=CONFIGURATION)
 @click.option("--cited", "keys", metavar="JSON", help="What is cited, as a list, in place of a configuration.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="File of BibTeX; standard output if left out.")
+@output_file(help="File of BibTeX; standard output if left out.")
 def command(configuration: str | None, keys: str | None, output: str | None) -> None:
     """Write BibTeX of what the methods, metrics, gold data and corpora of an experiment are from. CONFIGURATION is its
     file, such as config.yaml."""

@@ -39,9 +39,9 @@ def command(
     reading: Reading,
 ) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
-    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. They are compared at the sizes
-    they share: on the documents of the evaluation split, or of FILES, and, where an experiment has both, by its tables
-    and its models' answers."""
+    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. With --results a path begins
+    with ./, ../ or /. They are compared at the sizes they share: on the documents of FILES alone; or, without FILES, on
+    the evaluation split, and, where an experiment has both, by its tables and its models' answers."""
     if results is None:
         for text in (a, b):
             TOKENIZER.convert(text, None, None)
@@ -57,4 +57,6 @@ def command(
 
         click.echo(written(comparison_json(found)), nl=False)
         return
-    click.echo(comparison_text(*found), nl=False)
+    click.echo(
+        comparison_text(found.a, found.b, found.parts, found.unequal, found.pretokenizers, found.notes), nl=False
+    )

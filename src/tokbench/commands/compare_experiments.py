@@ -4,6 +4,9 @@ import sys
 
 import click
 
+from tokbench.commands.marks import page
+from tokbench.commands.outputs import output_file
+
 DIFFERS = 1
 """Exit status where the runs differ beyond noise, as of ``diff``."""
 
@@ -11,7 +14,7 @@ DIFFERS = 1
 @click.command("compare_experiments")
 @click.argument("a", type=click.Path(exists=True, file_okay=False))
 @click.argument("b", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False), metavar="B...")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="HTML file to write as well.")
+@output_file(mark=page, help="HTML file to write as well.")
 @click.option("--all", "every", is_flag=True, help="List every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json: bool) -> None:

@@ -35,6 +35,8 @@ class Further(NamedTuple):
 NOTHING = Further()
 TOKENS = "tokens of the documents, without end-of-text tokens; their difference over those of b"
 
+OF_OTHER_TEXTS = "The experiment's own measures are of other texts and left out; compare without FILES to see them."
+
 
 class Compared(NamedTuple):
     """Two tokenizers side by side.
@@ -43,12 +45,28 @@ class Compared(NamedTuple):
         a, b: what they are called.
         parts: what they are compared by.
         unequal: sizes of a and of b at which their vocabularies are not of equal size, with the tokens of each.
+        pretokenizers: of a and of b.
+        sides: where a and b were found.
+        sizes: sizes of a and of b that are compared.
+        left_out: what the experiment has and is not compared, and why; empty where there is nothing.
     """
 
     a: str
     b: str
     parts: Sequence[Part]
     unequal: Unequal
+    pretokenizers: tuple[str, str]
+    sides: tuple[Side, Side]
+    sizes: Sizes
+    left_out: str
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines that say where the two were found and what was left out."""
+        used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
+        found = zip((self.a, self.b), self.sides, used, strict=True)
+        lines = [f"{name}: {one.described(sizes)}." for name, one, sizes in found]
+        return [*lines, *filter(None, [self.left_out])]
 
 
 def comparison(
@@ -88,14 +106,23 @@ def comparison(
             from tokbench.commands.ngram_comparison import ngram_part
 
             parts.append(ngram_part(left, right, sizes, where, found, trained, reading))
-    if experiment is not None:
+    if experiment is not None and not files:
         from tokbench.commands.experiment_comparison import experiment_parts
 
-        parts += experiment_parts(left, right, sizes, experiment, counted=bool(given) and not files)
+        parts += experiment_parts(left, right, sizes, experiment, counted=bool(given))
     if not (parts := [part for part in parts if part.lines]):
         raise TokbenchError("nothing to compare these two on; name files of text after them")
     apart = unequal(left, right, sizes)
-    return Compared(*distinct(left, right), alike(corrected(parts), apart), apart)
+    names = distinct(left, right)
+    first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
+    left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
+    return Compared(*names, alike(corrected(parts), apart), apart, (first, second), (left, right), sizes, left_out)
+
+
+def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
+    """Return the label of a tokenizer's pre-tokenizer; one that works through its library has a label of its own."""
+    tokenizer = one_of_several(next(iter(one.folders.values())), reading)
+    return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
 
 
 def _named(files: Sequence[str]) -> str:

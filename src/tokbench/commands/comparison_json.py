@@ -1,8 +1,10 @@
 """What ``tokbench compare`` finds, for programs: the schema is in docs/programs.md."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tokbench.commands.comparison import Compared
+from tokbench.commands.sides import Side
 from tokbench.report.terminal import Line, Told, verdict
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.power import ALPHA
@@ -20,6 +22,12 @@ def comparison_json(found: Compared) -> dict[str, Any]:
         "format": FORMAT,
         "a": found.a,
         "b": found.b,
+        "pretokenizations": dict(zip("ab", found.pretokenizers, strict=True)),
+        "opened": {
+            letter: _opened(one, [pair[place] for pair in found.sizes])
+            for place, (letter, one) in enumerate(zip("ab", found.sides, strict=True))
+        },
+        "left_out": found.left_out or None,
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
         "alpha": ALPHA,
@@ -42,6 +50,15 @@ def comparison_json(found: Compared) -> dict[str, Any]:
             }
             for part in found.parts
         ],
+    }
+
+
+def _opened(side: Side, sizes: Sequence[int]) -> dict[str, Any]:
+    return {
+        "kind": side.kind,
+        "place": side.place,
+        "sizes": [size for size in sizes if size],
+        "tokens": [side.tokens(size) for size in sizes],
     }
 
 

@@ -5,13 +5,15 @@ import click
 from tokbench import memory
 from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
+from tokbench.commands.marks import COUNTS
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
 
 
 @click.command("count")
 @pretokenization_option("How the texts are cut.", required=True)
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @field_options
 @click.argument("texts", nargs=-1, required=True, type=TEXT)

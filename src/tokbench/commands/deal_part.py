@@ -7,8 +7,10 @@ import click
 
 from tokbench import memory
 from tokbench.allowance import DEFAULT, allowance
+from tokbench.commands.marks import columns
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Share
+from tokbench.commands.outputs import output_file
 
 
 @click.command("deal_part")
@@ -16,7 +18,7 @@ from tokbench.commands.numbers import Share
 @click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
 @click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
 @click.option("--places", required=True, type=click.Path(exists=True, dir_okay=False), help="Places of the part.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of the texts.")
+@output_file(mark=columns("place", "document", "language", "text"), required=True, help="Parquet file of the texts.")
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1, required=True)
 def command(

@@ -13,6 +13,7 @@ from tokbench.atomic import atomic_file
 from tokbench.commands.fields import EncodingName
 from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import THREADS
+from tokbench.commands.outputs import output_file
 from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
@@ -30,7 +31,7 @@ COPIES = 8
 @click.command("encode")
 @click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("file", type=click.File("rb"))
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where the ids go; .npy for a NumPy array.")
+@output_file(help="Where the ids go; .npy for a NumPy array.")
 @click.option("--count", is_flag=True, help="Print the number of tokens alone.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @click.option("--encoding", type=EncodingName(), default="bytes", show_default=True, help="Encoding of FILE.")

@@ -5,8 +5,10 @@ from pathlib import Path
 import click
 
 from tokbench import memory
+from tokbench.commands.marks import columns
 from tokbench.commands.memory_option import largest_text, memory_option
 from tokbench.commands.numbers import Whole
+from tokbench.commands.outputs import output_file
 from tokbench.commands.packing_options import order_options
 
 
@@ -15,7 +17,7 @@ from tokbench.commands.packing_options import order_options
 @click.argument("shard", type=click.Path(exists=True, dir_okay=False))
 @order_options
 @click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Slices to be packed.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of the tokens.")
+@output_file(mark=columns("document", "ends", "text_bytes", "ids"), required=True, help="Parquet file of the tokens.")
 @memory_option()
 def command(
     folder: str,

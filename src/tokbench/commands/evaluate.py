@@ -5,8 +5,10 @@ from pathlib import Path
 import click
 
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import VocabularySize, Whole
+from tokbench.commands.outputs import output_file
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
 
@@ -26,7 +28,7 @@ from tokbench.inputs.numbers import LARGEST_VOCABULARY
     "--size", type=VocabularySize(0, LARGEST_VOCABULARY), default=0, help="Size in the tables; own: the tokenizer's."
 )
 @click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@output_file(mark=keys("suite", "tasks", "bits_per_byte", "manifest"), required=True, help="JSON file.")
 @memory_option()
 @click.argument("shards", nargs=-1)
 def command(

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.outputs import output_file
+
 
 @click.command("fetch")
 @click.option("--recipe", required=True, help="The hub source as JSON, as in the configuration.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
+@output_file(required=True, help="Parquet file.")
 def command(recipe: str, output: str) -> None:
     """Fetch a data set once, at its pinned revision; everything after it needs no network."""
     from tokbench.commands.arguments import recipe_options

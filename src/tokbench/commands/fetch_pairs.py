@@ -4,10 +4,12 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.outputs import output_file
+
 
 @click.command("fetch_pairs")
 @click.option("--recipe", required=True, help="Languages, and the hub source as in the configuration, as JSON.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
+@output_file(required=True, help="Parquet file.")
 def command(recipe: str, output: str) -> None:
     """Fetch pairs of sentences once, at their pinned revision; everything after it needs no network."""
     from tokbench.commands.arguments import recipe_options

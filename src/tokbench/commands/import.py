@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,10 @@ from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.reading import ADDED, SPECIAL, special_tokens
-from tokbench.errors import TokbenchError, on_one_line
+from tokbench.errors import TokbenchError, on_one_line, shortened
+
+if TYPE_CHECKING:
+    from tokbench.tokenizer import Tokenizer
 
 
 @click.command("import")
@@ -37,6 +40,9 @@ from tokbench.errors import TokbenchError, on_one_line
     help="Which added tokens of the file are cut out of texts: words and blanks, none (text), or all (tokens).",
 )
 @click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
+@click.option(
+    "--end-of-text", metavar="TOKEN", help="Special or added token that ends a text; the files' own if left out."
+)
 @click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
 @click.option(
     "--check",
@@ -56,6 +62,7 @@ def command(
     segmentation: str | None,
     added: str,
     special: tuple[str, ...],
+    end_of_text: str | None,
     revision: str | None,
     files: tuple[str, ...],
     limit: int,
@@ -66,7 +73,7 @@ def command(
     """Take the tokenizer at PATH, a file or a folder of the form FORM, and write it to a folder like any other.
 
     It becomes one of our own where its ids stay exactly the same, and works through its own library elsewhere; what is
-    said tells which, why, and what is lost of texts. Its ids are those of the file.
+    said tells which, why, and what is lost of texts. Its ids are those of its library.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
     from tokbench.adapters.hub import fetched, fetched_record
@@ -82,7 +89,7 @@ def command(
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
     given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
-    given["special_tokens"] = special_tokens(special)
+    given |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
     options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
     if not files and fields.flags:
         raise TokbenchError(f"{fields.flags}: for files of --check only; name some")
@@ -105,12 +112,20 @@ def command(
     how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
     click.echo(f"{how}; {imported['why']}", err=True)
     click.echo(f"{len(tokenizer):,} tokens that a text can give, ids below {tokenizer.id_limit:,}", err=True)
+    click.echo(_end_line(tokenizer, imported["end_of_text"]), err=True)
     for line in imported["told"]:
         click.echo(line, err=True)
     if losses is not None:
         click.echo(str(losses), err=True)
     elif not native:
         click.echo("what it loses is not measured; name documents with --check", err=True)
+
+
+def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
+    """Return the sentence on the end of text."""
+    if end is None:
+        return f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none"
+    return f"end of text: '{shortened(end['token'])}', id {end['id']}, by {end['source']}"
 
 
 @dataclass(frozen=True)

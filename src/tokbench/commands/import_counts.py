@@ -3,15 +3,17 @@
 import click
 
 from tokbench import memory
+from tokbench.commands import marks
 from tokbench.commands.inputs import COUNTS
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import FLAG, chosen_scheme, pretokenization_option
 from tokbench.errors import TokbenchError
 
 
 @click.command("import_counts")
 @pretokenization_option("How the text was cut.", required=True)
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@output_file(mark=marks.COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @click.argument("files", nargs=-1, type=COUNTS, required=True)
 def command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.regular import check_regular
 
 
 class InputPath(click.ParamType):
@@ -27,6 +28,18 @@ class InputPath(click.ParamType):
             remedy = f"; {self.remedy}" if self.remedy else ""
             raise TokbenchError(f"{value}: no such {self.what}{remedy}")
         return value
+
+
+class InputFile(click.File):
+    """A file that is opened for reading bytes, ``-`` for standard input; a pipe with a name is rejected."""
+
+    def __init__(self) -> None:
+        super().__init__("rb")
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and value != "-":
+            check_regular(value, descriptors=True)
+        return super().convert(value, parameter, context)
 
 
 COUNTS = InputPath("file of pre-token counts", "make one with 'tokbench count'")

@@ -2,6 +2,9 @@
 
 import click
 
+from tokbench.commands.marks import keys
+from tokbench.commands.outputs import output_file
+
 
 @click.command("leaderboard")
 @click.option("--name", required=True, help="The experiment's name.")
@@ -9,8 +12,8 @@ import click
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer; may be repeated.")
 @click.option("--documents", multiple=True, help="Folder of a corpus; may be repeated.")
 @click.option("--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet of one without; may be repeated.")
-@click.option("--table", type=click.Path(dir_okay=False), help="CSV file of the scores, to write as well.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@output_file("--table", help="CSV file of the scores, to write as well.")
+@output_file(mark=keys("format", "experiment", "tokbench", "scores"), required=True, help="JSON file.")
 def command(
     name: str,
     statistics: str,

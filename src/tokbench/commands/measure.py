@@ -10,7 +10,9 @@ import click
 from tokbench import memory
 from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import COUNTS, TEXT
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @field_options
 @memory_option()
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
 def command(
     folder: str,
     counts: str | None,

@@ -7,7 +7,9 @@ from typing import cast
 import click
 
 from tokbench.atomic import atomic_file
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.errors import TokbenchError
 
 
@@ -18,8 +20,8 @@ from tokbench.errors import TokbenchError
 @click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()
-@click.option("--by-word", type=click.Path(dir_okay=False), help="JSON file of every word's boundaries, for intervals.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@output_file("--by-word", help="JSON file of every word's boundaries, for intervals.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
 @click.argument("files", nargs=-1)
 def command(
     folder: str,

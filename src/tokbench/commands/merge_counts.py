@@ -3,11 +3,13 @@
 import click
 
 from tokbench import memory
+from tokbench.commands.marks import COUNTS
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 
 
 @click.command("merge_counts")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of counts.")
+@output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @click.argument("parts", nargs=-1, required=True)
 def command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:

@@ -10,8 +10,10 @@ from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.fields import Fields, field_options
 from tokbench.commands.inputs import TEXT
+from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Whole
+from tokbench.commands.outputs import output_file
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER
 
 if TYPE_CHECKING:
@@ -60,7 +62,9 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
 )
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the texts are of, for the tables.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="JSON file; standard output if left out.")
+@output_file(
+    mark=keys("variant", "size", "corpus", "order", "training"), help="JSON file; standard output if left out."
+)
 @memory_option()
 @field_options
 def command(

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.commands.reading import Reading, special_tokens
-from tokbench.commands.sides import side
+from tokbench.commands.sides import Side
 from tokbench.errors import TokbenchError, unknown
 from tokbench.tokenizer import SETTINGS, Tokenizer
 
@@ -61,12 +61,32 @@ def _options(reading: Reading) -> "ReadOptions":
     return validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
 
 
-def opened_at_sizes(name: str, results: str | None, reading: Reading = AS_IT_IS) -> list[tuple[str, Any]]:
-    """The tokenizers that a name stands for, see :func:`tokbench.commands.sides.side`, each with what to call it."""
-    found = side(name, results)
+class Opened(NamedTuple):
+    """A tokenizer that a name on the command line led to.
+
+    Attributes:
+        name: what to call it.
+        tokenizer: the tokenizer.
+        source: where it was found.
+    """
+
+    name: str
+    tokenizer: Tokenizer
+    source: str
+
+
+def opened_at_sizes(sides: Iterable[Side], reading: Reading = AS_IT_IS) -> list[Opened]:
+    """Return the tokenizers of all names, see :func:`tokbench.commands.sides.side`, at each of their sizes.
+
+    Raises:
+        TokbenchError: one cannot be read, or options of files are given where there is none.
+    """
+    sides = list(sides)
+    reject_unused(reading, [path for one in sides for path in one.folders.values()])
     return [
-        (f"{found.name}/{size}" if size else found.name, one_of_several(path, reading))
-        for size, path in found.folders.items()
+        Opened(f"{one.name}/{size}" if size else one.name, one_of_several(path, reading), one.opened)
+        for one in sides
+        for size, path in one.folders.items()
     ]
 
 

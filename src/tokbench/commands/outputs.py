@@ -1,12 +1,18 @@
-"""Folders that the command line writes, rejected before any work is done."""
+"""Files and folders that the command line writes, rejected before any work is done."""
 
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tokbench.atomic import Kind, reject_foreign
-from tokbench.atomic.places import place_of_folder
+from tokbench.atomic.places import place_of_file, place_of_folder
+from tokbench.commands.inputs import InputPath
+from tokbench.commands.marks import Mark, unmarked
+from tokbench.errors import TokbenchError
 
 
 class OutputFolder(click.Path):
@@ -21,3 +27,87 @@ class OutputFolder(click.Path):
         path = str(super().convert(value, parameter, context))
         reject_foreign(Path(path), self.kind)
         return path
+
+
+class OutputFile(click.Path):
+    """A file that is missing or empty, or that shows by a mark that Tokbench wrote it as the same kind."""
+
+    def __init__(self, mark: Mark) -> None:
+        super().__init__(dir_okay=False)
+        self.mark = mark
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        place_of_file(value)
+        return str(super().convert(value, parameter, context))
+
+    def reject_other(self, path: str) -> None:
+        """Reject a file with content that Tokbench did not write as this kind of output.
+
+        Raises:
+            TokbenchError: there is one.
+        """
+        place = place_of_file(path)
+        if place is not None and place.is_file() and place.stat().st_size and not self.mark(place):
+            raise TokbenchError(
+                f"{path}: the file exists, and nothing in it shows that Tokbench wrote it as the same kind of output; "
+                "name another file, or remove this one"
+            )
+
+
+def output_file(
+    *flags: str, mark: Mark = unmarked, required: bool = False, help: str = ""
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option of a file that it writes, which must be none of its inputs.
+
+    Args:
+        flags: those of the option, ``-o`` and ``--output`` where none are named.
+        mark: what shows that an existing file may be replaced.
+        required: whether the option must be given.
+        help: what the file contains.
+    """
+    names = flags or ("-o", "--output")
+    option = click.option(*names, type=OutputFile(mark), required=required, help=help)
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def checked(*args: Any, **given: Any) -> None:
+            _reject_written(click.get_current_context())
+            command(*args, **given)
+
+        return option(checked)
+
+    return decorated
+
+
+def _reject_written(context: click.Context) -> None:
+    """Reject an output that is an input of the same command, another output of it, or somebody else's file.
+
+    Raises:
+        TokbenchError: it is one; the message names it.
+    """
+    written: set[str] = set()
+    for parameter in context.command.params:
+        output = context.params.get(parameter.name or "")
+        if not isinstance(parameter.type, OutputFile) or output is None:
+            continue
+        for path in _inputs(context):
+            if os.path.isfile(output) and os.path.exists(path) and os.path.samefile(output, path):
+                raise TokbenchError(f"{output}: the same file as the input {path}; name another file for the output")
+        if (place := os.path.realpath(output)) in written and place_of_file(output) is not None:
+            raise TokbenchError(f"{output}: two outputs have this name; name another file for one of them")
+        written.add(place)
+        parameter.type.reject_other(output)
+
+
+def _inputs(context: click.Context) -> Iterator[str]:
+    """Yield the paths that a command reads: its arguments, and options of paths."""
+    for parameter in context.command.params:
+        kind = parameter.type
+        if isinstance(kind, OutputFile | OutputFolder):
+            continue
+        if isinstance(parameter, click.Argument) or isinstance(kind, click.Path | click.File | InputPath):
+            given = context.params.get(parameter.name or "")
+            for value in given if isinstance(given, tuple) else (given,):
+                name = getattr(value, "name", value)
+                if isinstance(name, str):
+                    yield name

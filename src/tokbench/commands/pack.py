@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from tokbench import memory
+from tokbench.commands.marks import columns
 from tokbench.commands.memory_option import largest_text, memory_option
-from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.outputs import OutputFolder, output_file
 from tokbench.commands.packing_options import packing_options, text_budget
 
 
@@ -15,7 +16,7 @@ from tokbench.commands.packing_options import packing_options, text_budget
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
-@click.option("--token-counts", "counts", type=click.Path(dir_okay=False), help="Parquet file for each id's count.")
+@output_file("--token-counts", "counts", mark=columns("id", "occurrences"), help="Parquet file for each id's count.")
 @memory_option()
 @click.argument("shards", nargs=-1, required=True)
 def command(

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.outputs import OutputFolder, output_file
 
 
 @click.command("published")
@@ -15,7 +15,7 @@ from tokbench.commands.outputs import OutputFolder
     type=click.Path(exists=True, file_okay=False),
     help="Folder of the vocabularies that the authors of 'Tokenization Is More Than Compression' released.",
 )
-@click.option("--numbers", type=click.Path(dir_okay=False), help="CSV file for every number beside the paper's.")
+@output_file("--numbers", help="CSV file for every number beside the paper's.")
 @click.option("--keep", type=OutputFolder("published"), help="Folder that is replaced by a copy once all is written.")
 @click.option("-o", "--output", required=True, type=OutputFolder("published"), help="Folder of tables and figures.")
 def command(released: str | None, numbers: str | None, keep: str | None, output: str) -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.commands.content import content_options
+from tokbench.commands.marks import page
+from tokbench.commands.outputs import output_file
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 @content_options
 @click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
 @click.option("--prepared", multiple=True, type=click.Path(file_okay=False), help="Folder of a corpus; repeatable.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="HTML file.")
+@output_file(mark=page, required=True, help="HTML file.")
 def command(content: "ReportContent", speeds: tuple[str, ...], prepared: tuple[str, ...], output: str) -> None:
     """Write one self-contained HTML file with every table and figure."""
     from dataclasses import replace

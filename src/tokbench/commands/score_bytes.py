@@ -6,13 +6,17 @@ import click
 
 from tokbench.byte_lm.presets import RECIPES
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.marks import columns
 from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.outputs import output_file
 
 
 @click.command("score_bytes")
 @click.option("--recipe", required=True, help=f"The model's preset ({', '.join(RECIPES)}) or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file of scores.")
+@output_file(
+    mark=columns("document", "language", "text", "surprisal", "entropy"), required=True, help="Parquet file of scores."
+)
 @memory_option()
 @click.argument("shards", nargs=-1, required=True)
 def command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:

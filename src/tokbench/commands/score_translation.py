@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
+from tokbench.commands.marks import keys
 from tokbench.commands.numbers import VocabularySize
+from tokbench.commands.outputs import output_file
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.translation.presets import TOKENIZERS
 
@@ -31,7 +33,7 @@ from tokbench.translation.presets import TOKENIZERS
     default=0,
     help="Vocabulary size in the tables; own: the source's tokenizer's.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="JSON file.")
+@output_file(mark=keys("n", "scores", "sentences"), required=True, help="JSON file.")
 @click.argument("translations", type=click.Path(exists=True, dir_okay=False))
 def command(
     tokenize: str,

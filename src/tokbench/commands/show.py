@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from tokbench.errors import TokbenchError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.commands.opened import Opened
     from tokbench.cuts.cut import Cut
 
 MOST_BYTES = 100_000
@@ -29,8 +30,9 @@ MOST_BYTES = 100_000
 def command(words: tuple[str, ...], file: str | None, results: str | None, as_json: bool, reading: Reading) -> None:
     """Show how tokenizers cut one TEXT ('-' for standard input): ids and borders, those that differ in a colour of
     their own. Each TOKENIZER is a folder, a variant of the experiment (VARIANT, or VARIANT/SIZE), or what 'tokbench
-    import' takes."""
-    from tokbench.commands.opened import opened_at_sizes, reject_unused
+    import' takes. With --results a path begins with ./, ../ or /."""
+    from tokbench.commands.opened import opened_at_sizes
+    from tokbench.commands.sides import side
     from tokbench.cuts.cut import cut
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
@@ -39,14 +41,21 @@ def command(words: tuple[str, ...], file: str | None, results: str | None, as_js
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
     memory.purpose(f"show {' '.join(names)}")
-    reject_unused(reading, map(Path, names))
-    tokenizers = [one for name in names for one in opened_at_sizes(name, results, reading)]
-    cuts = [cut(name, tokenizer, text) for name, tokenizer in _told_apart(tokenizers, names)]
+    found = _told_apart(opened_at_sizes((side(name, results) for name in names), reading), names)
+    cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 
 
 def _given(text: str) -> bytes:
-    return sys.stdin.buffer.read(MOST_BYTES + 1) if text == "-" else os.fsencode(text)
+    from tokbench.commands.opened import is_ours
+
+    if text == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    if os.path.isfile(text):
+        raise TokbenchError(f"show: {text} is a file; give it with --file, or its name as a text by '-'")
+    if is_ours(Path(text)):
+        raise TokbenchError(f"show: {text} is a tokenizer; give a text after it, or its name as a text by '-'")
+    return os.fsencode(text)
 
 
 def _file(path: str) -> bytes:
@@ -54,12 +63,12 @@ def _file(path: str) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def _told_apart(tokenizers: "Sequence[tuple[str, Any]]", names: "Sequence[str]") -> "Sequence[tuple[str, Any]]":
-    """Tokenizers by their names, or as they were given where two have the same."""
-    called = [name for name, _ in tokenizers]
+def _told_apart(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
+    """Return tokenizers by their names, or as they were given where two have the same."""
+    called = [one.name for one in found]
     if len(set(called)) == len(called) or len(names) != len(called):
-        return tokenizers
-    return [(str(Path(given)), tokenizer) for given, (_, tokenizer) in zip(names, tokenizers, strict=True)]
+        return found
+    return [one._replace(name=str(Path(given))) for given, one in zip(names, found, strict=True)]
 
 
 def _terminal(cuts: "Sequence[Cut]", text: bytes) -> str:

@@ -1,16 +1,20 @@
 """The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
-from tokbench.errors import TokbenchError, nearest
+from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.inputs.json import read_json
+from tokbench.report.wording import listed
 from tokbench.tokenizer import SETTINGS
 from tokbench.tokenizer_folder import OWN
 
 Sizes = Sequence[tuple[int, int]]
 """Vocabulary sizes of a and of b that are compared."""
+PATHS = ("/", "./", "../")
+"""Beginnings of an argument that is a path where an experiment is named too."""
 
 
 @dataclass(frozen=True)
@@ -21,39 +25,70 @@ class Side:
         name: the variant, or the folder's name.
         folders: the tokenizer's folder, by vocabulary size as asked for.
         results: folder of the experiment that it belongs to; None for a tokenizer by itself.
+        kind: what the argument named.
+        place: the experiment's folder of a variant, as it was given; else the path.
     """
 
     name: str
     folders: Mapping[int, Path]
     results: Path | None
+    kind: Literal["variant", "folder", "file"] = "folder"
+    place: str = ""
+
+    @property
+    def opened(self) -> str:
+        """Where it was found: the experiment of a variant, or the path."""
+        return on_one_line(f"variant of {self.place}" if self.kind == "variant" else f"{self.kind} {self.place}")
+
+    def tokens(self, size: int) -> int | None:
+        """Return the number of its tokens at a size; None for a file of another library, which does not say."""
+        folder = self.folders[size]
+        return _size_of(folder) if (folder / SETTINGS).is_file() else None
+
+    def described(self, sizes: Sequence[int]) -> str:
+        """Return where it was found, with the sizes that are used, or the number of its tokens if it has one size."""
+        if named := [f"{size:,}" for size in sizes if size]:
+            return f"{self.opened}, {'size' if len(named) == 1 else 'sizes'} {listed(named)}"
+        tokens = self.tokens(sizes[0]) if sizes else None
+        return self.opened if tokens is None else f"{self.opened}, {tokens:,} tokens"
 
 
 def side(text: str, results: str | None) -> Side:
-    """What a name or a folder stands for.
+    """Return the tokenizer of a name or a path.
 
     Args:
-        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, the folder of a tokenizer, or of one at several sizes;
-            or the file of a tokenizer of another library, or a folder of ``transformers`` with one.
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment; or a path: the folder of a tokenizer, or of one at
+            several sizes, the file of a tokenizer of another library, or a folder of ``transformers`` with one. With an
+            experiment, a path begins with ``/``, ``./`` or ``../``, so that no folder hides a variant.
         results: folder of the experiment.
 
     Raises:
         TokbenchError: there is no such tokenizer; the message names those that there are.
     """
-    if (place := Path(text)).is_dir() and (found := _sized(place)):
-        return found
-    if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
-        return Side(place.name, {0: place}, None)
-    if results is None:
-        raise TokbenchError(f"{text}: no folder of a tokenizer; name one, or an experiment with --results")
+    if results is None or text in (".", "..") or text.startswith(PATHS):
+        return _at_path(text, results)
     variant, _, size = text.partition("/")
     known = Path(results) / "tokenizers"
     found = _sized(known / variant / size) or _sized(known / variant)
     if found is None:
         names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
-        raise TokbenchError(f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names)}")
+        path = f"; for the path write ./{text}" if Path(text).exists() else ""
+        raise TokbenchError(
+            f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names) or 'none'}{path}"
+        )
     if size not in ("", OWN, *map(str, found.folders)):
         raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
-    return found
+    return replace(found, kind="variant", place=results)
+
+
+def _at_path(text: str, results: str | None) -> Side:
+    place = Path(text)
+    if place.is_dir() and (found := _sized(place)):
+        return replace(found, place=text)
+    if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
+        return Side(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
+    remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
+    raise TokbenchError(f"{text}: no folder of a tokenizer; {remedy}")
 
 
 def _made_elsewhere(folder: Path) -> bool:
@@ -111,10 +146,12 @@ def unequal(a: Side, b: Side, sizes: Sizes) -> dict[tuple[int, int], tuple[int, 
     Two may bear one size and not be of it, since a text may yield fewer tokens than were asked for. Nothing is told of
     tokenizers in the files of other libraries, which do not say how many tokens they have.
     """
-    folders = {(one, other): (a.folders[one], b.folders[other]) for one, other in sizes}
-    known = {pair: both for pair, both in folders.items() if all((place / SETTINGS).is_file() for place in both)}
-    tokens = {pair: (_size_of(of_a), _size_of(of_b)) for pair, (of_a, of_b) in known.items()}
-    return {pair: both for pair, both in tokens.items() if both[0] != both[1]}
+    tokens = {(one, other): (a.tokens(one), b.tokens(other)) for one, other in sizes}
+    return {
+        pair: (of_a, of_b)
+        for pair, (of_a, of_b) in tokens.items()
+        if of_a is not None and of_b is not None and of_a != of_b
+    }
 
 
 def distinct(a: Side, b: Side) -> tuple[str, str]:

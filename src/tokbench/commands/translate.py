@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from tokbench.commands.log import log_to_stderr
+from tokbench.commands.marks import columns
 from tokbench.commands.memory_option import memory_option
+from tokbench.commands.outputs import output_file
 from tokbench.translation.presets import RECIPES
 
 
@@ -14,7 +16,7 @@ from tokbench.translation.presets import RECIPES
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--from", "source", required=True, help="Language that is translated.")
 @click.option("--to", "target", required=True, help="Language that it is translated into.")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="Parquet file.")
+@output_file(mark=columns("pair", "source", "reference", "translation"), required=True, help="Parquet file.")
 @memory_option()
 @click.argument("split", type=click.Path(exists=True, dir_okay=False))
 def command(recipe: str, model: str, source: str, target: str, output: str, megabytes: int | None, split: str) -> None:

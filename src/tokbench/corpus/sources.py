@@ -11,6 +11,7 @@ from tokbench.errors import TokbenchError
 from tokbench.inputs.encodings import BYTES, UTF_8, encoding_name
 from tokbench.inputs.endings import Kind, has_kind, kind_named, with_endings
 from tokbench.inputs.numbers import LARGEST_BYTES
+from tokbench.inputs.regular import check_regular
 from tokbench.options import Options
 
 
@@ -189,8 +190,7 @@ def left_out(source: FileSource) -> list[str]:
 
 def _files(entry: str, source: FileSource) -> list[Path]:
     path = Path(entry)
-    if path.is_fifo():
-        raise TokbenchError(f"{entry}: a pipe; write what comes through it to a file, and name that")
+    check_regular(path)
     if path.is_dir():
         kind = _kind(source)
         folder = read_folder(path, kind)

@@ -43,11 +43,13 @@ class Cut:
         name: what the tokenizer is called.
         tokens: in order.
         size: bytes of the text.
+        source: where the tokenizer was found; empty where nothing says so.
     """
 
     name: str
     tokens: tuple[Token, ...]
     size: int
+    source: str = ""
 
     @cached_property
     def placed(self) -> bool:
@@ -72,7 +74,7 @@ class Cut:
         return frozenset((token.start, token.end) for token in self.tokens)
 
 
-def cut(name: str, tokenizer: Encodes, text: bytes) -> Cut:
+def cut(name: str, tokenizer: Encodes, text: bytes, source: str = "") -> Cut:
     """Cut a text.
 
     Tokens are placed by their bytes, one decoded at a time. Where these do not add up to the text (a normaliser, a
@@ -83,6 +85,7 @@ def cut(name: str, tokenizer: Encodes, text: bytes) -> Cut:
         tokenizer: any object that encodes and decodes; ``offsets(text)``, if it has it, gives whole numbers, either
             [tokens + 1], where tokens begin and the last ends, or [tokens, 2], where each begins and ends.
         text: any bytes.
+        source: where the tokenizer was found.
     """
     ids = [int(one) for one in tokenizer.encode(text)]
     decoded = {one: bytes(tokenizer.decode([one])) for one in dict.fromkeys(ids)}
@@ -93,9 +96,9 @@ def cut(name: str, tokenizer: Encodes, text: bytes) -> Cut:
     if b"".join(pieces) != text or b"" in pieces:
         bounds = _told(tokenizer, text, len(ids))
     if not bounds:
-        return Cut(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text))
+        return Cut(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text), source)
     spans = zip(ids, pairwise(bounds), strict=True)
-    return Cut(name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text))
+    return Cut(name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text), source)
 
 
 def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:

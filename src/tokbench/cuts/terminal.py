@@ -74,4 +74,5 @@ def _unplaced(one: Cut, width: int, colour: bool) -> Iterator[str]:
 def _summary(one: Cut, size: int) -> str:
     tokens = len(one.tokens)
     each = f", {size / tokens:.2f} bytes a token" if tokens else ""
-    return f"{_short(one.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{each}"
+    source = f"; {one.source}" if one.source else ""
+    return f"{_short(one.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{each}{source}"

@@ -19,7 +19,7 @@ from tokbench.downstream.outcomes import outcomes
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
 from tokbench.lean import OPTIONAL, VISION, lean_imports
 from tokbench.offsets import before
@@ -123,11 +123,11 @@ def evaluate(
         model = AutoModelForCausalLM.from_pretrained(
             model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # Without False, transformers would ask on the terminal whether to run code.
         raise TokbenchError(
-            f"{model_folder}: no model that transformers loads from safetensors, by classes of its own "
-            f"({first_line(error)}); save the model in that form"
-        ) from error
+            f"{model_folder}: no class of transformers opens the model, and code in its folder is not run "
+            f"({shortened(first_line(error), 60)}); give safetensors of a type that transformers has"
+        ) from None
     model = model.to(device).eval()
     tokens = () if tokenizer.library_name else tokenizer.vocabulary.by_id
     start = _start(model.config, tokenizer)

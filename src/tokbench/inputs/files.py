@@ -14,6 +14,7 @@ from tokbench.allowance import Largest
 from tokbench.errors import TokbenchError
 from tokbench.inputs.compression import HEAD, compression_of, decompressed, reject_archive
 from tokbench.inputs.endings import compression_named, has_kind
+from tokbench.inputs.regular import check_regular
 
 MOST = 1 << 31
 """Bytes that one line, or one file that is read whole, may have once it is decompressed: a few kilobytes can be made to
@@ -42,6 +43,7 @@ def opened(path: Path, remedy: str) -> Iterator[io.BufferedReader]:
             much memory; its name means a compression that its bytes do not have; or it is an archive.
     """
     with failures(path, remedy), ExitStack() as stack:
+        check_regular(path)
         file = stack.enter_context(path.open("rb"))
         head = file.peek(HEAD)[:HEAD]
         compression, named = compression_of(head), compression_named(path.name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.regular import read_regular
 
 DEEPEST = 100
 """Levels of lists and objects within each other; no file of ours comes near."""
@@ -78,7 +79,7 @@ def read_json(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[s
         TokbenchError: the file cannot be read, see :func:`parse_json`, or holds another value than an object.
     """
     try:
-        text = Path(path).read_bytes()
+        text = read_regular(Path(path))
     except OSError as error:
         raise TokbenchError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
     value = parse_json(text, str(path), remedy=remedy, lenient=lenient)

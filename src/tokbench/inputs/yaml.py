@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 from tokbench.errors import TokbenchError, shortened
+from tokbench.inputs.regular import check_regular
 from tokbench.inputs.scalars import plain_value
 
 DEEPEST = 50
@@ -43,6 +44,7 @@ def read_yaml(path: Path | str) -> Read:
     Raises:
         TokbenchError: the file cannot be read, or is no YAML.
     """
+    check_regular(path, descriptors=True)
     try:
         with Path(path).open("rb") as file:
             content = file.read(LONGEST + 1)

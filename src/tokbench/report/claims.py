@@ -1,11 +1,11 @@
-"""What the scoreboard bears out of each measure: the best at one size, and what is told apart from it."""
+"""Claims that the scoreboard supports: the best of each measure at one size, among tokenizers of one pre-tokenizer."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from tokbench.report.content import ReportContent
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.standing import ALIKE, BEST, UNRANKED, UNTESTED
 
@@ -32,6 +32,7 @@ class Claim:
         tied: what is not told apart from the best, at another size or on another corpus.
         outdone: whether one that is not ranked has a better number.
         every_size: whether something is compared at every size that has numbers.
+        pretokenizer: of all that are compared; empty where the scoreboard has a single one.
     """
 
     measure: str
@@ -49,38 +50,103 @@ class Claim:
     tied: dict[int | str, list[str]] = field(default_factory=dict)
     outdone: bool = False
     every_size: bool = True
+    pretokenizer: str = ""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The best number of one measure at one size among all pre-tokenizers.
+
+    Attributes:
+        measure, corpus, model, suite, size: what it is the best of.
+        best: its row of the scoreboard.
+    """
+
+    measure: str
+    corpus: str
+    model: str
+    suite: str
+    size: int
+    best: Row
 
 
 def claims(content: ReportContent) -> list[Claim]:
     """Of each measure what is said of it.
 
-    It is said of the first corpus in the order of reading, under the first model and suite, at the largest size at
-    which two or more are compared. Bits of n-gram models stand in where there are none of a language model.
+    It is said of the first corpus in the order of reading, under the first model and suite, among tokenizers of the
+    first pre-tokenizer (the baseline's), at the largest size at which two or more are compared. Bits of n-gram models
+    stand in where there are none of a language model.
     """
-    frame = content.frames.get(SCOREBOARD.name)
-    if frame is None:
-        return []
-    order, place = {name: number for number, name in enumerate(content.models)}, content.place_of_corpus
-    groups: dict[tuple[str, str, str, str], list[Row]] = {}
-    unranked: dict[tuple[str, str, str, str], list[Row]] = {}
-    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
-        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "")
-        (unranked if row["verdict"] == UNRANKED else groups).setdefault(of, []).append(row)
+    groups, unranked = _groups(content)
+    several = len({one[4] for one in groups}) > 1
     found = []
     for measure in CLAIMED:
-        told = sorted(
-            (one for one in groups if one[0] == measure),
-            key=lambda one: (order.get(one[1].partition(" (")[0], len(order)), *one[1:3], place(one[3])),
-        )
-        made = (_claim(*one, groups[one], unranked.get(one, [])) for one in told)
+        told = [one for one in groups if one[0] == measure]
+        made = (_claim(*one[:4], groups[one], unranked.get(one, [])) for one in told)
         if (first := next(filter(None, made), None)) is not None:
-            beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite)}
+            own = first.best["pretokenization"]
+            beside = {one[3]: groups[one] for one in told if one[1:3] == (first.model, first.suite) and one[4] == own}
             others = _on_others(beside, first)
             tied: dict[int | str, list[str]] = {corpus: _alike(beside[corpus], first.size) for corpus in others}
-            found.append(replace(first, on_others=others, tied={**first.tied, **tied}))
+            named = (own or UNKNOWN_PRETOKENIZER) if several else ""
+            found.append(replace(first, on_others=others, tied={**first.tied, **tied}, pretokenizer=named))
     if any(one.measure == BITS for one in found):
         found = [one for one in found if one.measure != NGRAM]
     return found
+
+
+def crossings(content: ReportContent) -> list[Crossing]:
+    """The best of each measure where it is not the best of its claim, as it has another pre-tokenizer.
+
+    Corpus, model, suite and size are those of the claim. Without a claim, no two tokenizers share a pre-tokenizer, and
+    the largest size counts at which two or more are ranked.
+    """
+    groups, _ = _groups(content)
+    by_measure = {one.measure: one for one in claims(content)}
+    measures = [one for one in CLAIMED if one != NGRAM or BITS not in {measure for measure, *_ in groups}]
+    found = []
+    for measure in measures:
+        claim = by_measure.get(measure)
+        together: dict[tuple[str, str, str, str, int], list[Row]] = {}
+        for one, rows in groups.items():
+            for row in rows if one[0] == measure else ():
+                together.setdefault((*one[:4], row["size"]), []).append(row)
+        compared = {key: rows for key, rows in together.items() if len({row["pretokenization"] for row in rows}) > 1}
+        if claim is not None:
+            of = (claim.measure, claim.model, claim.suite, claim.corpus, claim.size)
+            compared = {key: rows for key, rows in compared.items() if key == of}
+        if not compared:
+            continue
+        first = next(iter(compared))[:4]
+        key = max((one for one in compared if one[:4] == first), key=lambda one: one[4])
+        sign = -1 if measure in HIGHEST else 1
+        best = min(compared[key], key=lambda row: (sign * row["value"], row["variant"]))
+        if claim is None or claim.best["variant"] != best["variant"]:
+            found.append(Crossing(measure, key[3], key[1], key[2], key[4], best))
+    return found
+
+
+Group = tuple[str, str, str, str, str | None]
+"""Measure, model, suite, corpus and pre-tokenizer."""
+
+
+def _groups(content: ReportContent) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
+    """Rows of the scoreboard that are ranked, and those that are not, by what is compared, in the order of reading."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None:
+        return {}, {}
+    order = {name: number for number, name in enumerate(content.models)}
+    found: tuple[dict[Group, list[Row]], dict[Group, list[Row]]] = ({}, {})
+    for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
+        of = (row["measure"], row["model"] or "", row["suite"] or "", row["corpus"] or "", row["pretokenization"])
+        found[row["verdict"] == UNRANKED].setdefault(of, []).append(row)
+
+    def place(one: Group) -> tuple[Any, ...]:
+        model = order.get(one[1].partition(" (")[0], len(order))
+        return (model, *one[1:3], content.place_of_corpus(one[3]), content.place_of_pretokenizer(one[4]))
+
+    ranked, unranked = ({key: rows[key] for key in sorted(rows, key=place)} for rows in found)
+    return ranked, unranked
 
 
 def _on_others(beside: dict[str, list[Row]], claim: Claim) -> dict[str, str]:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
+from tokbench.encoding_speed import ColdSpeed
 from tokbench.errors import TokbenchError
 from tokbench.inputs.frames import read_frame
 from tokbench.report.wording import few
@@ -15,9 +16,11 @@ from tokbench.statistics.equal_size import smaller_than_asked, with_fewer_tokens
 from tokbench.tidy import many
 from tokbench.tidy.table import SHARE, TidyTable
 
+T = TypeVar("T")
 _ROUNDED = 1e-9
 """What rounding may add to a share."""
 BEST = "the best"
+UNKNOWN_PRETOKENIZER = "not known"
 NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
 
 
@@ -39,8 +42,8 @@ class ReportContent:
         configuration: the text of the configuration file.
         provenance: versions, source revision, seconds, hardware; values may be mappings.
         missing: part -> why it is not there, in one sentence.
-        speeds: MB of text that each tokenizer encodes in a second, by corpus, size and variant; they differ from run to
-            run, and are in no table but the page's.
+        speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
+            Speeds differ from run to run; only the scoreboard of the page shows them.
         findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
@@ -59,7 +62,7 @@ class ReportContent:
     corpora: Sequence[str] = ()
     built_from: Sequence[str] = ()
     baselines: Sequence[str] = ()
-    speeds: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
+    speeds: Mapping[tuple[str, int, str], ColdSpeed | None] = field(default_factory=dict)
     findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -102,6 +105,54 @@ class ReportContent:
     @cached_property
     def _places(self) -> dict[str, int]:
         return {variant: index for index, variant in enumerate(self.variants)}
+
+    @cached_property
+    def pretokenizers(self) -> dict[str, str]:
+        """The pre-tokenizer of each variant of which it is known, those of the baselines first."""
+        imported = self.frames.get("imported")
+        known = {} if imported is None else dict(imported.select("variant", "pretokenization").iter_rows())
+        known |= {name: str(one["pretokenization"]) for name, one in self.recipes.items() if "pretokenization" in one}
+        return {name: known[name] for name in dict.fromkeys([*self.baselines, *self.variants]) if name in known}
+
+    @cached_property
+    def several_pretokenizers(self) -> bool:
+        """Whether the variants have different pre-tokenizers, which tables and figures then name."""
+        return len({self.pretokenizers.get(name) for name in self.variants}) > 1
+
+    def place_of_pretokenizer(self, name: str | None) -> tuple[int, str]:
+        """Sort key of pre-tokenizers: those of the baselines first, then in the order of the configuration."""
+        known = list(dict.fromkeys(self.pretokenizers.values()))
+        return (known.index(name) if name in known else len(known), name or "")
+
+    def label(self, variant: str) -> str:
+        """The variant's name in figures and sentences, with its pre-tokenizer where there are several."""
+        return f"{variant} ({self.pretokenizer(variant)})" if self.several_pretokenizers else variant
+
+    def labelled(self, of_variants: Mapping[str, T]) -> dict[str, T]:
+        """Values by the variants' labels, see :meth:`label`."""
+        return {self.label(variant): value for variant, value in of_variants.items()}
+
+    def labelled_sizes(self, values: Mapping[tuple[str, int], T]) -> dict[tuple[str, int], T]:
+        """The same of values by variant and size."""
+        return {(self.label(variant), size): value for (variant, size), value in values.items()}
+
+    @property
+    def in_brackets(self) -> str:
+        """The sentence of a caption on labels with a pre-tokenizer; empty where there is a single one."""
+        return " In brackets: the pre-tokenizer." * self.several_pretokenizers
+
+    @property
+    def across_pretokenizers(self) -> list[str]:
+        """The note of a table that ranks variants of several pre-tokenizers together; none where there is one."""
+        groups: dict[str, list[str]] = {}
+        for variant in self.reading:
+            groups.setdefault(self.pretokenizer(variant), []).append(variant)
+        told = "; ".join(f"{name} of {few(variants)}" for name, variants in groups.items())
+        return [f"Bold numbers and ranks are across different pre-tokenizers: {told}."] * self.several_pretokenizers
+
+    def pretokenizer(self, variant: str) -> str:
+        """The variant's pre-tokenizer in words."""
+        return self.pretokenizers.get(variant, UNKNOWN_PRETOKENIZER)
 
     @cached_property
     def fewer(self) -> Set[tuple[str, int]]:

@@ -82,6 +82,8 @@ class Table:
         marks: signs after what is printed, by (row index, column name); ``notes`` say what they mean.
         best: cells set in bold beside those that columns find, by (row index, column name).
         intervals: lower and upper end beside what is printed, likewise.
+        small_print: text next to the value in place of an interval, by (row index, column name).
+        remarks: notes with a letter on cells that have a value, by (row index, column name).
         paths: what stands for a cell in the names of files where that is not what the cell holds, likewise.
         definitions: what the columns hold: part of the caption in print, a list below the table on a page.
         notes: further lines below the table.
@@ -107,6 +109,8 @@ class Table:
     folded: bool = False
     best: frozenset[tuple[int, str]] = frozenset()
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
+    small_print: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    remarks: Mapping[tuple[int, str], str] = field(default_factory=dict)
     choose: Sequence[str] = ()
     see: Sequence[str] = ()
     unranked: frozenset[tuple[int, str]] = frozenset()
@@ -134,7 +138,7 @@ def _kind(dtype: pl.DataType) -> Kind:
 @dataclass(frozen=True)
 class Cell:
     """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign,
-    what stands for it in the names of files where that is not what it holds, and its interval."""
+    what stands for it in the names of files where that is not what it holds, and its interval or other small print."""
 
     text: str
     best: bool = False
@@ -179,8 +183,11 @@ def layout(table: Table) -> Layout:
                 text, place = printed(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
                 ends = [printed(end, column.kind, decimals) for end in table.intervals.get(place, ())]
+                small = table.small_print.get(place, " to ".join(ends))
                 bold = index in best or (place in table.best and index not in table.reference_rows)
-                cells.append(Cell(text, bold, "", _key(value), mark, path, " to ".join(ends)))
+                remark = table.remarks.get(place)
+                note = "" if remark is None else letters.setdefault(remark, _letter(len(letters)))
+                cells.append(Cell(text, bold, note, _key(value), mark, path, small))
         columns.append(cells)
     return Layout(
         headers=[column.header or column.name for column in table.shown],

@@ -1,24 +1,24 @@
-"""How fast tokenizers encode, as jobs of the run have timed it."""
+"""Cold encoding speeds of tokenizers, as jobs of the run measured them."""
 
 from collections.abc import Iterable
 
+from tokbench.encoding_speed import ColdSpeed
 from tokbench.inputs.json import read_json
 
-MEGABYTE = 1e6
 
-
-def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], float]:
-    """MB of text a second, by corpus, size and variant.
+def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | None]:
+    """Return speeds by corpus, size and variant; None where the text was too short.
 
     Args:
-        files: what ``tokbench count_tokens --speed`` wrote; one without a time is passed over.
+        files: written by ``tokbench count_tokens --speed``.
 
     Raises:
         TokbenchError: a file cannot be read.
     """
     found = (read_json(file, "count the tokens again") for file in files)
     return {
-        (str(one["corpus"]), int(one["size"]), str(one["variant"])): one["bytes"] / one["seconds"] / MEGABYTE
+        (str(one["corpus"]), int(one["size"]), str(one["variant"])): (
+            ColdSpeed(int(one["bytes"]), float(one["seconds"]), int(one["rounds"])) if "rounds" in one else None
+        )
         for one in found
-        if "seconds" in one
     }

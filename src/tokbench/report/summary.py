@@ -5,13 +5,15 @@ Tokenizers are compared at one size, after correction for all its pairs, with th
 
 import polars as pl
 
-from tokbench.report.claims import HIGHEST, Claim, Row, claims
-from tokbench.report.content import ReportContent
+from tokbench.report.claims import HIGHEST, Claim, Crossing, Row, claims, crossings
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.sections.board import difference_texts
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.wording import listed
 from tokbench.statistics.board_alignment import ALL_RESOURCES
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.standing import NO_DIFFERENCE, UNTESTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.table import Kind
 
@@ -24,6 +26,7 @@ _FIRST = {
     ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
 }
 
+_UNITS = {BITS: " bits per byte", NGRAM: " bits per byte", ALIGNMENT: " of F1"}
 _BEHIND = {
     TOKENS: "needs {} % more",
     BITS: "needs {} bits per byte more",
@@ -38,6 +41,7 @@ def summary(content: ReportContent) -> list[str]:
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
     told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
+    told += [crossed(one) for one in crossings(content)]
     frame = content.frames.get(SCOREBOARD.name)
     told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
@@ -61,15 +65,46 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    text = f"At a vocabulary of {claim.size:,}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    text = f"{among(claim)}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
     told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim), one_training(best).strip())
     return " ".join(filter(None, told))
 
 
+def among(claim: Claim) -> str:
+    """The size, and the pre-tokenizer where there are several: the beginning of a sentence."""
+    at = f"t a vocabulary of {claim.size:,}"
+    return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
+
+
+def crossed(crossing: Crossing, *, bare: bool = False) -> str:
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
+    interval where bare."""
+    row = crossing.best
+    best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
+    text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"
+    other = row["baseline_pretokenization"] or UNKNOWN_PRETOKENIZER
+    if row["difference"] is None:
+        return f"{text}. The pre-tokenizers differ, so this compares more than the constructions."
+    significant = {
+        UNTESTED: f"not tested: {row['difference_reason']}",
+        NO_DIFFERENCE: "not significant after correction",
+    }.get(row["difference_verdict"], "significant after correction")
+    difference, ends = difference_texts(crossing.measure, row, [row])
+    interval = f" (95 % interval {ends})" if ends and not bare else ""
+    return (
+        f"{text}; the difference from the baseline {row['baseline']} (pre-tokenizer {other}) is "
+        f"{difference}{_UNITS.get(crossing.measure, '')}{interval}, {significant}. The pre-tokenizers differ, so this "
+        "compares more than the constructions."
+    )
+
+
 def subject(claim: Claim) -> str:
     """Which tokenizer is the best at what, the middle of a sentence."""
+    return _first(claim, f"{claim.best['variant']}{', of those ranked,' * claim.outdone}")
+
+
+def _first(claim: Claim | Crossing, best: str) -> str:
     corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
-    best = f"{claim.best['variant']}{', of those ranked,' * claim.outdone}"
     names = {"best": best, "corpus": corpus, "model": claim.model, "suite": claim.suite}
     return _FIRST[claim.measure].format(**names)
 

@@ -118,20 +118,37 @@ def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
     ]
 
 
-def comparison_text(a: str, b: str, parts: Sequence[Part], unequal: Unequal | None = None) -> str:
+def comparison_text(
+    a: str,
+    b: str,
+    parts: Sequence[Part],
+    unequal: Unequal | None = None,
+    pretokenizers: tuple[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
     """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
 
     Args:
         a, b: what the two are called.
         parts: what they are compared by.
         unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
+        pretokenizers: of a and of b, named where they differ.
+        notes: lines after the verdict.
     """
-    text = [
+    text = []
+    if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
+        of_a, of_b = pretokenizers
+        text.append(
+            f"Their pre-tokenizers differ: {a} has {of_a}, {b} has {of_b}. Every difference is one of pre-tokenizers, "
+            "too."
+        )
+    text += [
         (f"At {size:,} they" if size and size == other else "They")
-        + f" are not of equal size: {a} has {of_a:,} tokens, {b} has {of_b:,}. What depends on that is not ranked."
-        for (size, other), (of_a, of_b) in (unequal or {}).items()
+        + f" are not of equal size: {a} has {tokens_a:,} tokens, {b} has {tokens_b:,}. "
+        "What depends on that is not ranked."
+        for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
     ]
-    text += _said(a, b, parts)
+    text += [*_said(a, b, parts), *notes]
     for part in parts:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
     return "\n".join(text) + "\n"

@@ -24,8 +24,9 @@ _TEXT_LETTERS = 40
 
 
 def to_csv(table: Table) -> str:
-    """Unrounded values under the frame's own column names; the column ``marks`` has the signs of the row's numbers, the
-    column ``missing`` each empty cell's reason. Text is guarded, see :mod:`tokbench.spreadsheets`."""
+    """Unrounded values under the frame's own column names. The column ``marks`` has the signs of the row's numbers,
+    ``missing`` each empty cell's reason, ``remarks`` the notes on cells that have a value. Text is guarded, see
+    :mod:`tokbench.spreadsheets`."""
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [
@@ -40,12 +41,17 @@ def to_csv(table: Table) -> str:
     for (index, name), mark in sorted(table.marks.items(), key=lambda item: (item[0][0], names.index(item[0][1]))):
         signs.setdefault(index, []).append(f"{name}: {mark}")
     marks = ["; ".join(signs.get(index, [])) for index in range(len(rows))]
+    remarks = [
+        "; ".join(f"{name}: {table.remarks[index, name]}" for name in names if (index, name) in table.remarks)
+        for index in range(len(rows))
+    ]
+    said = {name: lines for name, lines in (("marks", marks), ("missing", missing), ("remarks", remarks)) if any(lines)}
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names + ["marks"] * any(marks) + ["missing"] * any(missing))
-    for row, mark, why in zip(rows, marks, missing, strict=True):
+    writer.writerow([*names, *said])
+    for index, row in enumerate(rows):
         values = ["" if value is None else guarded(value) if isinstance(value, str) else value for value in row]
-        writer.writerow(values + [mark] * any(marks) + [why] * any(missing))
+        writer.writerow([*values, *(lines[index] for lines in said.values())])
     return text.getvalue()
 
 

@@ -18,7 +18,7 @@ WHICH = f"of more than {many.EVERY_PAIR_UP_TO} variants those with the baseline 
 Pair = tuple[str, str]
 
 
-def compared(variants: Sequence[str], best: str | None, baselines: Mapping[str, str]) -> list[Pair]:
+def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]) -> list[Pair]:
     """The ordered pairs to compare, of the variants of one model and suite.
 
     Above :data:`tokbench.tidy.many.EVERY_PAIR_UP_TO` variants these are the pairs of each variant with its baseline and
@@ -26,7 +26,8 @@ def compared(variants: Sequence[str], best: str | None, baselines: Mapping[str, 
 
     Args:
         variants: in the order in which their pairs come.
-        best: the variant of the highest average accuracy; None where no variant has all cells.
+        best: the variant of the highest average accuracy, or the best of each variant's group by variant; None where
+            no variant has all cells.
         baselines: each variant's, the baseline of its corpus.
     """
     if len(variants) <= many.EVERY_PAIR_UP_TO:
@@ -34,13 +35,14 @@ def compared(variants: Sequence[str], best: str | None, baselines: Mapping[str, 
     place = {variant: index for index, variant in enumerate(variants)}
     partners: dict[str, set[str]] = {variant: set() for variant in variants}
     for variant in variants:
-        for reference in (baselines.get(variant), best):
+        first = best.get(variant) if isinstance(best, Mapping) else best
+        for reference in (baselines.get(variant), first):
             if reference in place and reference != variant:
                 partners[variant].add(reference)
                 partners[reference].add(variant)
     if not any(partners.values()):
-        first, *others = variants
-        partners |= {other: {first} for other in others} | {first: set(others)}
+        lead, *others = variants
+        partners |= {other: {lead} for other in others} | {lead: set(others)}
     return [(a, b) for a in variants for b in sorted(partners[a], key=place.__getitem__)]
 
 

@@ -1,4 +1,8 @@
-"""The scoreboard: every tokenizer by what a reader asks first, each number with its interval and where it stands."""
+"""The scoreboard: every tokenizer by the first measures of a reader, ranked among those of the same pre-tokenizer.
+
+Every number has its difference from the baseline, paired over the documents, words, questions or seeds that it was
+measured on, with the interval and the verdict of one test.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,11 +20,15 @@ from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
 from tokbench.statistics.standing import (
     ALIKE,
+    BASELINE,
     BEST,
+    BETTER,
+    NO_DIFFERENCE,
     UNRANKED,
     UNTESTED,
     WORSE,
     Family,
+    Pretokenizers,
     Value,
     rows_of,
 )
@@ -32,7 +40,7 @@ TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
 )  # fmt: skip
 UNCOUNTED = "tokens were not counted document by document"
 LOSSY = "does not give back all of a text"
-OWN_BOUND = "above the bound of its own pre-tokenization, which others do not share"
+OWN_BOUND = "the bound is of this very text, not of others like it"
 Documents = Mapping[str, NDArray[np.float64]]
 
 
@@ -46,6 +54,7 @@ def scoreboard(
     outcomes: pl.DataFrame,
     alignment_by_word: pl.DataFrame,
     baselines_of_all: Mapping[str, str],
+    pretokenizers_of_all: Pretokenizers,
 ) -> pl.DataFrame:
     """Every measure of every tokenizer.
 
@@ -59,7 +68,8 @@ def scoreboard(
         ranks_by_size: average accuracies.
         outcomes: every answer, with a column ``seed`` where models have several.
         alignment_by_word: boundaries of words of gold data.
-        baselines_of_all: each variant's, for pairs where variants are many.
+        baselines_of_all: each variant's, which it is compared with.
+        pretokenizers_of_all: each variant's; only those of one are ranked together.
 
     Returns:
         The columns of :data:`SCOREBOARD`.
@@ -74,7 +84,7 @@ def scoreboard(
         *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
     alike = (_of_equal_size(_without(family, lossy), fewer) for family in families)
-    rows = [row for family in alike for row in rows_of(family, baselines_of_all)]
+    rows = [row for family in alike for row in rows_of(family, baselines_of_all, pretokenizers_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
 
 
@@ -107,7 +117,7 @@ def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
 
 
 def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family]:
-    """Tokens of the evaluation split, and the gap to the bound, which is compared with no other pre-tokenization."""
+    """Tokens of the evaluation split, and the gap to the bound, which no two pre-tokenizers share."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
@@ -122,12 +132,10 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family
         untested = "" if counted_in else UNCOUNTED
         yield Family(head, over, None, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
         of_gap = gaps.filter(corpus=corpus, size=size)
-        bound = {
-            row["variant"]: Value(row["value"], reason=row["reason"] or OWN_BOUND, ranked=False)
-            for row in of_gap.iter_rows(named=True)
-        }
+        bound = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in of_gap.iter_rows(named=True)}
         if bound:
-            yield Family((corpus, size, GAP, None, None, of_gap["definition"][0]), "", None, "lowest", bound)
+            of = (corpus, size, GAP, None, None, of_gap["definition"][0])
+            yield Family(of, "", None, "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
 
 
 def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
@@ -192,6 +200,7 @@ SCOREBOARD = TidyTable(
         SUITE,
         Column("definition", pl.String, "what exactly was measured"),
         VARIANT,
+        Column("pretokenization", pl.String, "its pre-tokenizer; empty where it is not known"),
         Column("value", pl.Float64, "the number, in the measure's own unit"),
         Column("low", pl.Float64, "lower end of a 95 % interval of it"),
         Column("high", pl.Float64, "upper end"),
@@ -199,7 +208,8 @@ SCOREBOARD = TidyTable(
         Column("over", pl.String, "what they are: documents, questions, words of gold data, or seeds and documents"),
         Column("seeds", pl.Int64, "seeds that the language model was trained with; an interval that is not over seeds "
                "says nothing of models trained again"),
-        Column("best", pl.String, "the variant at the better end at this size, among those that are ranked"),
+        Column("best", pl.String, "the variant at the better end at this size, among those that are ranked and have "
+               "the same pre-tokenizer"),
         Column("behind", pl.Float64, f"value minus that of the best, {OWN}"),
         Column("behind_low", pl.Float64, "lower end of a 95 % interval of it"),
         Column("behind_high", pl.Float64, "upper end"),
@@ -208,11 +218,23 @@ SCOREBOARD = TidyTable(
         Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, for want of "
                f"an interval; or {UNRANKED}, see reason"),
         REASON,
+        Column("baseline", pl.String, "the variant that it is compared with"),
+        Column("baseline_pretokenization", pl.String, "the baseline's pre-tokenizer; where it is another, the "
+               "difference is one of pre-tokenizers, too"),
+        Column("difference", pl.Float64, "value minus that of the baseline, in the measure's own unit; of tokens as a "
+               "share of the baseline's"),
+        Column("difference_low", pl.Float64, "lower end of a 95 % interval of it, paired over what it was measured on, "
+               "not corrected for several pairs"),
+        Column("difference_high", pl.Float64, "upper end"),
+        Column("difference_holm", pl.Float64, "two-sided p of the same test, adjusted like holm", PROBABILITY),
+        Column("difference_verdict", pl.String, f"{BETTER} than the baseline or {WORSE}, at level 0.05 by the adjusted "
+               f"p; {NO_DIFFERENCE}; {UNTESTED}, see difference_reason; or {BASELINE}, of the baseline itself"),
+        Column("difference_reason", pl.String, "why nothing was tested"),
     ),
     maker=scoreboard,
     takes=(
         "intrinsic", "imported", "tokens_by_document", "ngram_documents", "bits_by_seed", "ranks_by_size", "outcomes",
-        "alignment_by_word", "baselines_of_all",
+        "alignment_by_word", "baselines_of_all", "pretokenizers_of_all",
     ),
     prints=(
         Print(

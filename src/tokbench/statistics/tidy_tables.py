@@ -138,6 +138,14 @@ class TidyTables:
         return self._baselines_of(self.intrinsic)
 
     @cached_property
+    def pretokenizers_of_all(self) -> dict[str, str]:
+        """The pre-tokenizer of each variant, as tables name it: ``pretokenizer`` of its recipe, or its setting."""
+        recipes = self.experiment.get("variants", {})
+        named = {name: one.get("pretokenizer", one.get("pretokenization")) for name, one in recipes.items()}
+        found = {name: label for name, label in named.items() if isinstance(label, str)}
+        return dict(self.imported.select("variant", "pretokenization").iter_rows()) | found
+
+    @cached_property
     def baselines(self) -> dict[str, str]:
         """The variant that each variant is relative to: that of its corpus, or the only one there is."""
         return self._baselines_of(self.every)

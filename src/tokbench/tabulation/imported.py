@@ -24,11 +24,14 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
         told = tokenizer.origin.get("imported")
         if told is None:
             continue
+        end: dict[str, Any] = told.get("end_of_text") or {}
         loss: dict[str, Any] = told.get("loss") or {}
         counts = [loss.get(name) for name in COUNTS]
         rows.append(
             (variant, size, told["ids"], told["form"], told["file"], told["sha256"], tokenizer.library_name or NATIVE,
-             told["why"], "; ".join(told["told"]), *counts, loss.get("first"), None if loss else UNMEASURED)
+             f"{variant}'s own" if tokenizer.library_name else tokenizer.scheme.label, told["why"],
+             "; ".join(told["told"]), tokenizer.end_token, tokenizer.end_of_text, end.get("source"), *counts,
+             loss.get("first"), None if loss else UNMEASURED)
         )  # fmt: skip
     return pl.DataFrame(rows, schema=IMPORTED.schema, orient="row")
 
@@ -42,7 +45,7 @@ COUNTS = {
     "tokens": "tokens of these documents",
     "unknown_tokens": "tokens that stand for what the vocabulary cannot spell",
     "characters": "characters of these documents, where its library sees them; 0 of one in our three phases",
-    "characters_normalised": "characters that it changes even where they stand alone",
+    "characters_normalised": "characters that its normaliser changes and decoding does not restore; no white space",
 }
 """What an import counts, with what each number is."""
 _UNITS = {
@@ -64,8 +67,14 @@ IMPORTED = TidyTable(
         Column("sha256", pl.String, "checksum of the file; empty for a folder"),
         Column("works_through", pl.String, f"“{NATIVE}” where these give its library's ids, else the library",
                heading="works through"),
+        Column("pretokenization", pl.String, "its pre-tokenizer; its own where it works through its library",
+               heading="pre-tokenizer"),
         Column("why", pl.String, "on what its ids were found equal, or why they are left to its library"),
         Column("told", pl.String, "what was done with the file"),
+        Column("end_of_text", pl.String, "name of the token that ends a text", heading="end of text"),
+        Column("end_of_text_id", pl.Int64, "its id", heading="id of the end of text"),
+        Column("end_of_text_source", pl.String,
+               "what names it: a key and its file, or its name; empty where no file names one"),
         *(Column(name, pl.Int64, what, _UNITS[name.split("_")[0]], name.replace("_", " "))
           for name, what in COUNTS.items()),
         Column("first", pl.String, "the first difference between a document and what was decoded"),

@@ -1,7 +1,7 @@
 """Content of the user's files, as a parameter of the rules that read them.
 
-Snakemake reruns a job when an input is newer than the output. A file that was replaced by one with an older date (``mv``,
-``cp -p``, ``rsync -a``) would be missed, so the content counts, whatever the date.
+Snakemake reruns a job when an input is newer than the output. A file that was replaced by one with an older date
+(``mv``, ``cp -p``, ``rsync -a``) would be missed, so the content counts, whatever the date.
 """
 
 import hashlib

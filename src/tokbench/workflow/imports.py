@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms.beside_ranks import beside
+from tokbench.adapters.forms.transformers import FILES as FOLDER
+from tokbench.adapters.forms.transformers import RANKS
 from tokbench.adapters.hub import FILES
 from tokbench.adapters.libraries import MODULES
 from tokbench.config.elsewhere import MadeElsewhere
@@ -63,7 +65,7 @@ class Imports:
         """Its form, and what its file does not say, as flags of the command line."""
         variant = self._variant(wildcards)
         given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
-        given |= {"added": variant.added}
+        given |= {"added": variant.added, "end-of-text": variant.end_of_text}
         special = sorted((variant.special_tokens or {}).items(), key=lambda one: one[1])
         return [
             *(f"--{key}={value}" for key, value in given.items() if value is not None),
@@ -78,8 +80,10 @@ class Imports:
     def source(self, wildcards: Any) -> str:
         """Fingerprint of the reader of its form and of what it is held against."""
         libraries = (f"tokbench.adapters.libraries.{module}" for module in MODULES.values())
-        form = f"tokbench.adapters.forms.{self._variant(wildcards).form}"
-        return fingerprint("tokbench.commands.import", form, *libraries)
+        form = self._variant(wildcards).form
+        names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
+        forms = (f"tokbench.adapters.forms.{name}" for name in names)
+        return fingerprint("tokbench.commands.import", *forms, *libraries)
 
     def _variant(self, wildcards: Any) -> MadeElsewhere:
         return self.experiment.elsewhere[wildcards.variant]

@@ -153,7 +153,7 @@ def venn_flags(experiment: Experiment) -> list[str]:
 
 
 def recipes(experiment: Experiment) -> str:
-    """Variants and models in full, each variant with the segmentation that it has."""
+    """Variants and models in full, each variant with its segmentation and the name of its pre-tokenizer."""
     variants: dict[str, dict[str, Any]] = {
         name: {"corpus": experiment.corpus_of(name), "from": variant.form}
         for name, variant in experiment.elsewhere.items()
@@ -168,6 +168,7 @@ def recipes(experiment: Experiment) -> str:
         variants[name] = {
             "corpus": experiment.corpus_of(name),
             "pretokenization": variant.pretokenization,
+            "pretokenizer": pretokenization_of(variant.pretokenization).label,
             "construction": variant.construction.model_dump(mode="json"),
             "segmentation": segmentation,
         }

@@ -7,13 +7,17 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.adapters.forms.folder_settings import End, FolderSettings
+    from tokbench.adapters.libraries import Library
 
 FORMS = {
     "tokenizer_json": "tokenizer.json of Hugging Face's tokenizers",
@@ -46,6 +50,9 @@ class ReadOptions(Options):
     """Special tokens of a file of ranks, which does not hold them, with their ids. Left out, they are those of the file
     that our own export wrote beside it, or those that are published for the very ranks (gpt2, p50k_base, cl100k_base,
     o200k_base); encodings of equal ranks (p50k_edit, o200k_harmony) are told apart by ``pattern``."""
+    end_of_text: Annotated[str, Field(min_length=1)] | None = None
+    """Special or added token that ends a text. Default: the token that the folder's settings name (``eos_token``), then
+    a known name such as ``<|endoftext|>`` or ``</s>``, then the first id after all others."""
     revision: str | None = None
     """Revision of a name on the hub, a full hash; nothing is fetched without one."""
 
@@ -75,7 +82,10 @@ class Found:
         library: the library that reads it, None where there is none.
         content: the file as that library gets it.
         settings: what the library is told beside it.
+        opened: The tokenizer of the library, if reading the file opened it.
         special: ids that no text gives, with what they stand for.
+        added: Special and added tokens that texts can give, by id.
+        ends: Tokens that the file or its folder name as the end of text, the preferred one first.
         tokens: tokens that text can give.
         ids: ids in all, one more than the largest.
         told: what was done with the file, in sentences without full stops.
@@ -86,7 +96,10 @@ class Found:
     library: str | None = None
     content: bytes = b""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    opened: "Library | None" = None
     special: Mapping[int, bytes] = field(default_factory=dict)
+    added: Mapping[int, bytes] = field(default_factory=dict)
+    ends: "Sequence[End]" = ()
     tokens: int = 0
     ids: int = 0
     told: Sequence[str] = ()
@@ -105,8 +118,8 @@ class NotNativeError(Exception):
 class Read(Protocol):
     """How the reader of a form is called."""
 
-    def __call__(self, path: Path, options: ReadOptions) -> Found:
-        """Read a file.
+    def __call__(self, path: Path, options: ReadOptions, settings: "FolderSettings") -> Found:
+        """Read a file, with the settings of the ``transformers`` folder that it is read from.
 
         Raises:
             TokbenchError: it is none of its form, or an option is missing or makes no sense for it.
@@ -114,8 +127,14 @@ class Read(Protocol):
         ...
 
 
-def read_form(path: Path, form: str, options: ReadOptions) -> Found:
+def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSettings | None" = None) -> Found:
     """What a file of a form holds.
+
+    Args:
+        path: The file.
+        form: Its form.
+        options: What the file does not say.
+        settings: Settings of the folder that it is read from. Default: none.
 
     Raises:
         TokbenchError: there is no such form, the file is none of it, or an option is missing or makes no sense for it.
@@ -127,4 +146,6 @@ def read_form(path: Path, form: str, options: ReadOptions) -> Found:
             f"{path}: special tokens are given with files of ranks alone, not with '{form}'; leave them out"
         )
     read: Read = importlib.import_module(f"{__name__}.{form}").read
-    return read(path, options)
+    from tokbench.adapters.forms.folder_settings import NONE
+
+    return read(path, options, settings or NONE)

@@ -11,6 +11,8 @@ import numpy as np
 
 LABEL = 0x800000FF
 LEAF = 0x100
+LONGEST = 256
+"""Characters that a table may make of one. Those of SentencePiece make up to 18."""
 
 
 def check_charsmaps(normalizer: Any) -> None:
@@ -23,15 +25,23 @@ def check_charsmaps(normalizer: Any) -> None:
         return
     for inner in normalizer.get("normalizers") or []:
         check_charsmaps(inner)
-    if (table := normalizer.get("precompiled_charsmap")) is not None:
+    if normalizer.get("type") == "Precompiled" or "precompiled_charsmap" in normalizer:
+        if not isinstance(table := normalizer.get("precompiled_charsmap"), str):
+            raise ValueError("a normalizer of type Precompiled has no table")
         check_charsmap(base64.b64decode(table, validate=True))
+
+
+def longest_string(table: bytes) -> int:
+    """Return the number of characters of the longest string in a table."""
+    strings = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
+    return max(len(string.decode("utf-8", "replace")) for string in strings)
 
 
 def check_charsmap(table: bytes) -> None:
     """Walk all of a table.
 
     Raises:
-        ValueError: it is cut short, or a unit leads out of it.
+        ValueError: it is cut short, a unit leads out of it, or a string is longer than :data:`LONGEST`.
     """
     if not table:
         return
@@ -57,3 +67,5 @@ def check_charsmap(table: bytes) -> None:
         nodes = nodes[~seen[nodes]]  # Equal ends are stored once.
     if not strings.endswith(b"\0"):
         raise ValueError("its table of normalisations has no end")
+    if (longest := longest_string(table)) > LONGEST:
+        raise ValueError(f"its table of normalisations makes {longest:,} characters of one, and {LONGEST} are the most")

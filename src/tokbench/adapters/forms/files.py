@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tokbench.adapters.forms import LARGEST_FILE, REMEDY
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import COMPRESSED
 from tokbench.inputs.files import PIECE, opened
 
 
@@ -23,3 +24,9 @@ def read_bounded(path: Path) -> bytes:
             if size > LARGEST_FILE:
                 raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
     return b"".join(pieces)
+
+
+def named_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a name in a folder, compressed or not; None if there is none."""
+    files = (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED))
+    return next((file for file in files if file.exists() and not file.is_dir()), None)

@@ -5,70 +5,64 @@ from typing import Any
 
 from tokbench.adapters.forms import REMEDY, Found, ReadOptions
 from tokbench.adapters.forms.added_tokens import MARK
-from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.files import named_file, read_bounded
+from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.byte_level import CHARACTERS
-from tokbench.errors import TokbenchError, shortened
-from tokbench.inputs.endings import COMPRESSED, plain_name
+from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import plain_name
 from tokbench.inputs.json import parse_json
 
 FIRST = "#version"
 """How a first line begins that is no merge."""
 
 
-def read(path: Path, options: ReadOptions) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     """Merges in printable spelling, cut by GPT-2's pattern where no other is named.
 
     Args:
         path: the file, or a folder that has one of this name.
         options: what the file does not say.
+        settings: Settings of the folder.
 
     Raises:
         TokbenchError: a file is damaged, or a merge names what is no token.
     """
-    merges = _merges(named_file(path, "merges.txt") if path.is_dir() else path)
-    beside = named_file(path if path.is_dir() else path.parent, "vocab.json", required=False)
-    ids = _numbered(merges) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
+    folder = path if path.is_dir() else path.parent
+    file = named_file(path, "merges.txt") if path.is_dir() else path
+    if file is None:
+        raise TokbenchError(f"{path}: no merges.txt in it; name another folder, or a file")
+    merges = _merges(file)
+    pairs = list(merges.values())
+    beside = named_file(folder, "vocab.json")
+    ids = _numbered(pairs) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
     known = ids if isinstance(ids, dict) else {}
-    for left, right in merges:
-        for part in (left, right, left + right):
-            if part not in known:
-                raise TokbenchError(f"{path}: {shortened(part)} of a merge is no token of the vocabulary; {REMEDY}")
+    for number, (left, right) in merges.items():
+        if not {left, right, left + right} <= known.keys():
+            raise TokbenchError(f"{file}:{number}: a part or the result of the merge is no token; {REMEDY}")
     pattern = named_pattern(options.pattern or "gpt2", "--pattern")
     if pattern.expression is None:
         raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")
-    return found_in(_as_tokenizer_json(known, merges, pattern.expression), str(path), options)
+    values = _as_tokenizer_json(known, pairs, pattern.expression)
+    _number_added(known, settings)
+    return found_in(values, str(path), options, settings)
 
 
-def named_file(folder: Path, name: str, *, required: bool = True) -> Path | None:
-    """The file of a name in a folder, compressed or not.
-
-    Raises:
-        TokbenchError: there is none, and there must be one.
-    """
-    for suffix in ("", *COMPRESSED):
-        if (file := folder / f"{name}{suffix}").is_file():
-            return file
-    if required:
-        raise TokbenchError(f"{folder}: no {name} in it; name another folder, or a file")
-    return None
-
-
-def _merges(path: Path | None) -> list[tuple[str, str]]:
-    assert path is not None
+def _merges(path: Path) -> dict[int, tuple[str, str]]:
+    """Return the merges of a file, by their lines."""
     try:
         lines = read_bounded(path).decode().split("\n")
     except UnicodeDecodeError as error:
         raise TokbenchError(f"{path}: not UTF-8 (byte {error.start}); {REMEDY}") from None
-    found = []
+    found = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or (number == 1 and line.startswith(FIRST)):
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != 2 or not all(parts):
-            raise TokbenchError(f"{path}:{number}: {shortened(line)} is no merge of two tokens; {REMEDY}")
-        found.append((parts[0], parts[1]))
+            raise TokbenchError(f"{path}:{number}: this line is no merge of two tokens; {REMEDY}")
+        found[number] = (parts[0], parts[1])
     if not found:
         raise TokbenchError(f"{path}: {plain_name(path.name)} has no merge; {REMEDY}")
     return found
@@ -78,6 +72,17 @@ def added_mark(content: str, number: Any) -> dict[str, Any]:
     """A special token, as ``tokenizers`` has it."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": content, "special": True, **plain}
+
+
+def _number_added(ids: dict[str, Any], settings: FolderSettings) -> None:
+    """Add the folder's tokens to the model with their ids, which the library keeps only there.
+
+    No merge makes them, so that no text gives them unless they are cut out.
+    """
+    taken = set(ids.values())
+    for entry in tokens_to_add(settings, set(ids)):
+        if entry["id"] not in taken:
+            ids[entry["content"]] = entry["id"]
 
 
 def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:

@@ -9,11 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, Native
+from tokbench.adapters.forms import REMEDY, Native, NotNativeError
 from tokbench.adapters.forms.patterns import Pattern
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.numbers import LARGEST_VOCABULARY, whole_number
 from tokbench.vocabulary import BYTES, Vocabulary
+
+NOT_UTF8 = frozenset(bytes([value]) for value in (0xC0, 0xC1, *range(0xF5, 0x100)))
+"""Bytes that no UTF-8 text has. Ranks may lack them: the library then encodes every UTF-8 text."""
 
 
 def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
@@ -24,7 +27,7 @@ def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
         place: what messages call the file.
 
     Raises:
-        TokbenchError: a line is something else, a token or a rank stands twice, or one of the 256 bytes is no token,
+        TokbenchError: a line is something else, a token or a rank stands twice, or a byte of UTF-8 texts is no token,
             so that some texts cannot be encoded, by ``tiktoken`` neither.
     """
     ranks: dict[bytes, int] = {}
@@ -38,7 +41,7 @@ def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
         except (ValueError, binascii.Error):
             marked = ", after a byte order mark, which has no place there" if line.startswith(BOM_UTF8) else ""
             raise TokbenchError(
-                f"{place}:{number}: {shortened(repr(line)[2:-1])} is no token in base64 with its rank{marked}; {REMEDY}"
+                f"{place}:{number}: this line is no token in base64 with its rank{marked}; {REMEDY}"
             ) from None
         add_rank(ranks, token, value, f"{place}:{number}")
     return checked_ranks(ranks, place)
@@ -56,11 +59,11 @@ def add_rank(ranks: dict[bytes, int], token: bytes, rank: int, place: str) -> No
 
 
 def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
-    """The same, by rank; a file that cannot encode every text is rejected."""
+    """The same, by rank; a file that cannot encode every UTF-8 text is rejected."""
     missing = [byte for byte in BYTES if byte not in ranks]
-    if missing:
+    if needed := [byte for byte in missing if byte not in NOT_UTF8]:
         raise TokbenchError(
-            f"{place}: {len(missing)} of the 256 bytes are no tokens (first: {missing[0].hex()}), so that not every "
+            f"{place}: {len(missing)} of the 256 bytes are no tokens (first: {needed[0].hex()}), so that not every "
             f"text can be encoded; {REMEDY}"
         )
     ordered = sorted(ranks.items(), key=lambda item: item[1])
@@ -76,7 +79,16 @@ def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
 def native_ranks(
     ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
 ) -> Native:
-    """Ranks in our three phases; an id is a rank and ``shift``."""
+    """Ranks in our three phases; an id is a rank and ``shift``.
+
+    Raises:
+        NotNativeError: A byte is no token.
+    """
+    if lacking := sorted(NOT_UTF8 - ranks.keys()):
+        raise NotNativeError(
+            f"{len(lacking)} of the 256 bytes are no tokens (first: {lacking[0].hex()}), so that text that is not "
+            "UTF-8 cannot be encoded as it is"
+        )
     ids = np.fromiter(ranks.values(), np.int32, len(ranks)) + np.int32(shift)
     vocabulary = Vocabulary(tuple(ranks), ids=ids, special=special)
     return Native(vocabulary, pattern.setting, segmentation or "ranked")

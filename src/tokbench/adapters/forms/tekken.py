@@ -6,18 +6,25 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.patterns import Pattern, setting_of
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import parse_json
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 
+UNNAMED = (
+    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),
+    *("[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]"),
+    *("[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
+)
+"""Special tokens of a file that names none, by rank, as in ``mistral-common`` 1.13.1."""
 Value = TypeVar("Value", int, str)
 
 
-def read(path: Path, options: ReadOptions) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     """A ``tekken.json``: ids are ranks after the special ones, and only as many entries count as the size says.
 
     Raises:
@@ -35,20 +42,32 @@ def read(path: Path, options: ReadOptions) -> Found:
         if not isinstance(expression, str) or shift >= size:
             raise ValueError("its pattern is no text, or its sizes do not fit")
         ranks = _ranks(vocabulary, size - shift, str(path))
-        special = _special(values.get("special_tokens") or [], shift)
+        special = _special(values.get("special_tokens"), shift)
     except KeyError as error:
         raise TokbenchError(f"{path}: not a file of Tekken (the key {error} is missing); {REMEDY}") from None
     except (TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise TokbenchError(f"{path}: not a file of Tekken ({error}); {REMEDY}") from None
+    names = {number + shift: token for token, number in ranks.items()} | special
+    more, notes = special_to_add(settings, names, options.added, str(path))
+    told = [f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"]
+    told += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
+    special |= more
+    pattern = Pattern(setting_of([expression]), expression)
+    try:
+        native, reason = native_ranks(ranks, pattern, special, options.segmentation, shift), ""
+    except NotNativeError as error:
+        native, reason = None, str(error)
     return Found(
-        native_ranks(ranks, Pattern(setting_of([expression]), expression), special, options.segmentation, shift),
+        native,
+        reason=reason,
         library="tiktoken",
         content=b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks.items()),
         settings={"pattern": expression, "shift": shift},
         special=special,
+        ends=settings.ends,
         tokens=len(ranks),
-        ids=size,
-        told=[f"{len(special):,} special tokens are text in texts", f"ids of tokens begin at {shift:,}"],
+        ids=max([size - 1, *more]) + 1,
+        told=[*told, *notes],
     )
 
 
@@ -90,12 +109,24 @@ def _value(entry: Any, key: str, kind: type[Value], place: str) -> Value:
     return value
 
 
-def _special(entries: list[dict[str, Any]], most: int) -> dict[int, bytes]:
-    """Special tokens by id; those that a file does not name are spelt by their number."""
-    named = {
-        _value(entry, "rank", int, f"special_tokens[{number}]"): _value(
-            entry, "token_str", str, f"special_tokens[{number}]"
-        ).encode()
-        for number, entry in enumerate(entries)
-    }
+def _special(entries: list[dict[str, Any]] | None, most: int) -> dict[int, bytes]:
+    """Special tokens by id; those that a file does not name are spelt by their number.
+
+    A file without the key has the tokens that Mistral's library then assumes.
+
+    Raises:
+        ValueError: A rank is not that of a special token, or a rank or a name stands twice.
+    """
+    if entries is None:
+        named = {rank: name.encode() for rank, name in enumerate(UNNAMED[:most])}
+    else:
+        named = {}
+        for number, entry in enumerate(entries):
+            place = f"special_tokens[{number}]"
+            rank, name = _value(entry, "rank", int, place), _value(entry, "token_str", str, place).encode()
+            if not 0 <= rank < most:
+                raise ValueError(f"{place}.rank is {rank}, and default_num_special_tokens is {most}")
+            if rank in named or name in named.values():
+                raise ValueError(f"{place} has the rank or the name of another special token")
+            named[rank] = name
     return {rank: named.get(rank, b"<SPECIAL_%d>" % rank) for rank in range(most)}

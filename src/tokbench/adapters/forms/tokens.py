@@ -6,12 +6,13 @@ import numpy as np
 
 from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions
 from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import named_pattern
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
 from tokbench.vocabulary import Vocabulary
 
 
-def read(path: Path, options: ReadOptions) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     """A list of tokens, with the pattern and the segmentation that are chosen for it.
 
     Raises:
@@ -27,8 +28,7 @@ def read(path: Path, options: ReadOptions) -> Found:
         try:
             tokens.append(bytes.fromhex(line.decode("ascii")))
         except ValueError:
-            shown = shortened(repr(line)[2:-1])
-            raise TokbenchError(f"{path}:{number}: {shown} is not a token in hexadecimal; {REMEDY}") from None
+            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal; {REMEDY}") from None
     try:
         vocabulary = Vocabulary(tuple(tokens), ids=np.arange(len(tokens), dtype=np.int32))
     except TokbenchError as error:

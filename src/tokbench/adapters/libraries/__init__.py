@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from tokbench.errors import TokbenchError, shortened
@@ -11,6 +11,8 @@ from tokbench.memory import may_be_short
 
 MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
 """The libraries, each with the module that knows it; a library is installed by its own name."""
+LONGEST_UNKNOWN = 1024
+"""Bytes that each unknown character of a text may become. Real files have up to 10."""
 
 
 class Library(Protocol):
@@ -30,12 +32,24 @@ class Library(Protocol):
         library tells nothing of it."""
         ...
 
-    def decode(self, ids: list[int]) -> bytes:
-        """What ids stand for. Raises KeyError for an id that there is not."""
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        """Decode a whole sequence of ids.
+
+        Args:
+            ids: the sequence.
+            names: names of special ids, for libraries that leave these out or do not know them.
+
+        Raises:
+            KeyError: the library has no such id.
+        """
         ...
 
     def name(self, one: int) -> bytes:
         """What the library calls an id: its bytes, or the UTF-8 of its name; empty where there is no such id."""
+        ...
+
+    def id_of(self, name: str) -> int | None:
+        """Return the id of a name, None if there is none."""
         ...
 
     def bytes_of(self, one: int) -> bytes:
@@ -47,6 +61,13 @@ class Library(Protocol):
 
     def normalized(self, text: str) -> str:
         """A text as it is before it is cut."""
+        ...
+
+    def changed(self, text: str) -> int:
+        """Count the characters of a text, white space excluded, that the normaliser changes for good.
+
+        Marks that the decoder removes, such as the mark for a blank, are no changes.
+        """
         ...
 
 
@@ -71,7 +92,15 @@ def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: 
             f"{place}: needs the package '{name}', which is not installed; pip install {name}, or tokbench[existing]"
         ) from None
     with told(f"{place}: {name} does not read it"):
-        library: Library = module.open(content, **settings)
+        try:
+            library: Library = module.open(content, **settings)
+        except TokbenchError as error:
+            raise TokbenchError(f"{place}: {error}") from None
+        with suppress(KeyError):  # The file names an unknown token that it does not have.
+            if library.unknown is not None and (size := len(library.decode([library.unknown], {}))) > LONGEST_UNKNOWN:
+                raise TokbenchError(
+                    f"{place}: the unknown token decodes to {size:,} bytes ({LONGEST_UNKNOWN:,} at most); shorten it"
+                )
         return library
 
 

@@ -27,8 +27,10 @@ class Tiktoken:
     def spans(self, text: str) -> None:
         return None
 
-    def decode(self, ids: list[int]) -> bytes:
-        return self.encoding.decode_bytes(ids)
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        if names.keys().isdisjoint(ids):
+            return self.encoding.decode_bytes(ids)
+        return b"".join(names[one] if one in names else self.bytes_of(one) for one in ids)
 
     def name(self, one: int) -> bytes:
         try:
@@ -36,11 +38,20 @@ class Tiktoken:
         except KeyError:
             return b""
 
+    def id_of(self, name: str) -> int | None:
+        try:
+            return self.encoding.encode_single_token(name)
+        except KeyError:
+            return None
+
     def bytes_of(self, one: int) -> bytes:
         return self.encoding.decode_single_token_bytes(one)
 
     def normalized(self, text: str) -> str:
         return text
+
+    def changed(self, text: str) -> int:
+        return 0
 
 
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:

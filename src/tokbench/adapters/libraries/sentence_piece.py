@@ -1,6 +1,11 @@
 """Google's ``sentencepiece``: a ``.model`` file."""
 
+from collections.abc import Mapping
+from itertools import groupby, pairwise
+
 import sentencepiece
+
+from tokbench.adapters.libraries.changed import characters_changed
 
 BLANK = "\u2581"
 """The character by which pieces spell a blank."""
@@ -27,14 +32,31 @@ class SentencePiece:
         pieces = self.processor.encode(text, out_type="immutable_proto").pieces
         return [(piece.begin, piece.end) for piece in pieces]
 
-    def decode(self, ids: list[int]) -> bytes:
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        """See :meth:`Library.decode`. A model with a denormaliser decodes the ids between names one run at a time."""
+        known = [one for one in ids if one < self.size]
         for one in ids:
-            if one >= self.size:
+            if one >= self.size and one not in names:
                 raise KeyError(one)
-        return str(self.processor.decode(ids)).encode()
+        if not known:
+            return b"".join(names[one] for one in ids)
+        if names.keys().isdisjoint(ids):
+            return str(self.processor.decode(ids)).encode()
+        whole = self.processor.decode(known, out_type="immutable_proto")
+        surfaces = [piece.surface for piece in whole.pieces]
+        if "".join(surfaces) == whole.text:
+            written = iter(surfaces)
+            spelt = [(next(written) if one < self.size else "").encode() for one in ids]
+            return b"".join(names.get(one, surface) for one, surface in zip(ids, spelt, strict=True))
+        runs = [(named, list(run)) for named, run in groupby(ids, names.__contains__)]
+        return b"".join(b"".join(map(names.__getitem__, run)) if named else self.decode(run, {}) for named, run in runs)
 
     def name(self, one: int) -> bytes:
         return str(self.processor.id_to_piece(one)).encode() if one < self.size else b""
+
+    def id_of(self, name: str) -> int | None:
+        number = int(self.processor.piece_to_id(name))
+        return number if self.name(number) == name.encode() else None
 
     def bytes_of(self, one: int) -> bytes:
         if one >= self.size:
@@ -47,6 +69,13 @@ class SentencePiece:
     def normalized(self, text: str) -> str:
         found = str(self.processor.normalize(text)).replace(BLANK, " ")
         return found if text.startswith(" ") else found.removeprefix(" ")
+
+    def changed(self, text: str) -> int:
+        normalised, starts = self.processor.normalize(text, with_offsets=True)
+        signs = normalised.replace(BLANK, " ")
+        borders = [0, *(place for place in range(1, len(signs)) if starts[place] > starts[place - 1]), len(signs)]
+        parts = ((signs[first:last], starts[first], starts[last]) for first, last in pairwise(borders) if first < last)
+        return characters_changed(text, parts)
 
 
 def open(content: bytes) -> SentencePiece:

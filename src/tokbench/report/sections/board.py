@@ -1,20 +1,25 @@
 """The scoreboard: a row for each tokenizer, a column for each thing that is asked first."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from tokbench.report.content import ReportContent
+from tokbench.encoding_speed import TOO_SHORT
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.origins import RESOURCE, TEXT, path_of
 from tokbench.report.wording import defined, listed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
-from tokbench.statistics.standing import ALIKE, BEST
+from tokbench.statistics.standing import BASELINE, BEST, BETTER, NO_DIFFERENCE, UNRANKED, UNTESTED, WORSE
 from tokbench.tidy.table import Kind
 
-FIRST, SAME = "★", "≈"
+FIRST = "★"
+SIGNS = {BETTER: "↑", WORSE: "↓", NO_DIFFERENCE: "≈", UNTESTED: "○"}
+"""What each verdict on a difference from the baseline is marked by."""
 SPEED = "speed"
 ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
 DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
@@ -24,20 +29,20 @@ FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTRE
 ABOUT = {
     TOKENS: "tokens that the text takes; the fewer the better",
     GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
-    "percent. Compare only tokenizers of the same pre-tokenization by it",
+    "percent. Compare only tokenizers of the same pre-tokenizer by it",
     NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
     "for a language model, good for ordering tokenizers; its level says nothing",
     BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
     ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
     ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
     "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
-    SPEED: "megabytes of text that one thread encodes in a second of processor time, having met the text "
-    "before; the fastest of three rounds. A rough number that differs from run to run and is not tested, since other "
-    "jobs ran beside it",
+    SPEED: "megabytes per second of one thread's processor time, cold: the first pass of a fresh tokenizer over the "
+    "text; the median of several rounds. It differs from run to run, as other jobs ran at the same time",
 }
-UNTESTED = {
+TIMES = "times of one run are not independent"
+WITHOUT_INTERVAL = {
     GAP: "the bound is of this very text, not of others like it",
-    SPEED: "three rounds are too few for one",
+    SPEED: TIMES,
 }
 """Why columns have no interval whatever was measured."""
 SEEDS = (
@@ -47,7 +52,25 @@ SEEDS = (
 FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
 
 
-_TIMED = dict.fromkeys(("low", "high", "n", "over", "seeds", "reason", "verdict"), None) | {"definition": ""}
+_DIFFERENCE = ("difference", "difference_low", "difference_high")
+_TIMED = dict.fromkeys(("low", "high", "n", "over", "seeds", "reason", "pretokenization", "baseline", *_DIFFERENCE)) | {
+    "definition": "",
+    "verdict": UNRANKED,
+    "difference_verdict": UNTESTED,
+    "difference_reason": TIMES,
+}
+Cell = dict[str, Any]
+"""A row of the scoreboard, which is a cell of the table."""
+Place = tuple[int, str]
+
+
+_HEADS = {
+    "variant": Column("variant"),
+    "pretokenization": Column("pretokenization", "pre-tokenizer"),
+    "size": Column("size", kind="count"),
+    "corpus": Column("corpus"),
+}
+LACKING = "not measured for this tokenizer"
 
 
 class Key(NamedTuple):
@@ -74,7 +97,7 @@ class Key(NamedTuple):
             BITS: f"bits per byte, {self.model}",
             ACCURACY: f"accuracy, {of} (%)",
             ALIGNMENT: "alignment with morphemes",
-            SPEED: "encoding (MB/s)",
+            SPEED: "encoding, cold (MB/s)",
         }[self.measure]
 
     @property
@@ -100,48 +123,128 @@ def scoreboard(content: ReportContent) -> Table | None:
     known = {key[:3] for key in cells}
     for at, speed in content.speeds.items():
         if at in known:
-            cells[*at, Key(SPEED, "", "")] = {**_TIMED, "value": speed}
+            measured = {"value": None, "reason": TOO_SHORT} if speed is None else {"value": speed.megabytes_per_second}
+            cells[*at, Key(SPEED, "", "")] = _TIMED | measured | {"timed": speed}
     return _table(content, keys, cells)
 
 
-def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], dict[str, Any]]) -> Table:
+def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], Cell]) -> Table:
     tokenizers = {(size, variant) for _, size, variant, _ in cells}
     corpora = sorted({corpus for corpus, *_ in cells} - {""}, key=content.place_of_corpus)
-    several = len(corpora) > 1
+    of = {variant: cell["pretokenization"] for (_, _, variant, key), cell in cells.items() if key.measure != SPEED}
+    pretokenizers = sorted(set(of.values()), key=content.place_of_pretokenizer)
+    several, groups = len(corpora) > 1, len(pretokenizers) > 1
     rows = sorted(
         {(corpus, size, variant) for corpus, size, variant, _ in cells if corpus}
         | {("", *one) for one in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
-        key=lambda row: (content.place_of_corpus(row[0]), -row[1], _level(cells, keys, *row), row[2]),
-    )
+        key=lambda row: (
+            content.place_of_corpus(row[0]), -row[1], pretokenizers.index(of[row[2]]), _level(cells, keys, *row), row[2]
+        ),
+    )  # fmt: skip
     found = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
-    data: dict[str, list[Any]] = {"variant": [row[2] for row in rows], "size": [row[1] for row in rows]}
+    data: dict[str, list[Any]] = {"variant": [row[2] for row in rows]}
+    if groups:
+        data["pretokenization"] = [of[row[2]] or UNKNOWN_PRETOKENIZER for row in rows]
+    data["size"] = [row[1] for row in rows]
     if several:
         data["corpus"] = [row[0] for row in rows]
+    heads = [_HEADS[name] for name in data]
     for number, key in enumerate(keys):
         data[key.name] = [None if (cell := row[number]) is None else cell["value"] for row in found]
     flat = [
         ((index, key.name), key, cell) for index, row in enumerate(found) for key, cell in zip(keys, row, strict=True)
     ]
     known = [(place, key, cell) for place, key, cell in flat if cell is not None]
-    columns = [Column("variant"), Column("size", kind="count"), *[Column("corpus")] * several]
-    columns += [_column(key, keys, [cell for _, one, cell in known if one == key]) for key in keys]
-    lacking = "not measured for this tokenizer"
-    signs = {BEST: FIRST, ALIKE: SAME}
-    marks = {place: signs[cell["verdict"]] for place, _, cell in known if cell["verdict"] in (BEST, ALIKE)}
+    by_key = {key: [cell for _, one, cell in known if one == key] for key in keys}
+    columns = [*heads, *(_column(key, keys, by_key[key]) for key in keys)]
+    first = _first(known, rows, of)
+    valued = [(place, key, cell) for place, key, cell in known if cell["value"] is not None]
+    marks = {place: FIRST * (place in first) + SIGNS.get(cell["difference_verdict"], "") for place, _, cell in valued}
     return Table(
         "scoreboard",
-        _caption(corpora),
+        _caption(content, corpora, pretokenizers, [cell for _, _, cell in known]),
         pl.DataFrame(data, infer_schema_length=None),
         columns,
-        {place: (cell["reason"] or UNEXPLAINED) if cell else lacking for place, _, cell in flat},
-        best=frozenset(place for place, _, cell in known if cell["verdict"] == BEST),
-        marks=marks,
-        intervals={place: (cell["low"], cell["high"]) for place, _, cell in known if cell["low"] is not None},
-        definitions=defined([(column.header, f"{column.about}.") for column in columns[2 + several :]]),
-        notes=[*_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
+        {place: (cell["reason"] or UNEXPLAINED) if cell else LACKING for place, _, cell in flat},
+        best=first,
+        marks={place: mark for place, mark in marks.items() if mark},
+        small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
+        remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
+        definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
+        notes=[*_legend(corpora, groups), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
         source=Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
+
+
+def _first(
+    known: Sequence[tuple[Place, Key, Cell]], rows: Sequence[tuple[str, int, str]], of: Mapping[str, str | None]
+) -> frozenset[Place]:
+    """The best cells of columns: of each corpus, size and pre-tokenizer of which two or more are ranked."""
+    ranked: Counter[tuple[Any, ...]] = Counter()
+    groups = {}
+    for place, key, cell in known:
+        corpus, size, variant = rows[place[0]]
+        if cell["verdict"] != UNRANKED:
+            groups[place] = (corpus, size, of[variant], key)
+            ranked[groups[place]] += 1
+    return frozenset(place for place, _, cell in known if cell["verdict"] == BEST and ranked[groups[place]] > 1)
+
+
+def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
+    """The difference from the baseline with its interval; "baseline" for that one, nothing where there is neither."""
+    if cell["difference_verdict"] == BASELINE:
+        return BASELINE
+    return "" if cell["difference"] is None else "; ".join(filter(None, difference_texts(key.measure, cell, column)))
+
+
+def difference_texts(measure: str, cell: Cell, column: Sequence[Cell]) -> tuple[str, str]:
+    """A difference from the baseline with its unit, and its interval or nothing, in digits that fit a column.
+
+    Args:
+        measure: what the difference is of.
+        cell: the row of the scoreboard.
+        column: rows of the same measure.
+    """
+    kind: Kind = "percent" if measure in (TOKENS, GAP, ACCURACY) else "real"
+    parts = [abs(value) for one in column for name in _DIFFERENCE if (value := one[name])]
+    decimals = fitting_decimals(parts or [0.0]) if kind == "real" else 1 + (min(parts, default=1) < 0.0005)
+    told, *ends = (
+        ("+" if value > 0 else "") + printed(value, kind, decimals)
+        for name in _DIFFERENCE
+        if (value := cell[name]) is not None
+    )
+    unit = " %" if measure == TOKENS else " points" if kind == "percent" else ""
+    return told + unit, " to ".join(ends)
+
+
+def _of_other_groups(
+    rows: Sequence[tuple[str, int, str]], found: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
+) -> dict[Place, str]:
+    """A remark on rows whose baseline has another pre-tokenizer."""
+    told = {}
+    for index, (row, cells) in enumerate(zip(rows, found, strict=True)):
+        baseline = next((cell["baseline"] for cell in cells if cell and cell["baseline"]), None)
+        if baseline is None:
+            continue
+        other = next(cell["baseline_pretokenization"] for cell in cells if cell and cell["baseline"])
+        if other != of[row[2]]:
+            mine, theirs = of[row[2]] or UNKNOWN_PRETOKENIZER, other or UNKNOWN_PRETOKENIZER
+            told[index, "pretokenization"] = (
+                f"pre-tokenizer {mine}, baseline {baseline} has {theirs}: differences from the baseline are of "
+                "pre-tokenizers, too"
+            )
+    return told
+
+
+def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
+    """Why cells are not tested, where the definition of the column does not say it of all of them."""
+    told = {}
+    for place, key, cell in valued:
+        reasons = {one["difference_reason"] for one in by_key[key] if one["difference_verdict"] != BASELINE}
+        if cell["difference_verdict"] == UNTESTED and len(reasons) > 1:
+            told[place] = f"not tested: {cell['difference_reason'] or UNEXPLAINED}"
+    return told
 
 
 def _told_apart(key: Key, keys: Sequence[Key]) -> str:
@@ -176,10 +279,13 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Colum
     if drawn:
         most = max(n for n, _ in drawn)
         told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
-    elif key.measure in UNTESTED:
-        told += f"; without an interval: {UNTESTED[key.measure]}"
+    elif key.measure in WITHOUT_INTERVAL:
+        told += f"; not tested: {WITHOUT_INTERVAL[key.measure]}"
     else:
-        told += "; without an interval: " + (sorted({cell["reason"] or "" for cell in cells})[-1] or UNEXPLAINED)
+        told += "; not tested: " + (max(cell["difference_reason"] or "" for cell in cells) or UNEXPLAINED)
+    if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
+        sizes, rounds = ({f"{getattr(one, name):,}" for one in timed} for name in ("bytes", "rounds"))
+        told += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return Column(
@@ -187,15 +293,39 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Colum
     )
 
 
-def _caption(corpora: list[str]) -> str:
-    split, one = ("split", "size") if len(corpora) == 1 else ("splits", "size on one corpus")
+def _caption(
+    content: ReportContent, corpora: list[str], pretokenizers: Sequence[str | None], cells: Sequence[Cell]
+) -> str:
+    split = "split" if len(corpora) == 1 else "splits"
     on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
-    return (
-        f"The scoreboard: every tokenizer{on}. Small numbers are 95 % intervals. {FIRST} and bold: the best of its "
-        f"size{' and corpus' * (len(corpora) > 1)}. {SAME}: not told apart from the best at level 0.05, corrected for "
-        f"all pairs of its column at one {one}. Numbers without either sign are told apart from the best, or were not "
-        f"tested or ranked. Compare only tokenizers of one {one}."
-    )
+    told = f"The scoreboard: every tokenizer{on}."
+    if len(pretokenizers) > 1:
+        told += " Rows are grouped by pre-tokenizer."
+    elif pretokenizers[0] is not None:
+        told += f" All have the pre-tokenizer {pretokenizers[0]}."
+    named = {cell["baseline"] for cell in cells} - {None}
+    baselines = sorted(named, key=lambda name: content.reading.index(name) if name in content.reading else 0)
+    if baselines:
+        which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
+        told += f" Small numbers: the difference from the {which}, with its 95 % interval."
+    one = "size on one corpus" if len(corpora) > 1 else "size"
+    return f"{told} Compare only tokenizers of one {one}."
+
+
+def _legend(corpora: Sequence[str], groups: bool) -> list[str]:
+    """What the signs mean."""
+    of = f"its size{', corpus' * (len(corpora) > 1)}{' and pre-tokenizer' * groups}"
+    if len(corpora) > 1 and not groups:
+        of = "its size and corpus"
+    on = " on one corpus" * (len(corpora) > 1)
+    return [
+        f"{FIRST} and bold: the best number of {of}, where two or more are ranked.",
+        f"Compared with the baseline: {SIGNS[BETTER]} significantly better, {SIGNS[WORSE]} significantly worse, "
+        f"{SIGNS[NO_DIFFERENCE]} no significant difference, {SIGNS[UNTESTED]} not tested.",
+        "A difference, its interval and its sign are of one paired test, over the documents, words, questions or seeds "
+        f"that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}; "
+        f"intervals are not corrected, so that one next to {SIGNS[NO_DIFFERENCE]} may exclude zero.",
+    ]
 
 
 def _notes(cells: list[dict[str, Any]]) -> list[str]:

@@ -120,24 +120,28 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     table = Table(
         slug("ranks", model, suite),
         RANKS.prints[0].caption.format(model=model, suite=suite),
-        frame, columns, reasons, marks=marks, notes=[*notes, *fewer], source=source, unranked=unranked,
+        frame, columns, reasons, marks=marks, notes=[*notes, *fewer, *content.across_pretokenizers], source=source,
+        unranked=unranked,
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), placed(ranks) or content.reading
     if not values:
         return [table]
     smaller = [variant for variant in placed(ranks) if variant not in ranked(ranks)]
-    says = between(f"Average accuracy of {model} on {suite} in percent", content.alike(values), 1)
+    says = between(
+        f"Average accuracy of {model} on {suite} in percent", content.labelled_sizes(content.alike(values)), 1
+    )
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        by_variant.draw, values, order, styles(content.variants), "average accuracy (%)",
-        numbered=bool(ranked(ranks)), unnumbered=smaller,
+        by_variant.draw, content.labelled_sizes(values), [*map(content.label, order)],
+        content.labelled(styles(content.variants)), "average accuracy (%)",
+        numbered=bool(ranked(ranks)), unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
     caption = f"Average accuracy of {model} over the tasks of {suite}, by rank and vocabulary size."
-    caption += content.left_out(order, ranked=True) + without_rank(smaller)
+    caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 

@@ -61,19 +61,21 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         order = [variant for (variant,) in content.in_order(set(part.select("variant").rows()))]
         shown = set(content.drawn(order))
         values = {
-            (f"{size:,}", variant): value / 1000
+            (f"{size:,}", content.label(variant)): value / 1000
             for variant, size, value in part.select("variant", "size", "value").rows()
             if variant in shown
         }
         if len(sizes) < 2:
             continue
         names = [f"{size:,}" for size in sizes]
-        draw = partial(by_model.draw, values, names, order, styles([*content.variants, *order]), "tokens, thousands")
+        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+        draw = partial(by_model.draw, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
+            f"{content.in_brackets}"
         )
-        says = between(f"Tokens of {corpus}", _values(ranked) or _values(part), 0)
+        says = between(f"Tokens of {corpus}", content.labelled_sizes(_values(ranked) or _values(part)), 0)
         if claim is not None and claim.corpus == corpus:
             says = said(claim)
         name = slug("tokens-by-size", corpus)
@@ -100,10 +102,11 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             continue
         best = str(claim.best["variant"])
         kept = lines[: many.DRAWN] if content.many else lines
+        of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
         caption = (
-            f"How far each tokenizer is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. Lines are "
-            "95 % intervals of the difference; a mark is hollow where the interval includes zero. On the right, the "
-            "verdict after correction for all pairs of this size."
+            f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
+            "Lines are 95 % intervals of the difference; a mark is hollow where the interval includes zero. On the "
+            "right, the verdict after correction for all pairs of this size."
         )
         caption += f" Who is behind stands {'left' if claim.measure in (ACCURACY, ALIGNMENT) else 'right'} of zero."
         caption += one_training(claim.best)
@@ -138,7 +141,8 @@ def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
         "measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite,
         "size": claim.size,
     }  # fmt: skip
-    return filled.filter(**same).filter(pl.col("verdict") != BEST)
+    own = pl.col("pretokenization").eq_missing(pl.lit(claim.best["pretokenization"], pl.String))
+    return filled.filter(**same).filter(own, pl.col("verdict") != BEST)
 
 
 def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
@@ -154,18 +158,21 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         return []
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
     shown = set(content.drawn(order))
-    drawn = {key: point for key, point in points.items() if key[0] in shown}
+    drawn = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
+    looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
     of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
     draw = partial(
-        scatter.draw, drawn, order, styles([*content.variants, *order]), f"tokens of {claim.corpus}", "bits per byte",
+        scatter.draw, drawn, labels, looks, f"tokens of {claim.corpus}", "bits per byte",
         others=[point for key, point in points.items() if key[0] not in shown],
     )  # fmt: skip
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
         f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
+        f"{content.in_brackets}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED))
-    here = {variant: points[variant, size] for variant, size in ranked.keys() & points.keys() if size == claim.size}
+    known = content.labelled_sizes({key: points[key] for key in ranked.keys() & points.keys()})
+    here = {variant: point for (variant, size), point in known.items() if size == claim.size}
     says = _fewest_of_both(here, claim)
     source = _source(TOKENS, claim.measure, model=claim.model, suite=claim.suite)
     return [Drawing(slug("bits-against-tokens", claim.corpus), caption, draw, source, list(shown), says)]
@@ -206,18 +213,20 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
         ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
         order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
         shown = content.drawn(order)
-        values = {key: value for key, value in ratios.items() if key[0] in set(shown)}
+        values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
         languages = sorted({one for _, one in values})
         worst = max(ratios, key=lambda key: (ratios[key], key))
         caption = (
             f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
-            f"needs for the language; 1 is the fewest.{content.left_out(order)}"
+            f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
             + f" Left out, as they are not ranked: {few(sorted(unranked))}."
             * (not unranked.is_empty())
         )
-        says = f"The widest gap is in {worst[1]}, where {worst[0]} needs {ratios[worst]:.2f} times the fewest tokens."
+        needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
+        says = f"The widest gap is in {worst[1]}, where {needs}."
         label = "tokens / fewest of the language"
-        draw = partial(by_language.draw, values, languages, order, styles([*content.variants, *order]), label)
+        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+        draw = partial(by_language.draw, values, languages, labels, looks, label)
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
     return drawings

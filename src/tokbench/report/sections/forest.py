@@ -50,14 +50,16 @@ def forest(
         other = row["a"] if forth else row["b"]
         if content.fewer.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
-        found[other] = differences.Row(other, row["difference"] if forth else -row["difference"], ends, told)
+        found[other] = differences.Row(
+            content.label(other), row["difference"] if forth else -row["difference"], ends, told
+        )
     if not found:
         return []
     order = sorted(found, key=lambda one: (found[one].mean, one))
     lines = [found[one] for one in content.drawn(order)]
-    draw = partial(differences.draw, lines, f"bits per byte minus those with {baseline}")
+    draw = partial(differences.draw, lines, f"bits per byte minus those with {content.label(str(baseline))}")
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
     if note := unequal(content, [str(baseline), *found], size):
         caption = f"{caption} {note}"
     says = by_verdict(str(baseline), verdicts) if verdicts else ""
-    return [Drawing(name, caption, draw, source, [row.name for row in lines], says)]
+    return [Drawing(name, caption + content.in_brackets, draw, source, content.drawn(order), says)]

@@ -1,9 +1,10 @@
 """All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -25,7 +26,8 @@ from tokbench.statistics.tidy_tables import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
 
-UNLIKE = " Compare only tokenizers of the same pre-tokenization by it."
+Row = TypeVar("Row", bound=tuple[Any, ...])
+UNLIKE = " Compare only tokenizers of the same pre-tokenizer by it."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
 """Metrics that are drawn where they were measured, each under its first definition."""
 
@@ -39,6 +41,8 @@ REMOVED = "removed_tokens"
 """What few constructions do, and is left out where none of a table's does."""
 GAPS = "compression"
 """The subject that has the gaps, beneath which stands what they are above."""
+OWN, GROUP = "pretokenization", "size and pre-tokenizer"
+"""Columns of tables: the pre-tokenizer, and the tokenizers among which the best is chosen, which is not shown."""
 ALL = "all resources"
 """What stands in place of a corpus where resources are averaged."""
 
@@ -185,13 +189,15 @@ def _table(
     texts: str,
     by_language: bool = False,
 ) -> Table:
-    heads = [Column("variant"), Column("size", kind="count")] + [Column("language")] * by_language
-    keys = [column.name for column in heads]
+    keys = ["variant", "size", *["language"] * by_language]
+    heads = [Column("variant"), *[Column(OWN, "pre-tokenizer")] * content.several_pretokenizers]
+    heads += [Column("size", kind="count"), *[Column("language")] * by_language]
     told = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     found = {row[:-3]: row[-3:] for row in told.select("metric", "definition", *keys, "value", "n", "reason").rows()}
-    tokenizers = content.in_order({row[2:-3] for row in told.select("metric", "definition", *keys, "value", "n",
-                                                                    "reason").rows()})  # fmt: skip
+    tokenizers = _grouped(content, content.in_order(set(told.select(keys).rows())))
     data = {key: [tokenizer[place] for tokenizer in tokenizers] for place, key in enumerate(keys)}
+    data[OWN] = [content.pretokenizer(one[0]) if content.several_pretokenizers else "" for one in tokenizers]
+    data[GROUP] = [f"{one[1]} {own}" for one, own in zip(tokenizers, data[OWN], strict=True)]
     columns, notes, reasons, unlike, empty = [], [], {}, [], []
     for number, ((metric, definition), header) in enumerate(measures, 1):
         column = f"{metric}.{number}"
@@ -207,21 +213,22 @@ def _table(
                 itself = tokenizers[index][0] in content.baselines and EXCHANGED.search(definition) is not None
                 lacking = THE_BASELINE if itself else "not measured for this tokenizer"
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else lacking
-        over = [(one[1], row[1]) for one, row in zip(tokenizers, rows, strict=True) if row and row[0] is not None]
+        over = [(one, row[1]) for one, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
-        alike = not over_the_same(metric, definition) or len(set(over)) == len({size for size, _ in over})
+        alike = not over_the_same(metric, definition) or len(set(over)) == len({group for group, _ in over})
         best = None if by_language or not alike else better_end(metric)
         unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
         columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition)))
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
-        caption += " Bold: the best at each size, in columns of which one end is plainly better."
+        each = "size and pre-tokenizer" if content.several_pretokenizers else "size"
+        caption += f" Bold: the best at each {each}, in columns of which one end is plainly better."
     frame = pl.DataFrame(data, infer_schema_length=None)
     unranked, fewer = content.unranked(
         {(row, column.name): one[:2] for row, one in enumerate(tokenizers) for column in columns if column.best}
     )
     return Table(
-        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else "size",
+        name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else GROUP,
         definitions=defined(notes),
         notes=[
             *[f"Without a best, as tokenizers divide by their own numbers: {listed(unlike)}."] * bool(unlike),
@@ -274,6 +281,21 @@ def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, i
     return definition, {(row["variant"], row["size"]): row["value"] for row in chosen.iter_rows(named=True)}
 
 
+def _grouped(content: ReportContent, rows: Sequence[Row]) -> list[Row]:
+    """Rows that begin with a variant, by pre-tokenizer, the baselines' first; otherwise in the same order."""
+    return sorted(rows, key=lambda row: content.place_of_pretokenizer(content.pretokenizers.get(row[0])))
+
+
+def _of_each_pretokenizer(
+    content: ReportContent, values: Mapping[tuple[str, int], float]
+) -> dict[str, dict[tuple[str, int], float]]:
+    """Values by variant and size of each pre-tokenizer, the baselines' first."""
+    found: dict[str, dict[tuple[str, int], float]] = {}
+    for key in _grouped(content, list(values)):
+        found.setdefault(content.pretokenizer(key[0]), {})[key] = values[key]
+    return found
+
+
 def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts: str) -> list[Drawing]:
     drawings = []
     for metric in DRAWN:
@@ -281,18 +303,27 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
             smaller = sorted(values.keys() & content.fewer)
-            says = between(f"{words(metric).capitalize()} on {corpus}", content.alike(values))
+            alike, own = content.alike(values), over_the_same(metric, definition)
+            what = f"{words(metric).capitalize()} on {corpus}"
+            if own and content.several_pretokenizers:
+                groups = _of_each_pretokenizer(content, alike)
+                says = " ".join(between(f"{what}, pre-tokenizer {name},", one) for name, one in groups.items())
+            else:
+                says = between(what, content.labelled_sizes(alike))
             shown = set(content.drawn(order))
-            values = {key: value for key, value in values.items() if key[0] in shown}
-            draw = partial(by_variant.draw, values, content.reading, styles(content.variants), words(metric))
+            values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
+            rows = _grouped(content, [(one,) for one in content.reading])
+            looks = content.labelled(styles(content.variants))
+            labels = [content.label(variant) for (variant,) in rows]
+            draw = partial(by_variant.draw, values, labels, looks, words(metric))
             caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {plainly(definition)}."
             if smaller:
                 named = few([f"{variant} at {size:,}" for variant, size in smaller])
                 caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."
-            if over_the_same(metric, definition):
+            if own:
                 caption += UNLIKE
                 says += UNLIKE
-            caption += content.left_out(order)
+            caption += content.left_out(order) + content.in_brackets
             source = _source(content, corpus)
             drawings.append(Drawing(slug(metric, corpus), caption, draw, source, content.drawn(order), says))
     return drawings

@@ -126,7 +126,7 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
     unranked, notes = content.unranked(dict(at))
-    notes += [ONE_TRAINING] * (not SEVERAL.search(names[0]))
+    notes += [*content.across_pretokenizers, *[ONE_TRAINING] * (not SEVERAL.search(names[0]))]
     table = Table(
         slug("bits-per-byte", *names), caption, frame, columns, reasons, source=source, notes=notes, unranked=unranked
     )
@@ -140,10 +140,11 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
-    draw = partial(by_variant.draw, drawn, order, styles(content.variants), "bits per byte")
+    labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants))
+    draw = partial(by_variant.draw, content.labelled_sizes(drawn), labels, looks, "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
-    caption += content.left_out(order, ranked=True)
+    caption += content.left_out(order, ranked=True) + content.in_brackets
     if gone := [one for one in variants if one in lossy]:
         caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
-    says = between(f"Bits per byte of {', '.join(names)}", content.alike(values))
+    says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.alike(values)))
     return [Drawing(table.name, caption, draw, source, says=says), table]

@@ -1,0 +1,93 @@
+"""Cold encoding speed: the first pass of a fresh tokenizer over a text, used by ``tokbench check`` and the scoreboard.
+
+A tokenizer remembers how it cut pre-tokens, so a second pass over the same text is faster than any text that it has not
+met. Every round therefore encodes with a tokenizer that has encoded nothing before.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+from typing import Any, Protocol
+
+LEAST_BYTES, MOST_BYTES = 50_000, 2_000_000
+"""Shorter texts are not timed; of longer ones the beginning is."""
+LEAST_ROUNDS, MOST_ROUNDS = 3, 25
+ENOUGH = 0.25
+"""Seconds of processor time of all rounds together; more rounds follow until it is reached."""
+TOO_SHORT = f"not measured: the text has fewer than {LEAST_BYTES:,} bytes"
+MEGABYTE = 1e6
+
+
+class Encodes(Protocol):
+    """A tokenizer whose copy starts without memory of texts, as copies of Tokbench's tokenizers do."""
+
+    def encode(self, text: bytes) -> Any: ...
+
+
+@dataclass(frozen=True)
+class ColdSpeed:
+    """Processor time of one thread that encodes texts one by one.
+
+    Attributes:
+        bytes: of the texts.
+        seconds: the median of the rounds.
+        rounds: their number.
+    """
+
+    bytes: int
+    seconds: float
+    rounds: int
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Millions of bytes per second."""
+        return self.bytes / self.seconds / MEGABYTE
+
+
+def cold_speed(
+    tokenizer: Encodes, texts: Sequence[bytes], clock: Callable[[], float] = process_time
+) -> ColdSpeed | None:
+    """Time the first pass of fresh copies of a tokenizer over texts.
+
+    Args:
+        tokenizer: it is copied for every round and encodes nothing.
+        texts: those of a :class:`Sample`.
+        clock: seconds.
+
+    Returns:
+        None where the texts have fewer than :data:`LEAST_BYTES` bytes, or the clock is too coarse for them.
+    """
+    size = sum(map(len, texts))
+    if size < LEAST_BYTES:
+        return None
+    rounds: list[float] = []
+    while len(rounds) < LEAST_ROUNDS or (sum(rounds) < ENOUGH and len(rounds) < MOST_ROUNDS):
+        fresh = copy(tokenizer)
+        start = clock()
+        for text in texts:
+            fresh.encode(text)
+        rounds.append(clock() - start)
+    seconds = median(rounds)
+    return ColdSpeed(size, seconds, len(rounds)) if seconds > 0 else None
+
+
+class Sample:
+    """The first :data:`MOST_BYTES` bytes of texts that are added one by one; the last text is cut to fit.
+
+    Attributes:
+        texts: those that are timed.
+    """
+
+    def __init__(self, texts: Iterable[bytes] = ()) -> None:
+        self.texts: list[bytes] = []
+        self._room = MOST_BYTES
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: bytes) -> None:
+        """Keep the text as far as there is room."""
+        if part := text[: self._room]:
+            self.texts.append(part)
+            self._room -= len(part)
