@@ -182,7 +182,7 @@ def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:
         call = ["prepare", "--recipe", json.dumps(recipe | {"shards": 150}), "--memory", allowed, "-o", folder, text]
         assert peak(*call) <= allowed * MEGABYTE
         made.append(contents(folder))
-    assert len(made[0]) == 301
+    assert len(made[0]) == 302
     assert made[0] == made[1]
 
 
