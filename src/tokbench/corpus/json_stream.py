@@ -22,6 +22,8 @@ from tokbench.inputs.files import Convert, is_packed, opened
 
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """What is inside a string, up to its end or to an escape that is not whole."""
+BETWEEN = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,16}+")*+', re.DOTALL)
+"""What is between two strings, very short strings included."""
 
 
 class LongLine:
@@ -61,11 +63,10 @@ class LongLine:
         at = 0
         while at < len(part):
             if self._start is None:
-                quote = part.find(b'"', at)
-                end = len(part) if quote < 0 else quote
+                end = BETWEEN.match(part, at).end()  # type: ignore[union-attr]
                 self.rest += part[at:end]
-                if quote >= 0:
-                    self._start = self.size + quote + 1
+                if end < len(part):
+                    self._start = self.size + end + 1
                 at = end + 1
                 continue
             end = at + 1 if self._escaped else INSIDE.match(part, at).end()  # type: ignore[union-attr]
