@@ -100,7 +100,8 @@ class Duplicates:
             return {}
         number = f"{len(self.found):,} of {self._documents:,} documents of {EVALUATION} ({self._bytes:,} bytes)"
         done = "left out of it" if dropped else "kept (duplicates: keep)"
-        return {"duplicates": f"{number} are also in {self._where()}, byte for byte; {done}"}
+        verb = "is" if len(self.found) == 1 else "are"
+        return {"duplicates": f"{number} {verb} also in {self._where()}, byte for byte; {done}"}
 
     def _where(self) -> str:
         return " or ".join(self._others)
