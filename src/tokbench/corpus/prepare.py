@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.duplicates import DIGEST, Digester, Duplicates, compared_splits, equal_files
 from tokbench.corpus.manifest import Findings, write_findings
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows, read_source
@@ -34,6 +35,7 @@ def prepare(
     cache: Path | None = None,
     allowed: Allowance = UNBOUND,
     longest: int | None = None,
+    drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
@@ -52,6 +54,8 @@ def prepare(
         allowed: memory.
         longest: bytes above which a document is written as several, see :func:`tokbench.corpus.read.read_source`: they
             lie in one shard, one after the other. Which shard, limits and shares are matters of the whole document.
+        drop_duplicates: leave documents out of the evaluation split that are also in a split that models are made
+            from, see :mod:`tokbench.corpus.duplicates`.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -67,9 +71,14 @@ def prepare(
         return read_source(source, cache, largest, longest=longest, notes=notes)
 
     notes = Notes()
-    sizes, languages, rests = _seen(documents(notes), allowed)
+    compared = bool(compared_splits(fractions))
+    sizes, languages, rests, digests = _seen(documents(notes), allowed, digested=compared)
     whole = whole_sizes(sizes, rests)
     splits = split_documents(whole, fractions, seed, languages)
+    duplicates = Duplicates(digests, splits, fractions, whole)
+    del digests
+    if drop_duplicates:
+        duplicates.drop(splits)
     places = of_pieces(_places(splits, len(fractions), shards), rests)
     paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
     left = allowed.room - PER_DOCUMENT // 5 * len(sizes)
@@ -80,8 +89,10 @@ def prepare(
         _deal(documents(), places, sizes, add)
     link_splits(folder, shares)
     unread = left_out(source) if isinstance(source, FileSource) else []
-    findings: Findings = {**told_of_cuts(rests, longest), **notes.lines()}
-    write_findings(folder, findings | ({"left_out": unread} if unread else {}))
+    equal = equal_files(source)
+    findings: Findings = {**told_of_cuts(rests, longest), **notes.lines(), **duplicates.lines(drop_duplicates)}
+    findings |= {key: lines for key, lines in {"left_out": unread, "equal_files": equal}.items() if lines}
+    write_findings(folder, findings)
     own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
@@ -94,10 +105,12 @@ def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
 
 
 def _seen(
-    documents: Iterator[Document], allowed: Allowance
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Bytes of each piece, a number for the language of each document, and which pieces are no document's first."""
-    sizes, languages, rests = array("q"), array("i"), array("q")
+    documents: Iterator[Document], allowed: Allowance, *, digested: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.uint64]]:
+    """Bytes of each piece, a number for the language of each document, which pieces are no document's first, and
+    digests of documents if asked for."""
+    sizes, languages, rests, digests = array("q"), array("i"), array("q"), bytearray()
+    digester = Digester()
     numbers: dict[str, int] = {}
     most = allowed.room // PER_DOCUMENT
 
@@ -118,10 +131,19 @@ def _seen(
         else:
             languages.append(numbers.setdefault(document.language, len(numbers)))
         sizes.append(size)
+        if digested:
+            if isinstance(document, Rest):
+                del digests[-DIGEST:]
+            digests.extend(digester.digest(document))
 
     for _ in map(see, documents):
         pass
-    return np.frombuffer(sizes, np.int64), np.frombuffer(languages, np.int32), np.frombuffer(rests, np.int64)
+    return (
+        np.frombuffer(sizes, np.int64),
+        np.frombuffer(languages, np.int32),
+        np.frombuffer(rests, np.int64),
+        np.frombuffer(digests, np.uint64).reshape(-1, 2),
+    )
 
 
 def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:
