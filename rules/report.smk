@@ -104,6 +104,7 @@ rule report:
         statistics="<results>/statistics",
         examples=["<results>/examples"] if examples.any else [],
         speed=collect("<results>/speeds/{of.variant}/{of.size}/{of.on}.json", of=counted),
+        prepared=collect("<results>/corpus/{corpus}", corpus=list(dict.fromkeys(of.on for of in counted))),
     output:
         report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:

@@ -16,6 +16,7 @@ from tokbench.counting.count import count_pretokens, merge_counts
 from tokbench.kernels.count import Counter
 from tokbench.kernels.encode import Encoder
 from tokbench.kernels.ids import decimals, from_decimals
+from tokbench.kernels.json_fields import find_fields
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.kernels.runs import Merge
 from tokbench.kernels.token_ngrams import TokenNgrams
@@ -106,6 +107,7 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["byte n-grams"] = ngrams
     found["token n-grams"] = token_ngrams
     found["subtrees"] = subtrees
+    found["fields of JSON"] = partial(find_fields, b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", 0, (b"a",))
     return found
 
 

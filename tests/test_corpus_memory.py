@@ -90,18 +90,10 @@ def test_a_shard_of_long_documents_has_plain_values(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_lines, "LONG", 12)
     monkeypatch.setattr(long_lines, "PIECE", 10)
     monkeypatch.setattr(long_lines, "LOOK_BACK", 4)
     few = re.sub(rb"\{1,\d+\}", b"{1,3}", long_lines.LETTERS.pattern)
     monkeypatch.setattr(long_lines, "LETTERS", re.compile(few, re.DOTALL))
-
-
-def test_long_strings_are_taken_out_of_their_line(short_pieces: None) -> None:
-    found = long_lines.long_strings(b'{"text": "%s", "id": 1}' % (b"x" * 20))
-    assert found is not None
-    [(name, text)] = found[1].items()
-    assert (json.loads(found[0]), text) == ({"text": name, "id": 1}, b"x" * 20)
 
 
 def read(line: bytes, path: Path) -> list[Document] | str:
@@ -139,7 +131,7 @@ def same(line: bytes, folders: pytest.TempPathFactory) -> None:
     path = folders.getbasetemp() / "line.jsonl"
     found = read(line, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_lines, "LONG", 1 << 30)
+        patch.setattr(long_lines, "PIECE", 1 << 30)
         assert found == read(line, path)
 
 
@@ -190,7 +182,7 @@ def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:
         call = ["prepare", "--recipe", json.dumps(recipe | {"shards": 150}), "--memory", allowed, "-o", folder, text]
         assert peak(*call) <= allowed * MEGABYTE
         made.append(contents(folder))
-    assert len(made[0]) == 301
+    assert len(made[0]) == 302
     assert made[0] == made[1]
 
 

@@ -1,7 +1,9 @@
 """Every kind of source of a corpus: files, rows, the embedded one, the hub's, and languages of each."""
 
 import hashlib
+import io
 import json
+import re
 import subprocess
 import sys
 from itertools import islice
@@ -40,12 +42,10 @@ def test_text(ending: str, tmp_path: Path) -> None:
     path.write_bytes(WRAPPERS[ending](raw))
     for documents in ("file", "paragraph", "line"):
         found = texts(TextSource(type="text", path=[str(path)], documents=documents, encoding="bytes"))
-        assert b"".join(found) == raw
+        assert b"".join(found) == (raw if documents != "line" else re.sub(rb"(?<=\n)\s*\n", b"", raw))
     assert texts(TextSource(type="text", path=[str(path)], encoding="bytes")) == [raw]
     lines = texts(TextSource(type="text", path=[str(path)], documents="line", encoding="bytes"))
-    assert lines == raw.splitlines(keepends=True) or lines == [line + b"\n" for line in raw.split(b"\n")[:-1]] + [
-        raw.rpartition(b"\n")[2]
-    ]
+    assert lines == [line for line in io.BytesIO(raw) if line.strip()]
     paragraphs = texts(TextSource(type="text", path=[str(path)], documents="paragraph", encoding="bytes"))
     assert paragraphs[0] == b"one\ntwo\n\n"
 
@@ -94,14 +94,14 @@ def test_first_documents_only() -> None:
 
 
 def test_languages_of_files_and_units(tmp_path: Path) -> None:
-    """A mapping of paths gives the tags; texts are cut into units without loss."""
+    """A mapping of paths gives the tags; texts are cut into units."""
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\n\nthree")
     rows = write_json_lines(
         tmp_path / "b.jsonl", [{"text": "eins\n\n\nzwei", "language": "x"}, {"text": "", "language": "y"}]
     )
     lines = TextSource(type="text", path={"en": str(tmp_path / "a.txt")}, documents="line")  # type: ignore[arg-type, dict-item]
     assert [(item.language, item.text) for item in read_source(lines)] == [
-        ("en", text) for text in (b"one\n", b"two\n", b"\n", b"three")
+        ("en", text) for text in (b"one\n", b"two\n", b"three")
     ]
     parts = JsonLinesSource(type="jsonl", path={"de": [str(rows)]}, documents="paragraph")
     found = [(item.language, item.text) for item in read_source(parts)]

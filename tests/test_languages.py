@@ -194,3 +194,25 @@ def test_a_corpus_of_one_kind_keeps_its_tags(
     assert "language" not in outcome.stderr
     assert languages_in(tmp_path / "corpus") == languages
     assert not (tmp_path / "corpus" / "manifest.json").exists()
+
+
+def test_one_manifest_has_all_findings(tokbench: Tokbench, tmp_path: Path) -> None:
+    """It is the same for a corpus in parts, and standard error says it, too."""
+    texts = [f"line {number % 18}\n\n" for number in range(20)] + ["word " * 300_000]
+    lines = [json.dumps({"text": text, "language": "de" if n % 2 else None}) for n, text in enumerate(texts)]
+    text = tmp_path / "text.jsonl"
+    text.write_text("\ufeff" + "\n".join([*lines, "{"]) + "\n", encoding="utf-8")
+    source = {"type": "jsonl", "bad_lines": "skip", "documents": "line"}
+    recipe = {"source": source, "splits": {"tokenizer": 0.1, "evaluation": 0.9}, "longest_document": 1_000_000}
+    outcome = tokbench("prepare", "--recipe", json.dumps(recipe), "-o", tmp_path / "corpus", text)
+    found = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
+    keys = ["cut_documents", "untagged_documents", "byte_order_marks", "bad_lines", "empty_lines", "duplicates"]
+    assert list(found) == keys
+    assert found["untagged_documents"].startswith("11 documents have no language")
+    assert outcome.stderr.splitlines()[: len(found)] == list(found.values())
+    assert {*languages_in(tmp_path / "corpus")} == {"de", "und"}
+    sizes = tmp_path / "sizes.parquet"
+    part = json.dumps({key: recipe[key] for key in ("source", "longest_document")})
+    done(tokbench("read_sizes", "--recipe", part, "-o", sizes, text))
+    done(tokbench("split_corpus", "--recipe", json.dumps(recipe | {"parts": 2}), "-o", tmp_path / "places", sizes))
+    assert json.loads((tmp_path / "places" / "manifest.json").read_text()) == found

@@ -17,17 +17,27 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
+from tests.packing import Bytes, ids_of
 from tokbench.allowance import Allowance
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_stream, long_lines, streams
 from tokbench.corpus.cutting import Cutter, pieces_of
-from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.documents import RESTS, Document, Rest, read_documents, read_shard
+from tokbench.corpus.json_rows import REMEDY
+from tokbench.corpus.prepare import prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.rests import LONGEST, longest_in, of_pieces, whole_sizes
+from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
+from tokbench.pretraining.encoded import encoded
+from tokbench.pretraining.join import join
+from tokbench.pretraining.order import Slices, in_order
+from tokbench.pretraining.pack import Packing, pack
+from tokbench.pretraining.pack_slice import Form, pack_slice
+from tokbench.pretraining.sliced import gather, write_tokens
 from tokbench.workflow.corpus import Corpora
 
 ACROSS = {"none", "digit", "digits", "scripts", "superbpe_2"}
@@ -210,7 +220,7 @@ def test_damaged_long_lines_are_rejected_as_whole_ones(
         try:
             return whole(read_source(source, longest=longest), longest or 1 << 30)
         except TokbenchError as error:
-            told = re.fullmatch(rf"{re.escape(str(path))}:(\d+)(:\d+)?: .*; mend the line", str(error))
+            told = re.fullmatch(rf"{re.escape(str(path))}:(\d+)(:\d+)?: .*; {re.escape(REMEDY)}", str(error))
             return told[1] if told else f"no such message: {error}"
 
     assert read(24) == read(None)
@@ -222,7 +232,7 @@ def test_no_byte_of_what_was_held_is_told_as_one_of_the_line(tmp_path: Path) -> 
     path.write_bytes(b'{"text": "' + b"a" * 30 + b'", "language": "\xff"}')
     with pytest.raises(TokbenchError) as error:
         list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), longest=24))
-    assert str(error.value) == f"{path}:1: not UTF-8; mend the line"
+    assert str(error.value) == f"{path}:1: not UTF-8; {REMEDY}"
 
 
 def test_rows_of_parquet_that_are_views(tmp_path: Path) -> None:
@@ -269,6 +279,43 @@ def test_whole_sizes_and_what_pieces_have_of_documents() -> None:
     assert whole_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
     assert whole_sizes(sizes[:4], rests[:2]).dtype == np.int32
     assert of_pieces(np.array([0, 1, 2]), rests).tolist() == [0, 0, 0, 1, 2, 2]
+
+
+@pytest.mark.parametrize("room", [1_800_000_000, 1_000_000])
+def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> None:
+    """Shards written together or one after the other, packed by one job or by slices: pieces are joined."""
+    texts = [b"one two three " * 30, b"four", b"five six " * 40, b"seven", b"", b"eight nine " * 9]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": text.decode()}) + "\n" for text in texts))
+    source = JsonLinesSource(type="jsonl", path=[str(path)])
+    (tmp_path / "corpus").mkdir()
+    prepare(source, {"pretraining": 1.0}, 0, 2, tmp_path / "corpus", allowed=Allowance(2000, room), longest=50)
+    shards = sorted((tmp_path / "corpus" / "pretraining").glob("*.parquet"))
+    pieces = list(read_documents(shards))
+    assert b"".join(piece.text for piece in pieces) == b"".join(texts)
+    assert sum(isinstance(piece, Rest) for piece in pieces) == len(pieces) - len(texts) > 10
+    pack(in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path), 256, tmp_path / "packed", sequence_length=32, seed=3)
+    ids = ids_of(tmp_path / "packed")
+    found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")
+    assert sorted(found) == sorted([*texts, b""])
+    assert Packing.read(tmp_path / "packed").documents == len(texts)
+    form = Form(Slices(3, 3), 32, 256, 256)
+    for number, shard in enumerate(shards):
+        ordered = in_order(encoded(Bytes(), read_shard(shard)), 3, tmp_path).pieces
+        write_tokens(ordered, form.slices, tmp_path / f"{number}.parquet")
+    (tmp_path / "tokens").mkdir()
+    gather([tmp_path / f"{number}.parquet" for number in range(2)], tmp_path / "tokens")
+    slices = [tmp_path / f"slice{number}" for number in range(3)]
+    for number, folder in enumerate(slices):
+        pack_slice(tmp_path / "tokens", number, form, folder)
+    join(slices, form, tmp_path / "joined", None)
+    assert ids_of(tmp_path / "joined") == ids
+
+
+def test_shards_without_pieces_say_nothing_of_pieces(tmp_path: Path) -> None:
+    with open_shards([tmp_path / "0000.parquet"]) as add:
+        add(Document(0, "en", b"a"))
+    assert RESTS not in (pq.read_metadata(tmp_path / "0000.parquet").metadata or {})
 
 
 def test_prepare_tells_of_documents_in_pieces(tmp_path: Path, tokbench: Tokbench) -> None:

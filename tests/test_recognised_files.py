@@ -238,7 +238,7 @@ def test_what_is_left_out_of_a_folder_is_counted(
     recipe = json.dumps({"source": {"type": "text", "path": [str(folder)]}, "splits": {"tokenizer": 1.0}})
     done = tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus")
     assert done.stderr.splitlines()[0] == line
-    assert read_findings(tmp_path / "corpus") == {"left_out": [line]}
+    assert read_findings(tmp_path / "corpus")["left_out"] == [line]
     experiment["corpora"]["pydoc"]["source"] = {"type": "text", "path": str(folder)}
     assert files_left_out(Experiment.model_validate(experiment)) == [f"corpora.pydoc.source.path: {line}"]
 

@@ -22,6 +22,13 @@ def test_content_is_checked() -> None:
         altered(whole(), accuracy=accuracy().with_columns(accuracy=pl.lit(48.8)))
 
 
+def test_what_the_manifests_of_corpora_say_is_shown(tmp_path: Path) -> None:
+    line = "3 of 40 documents of evaluation (120 bytes) are also in tokenizer, byte for byte; kept (duplicates: keep)"
+    content = altered(whole(), findings={"books": [line]})
+    [section] = [section for section in sections(content) if section.identifier == "experiment"]
+    assert f"Corpus books: {line}." in section.paragraphs
+
+
 def test_frames_are_read_by_name(tmp_path: Path) -> None:
     accuracy().write_parquet(tmp_path / "accuracy.parquet")
     accuracy().write_parquet(tmp_path / "else.parquet")

@@ -26,8 +26,8 @@ SAID = "tokbench.commands.documents.said"
 def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Largest | None = None) -> Iterator[Document]:
     """Documents of files, numbered from 0 as those of one text; each file may be compressed.
 
-    Once they are read, a line on standard error says which files of a folder were left out, how many byte-order marks
-    were removed, and how many bytes are not UTF-8.
+    Once they are read, lines on standard error say which files of a folder and how many bad lines were left out, how
+    many byte-order marks were removed, and how many bytes are not UTF-8.
 
     Args:
         files: the files.
@@ -35,7 +35,7 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Large
         largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a document is longer than the longest, a field or an encoding is named and no file has one, or a
+        TokbenchError: a document is longer than the longest, an option is given and no file has what it is about, or a
             file is a tokenizer's folder.
     """
     sources = [_source(file, fields) for file in files]
@@ -45,6 +45,8 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Large
             raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
     if fields.encoding is not None and all(isinstance(source, ParquetSource) for source in sources):
         raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
+    if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
+        raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
     return _read(sources, largest)
 
 
@@ -113,7 +115,8 @@ def _source(file: str, fields: Fields) -> FileSource:
     if kind == "jsonl":
         if encoding == BYTES:
             raise TokbenchError(f"--encoding bytes: {file} is JSON Lines, which is text; name its encoding")
-        return JsonLinesSource(type="jsonl", **options, language_field=fields.language or LANGUAGE, encoding=encoding)
+        options |= {"language_field": fields.language or LANGUAGE, "bad_lines": fields.bad_lines or "reject"}
+        return JsonLinesSource(type="jsonl", **options, encoding=encoding)
     if kind == "parquet":
         language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
         return ParquetSource(type="parquet", **options, language_field=language)

@@ -1,4 +1,4 @@
-"""How the texts of files are read: three options that several commands have."""
+"""How the texts of files are read: options that several commands have."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,16 +18,23 @@ class Fields:
         text: key or column of the text.
         language: key or column of the language.
         encoding: encoding of files of text and JSON Lines.
+        bad_lines: what is done about bad lines of JSON.
     """
 
     text: str | None = None
     language: str | None = None
     encoding: str | None = None
+    bad_lines: str | None = None
 
     @property
     def flags(self) -> str:
         """The options that were given, for messages; empty without any."""
-        options = {"--text-field": self.text, "--language-field": self.language, "--encoding": self.encoding}
+        options = {
+            "--text-field": self.text,
+            "--language-field": self.language,
+            "--encoding": self.encoding,
+            "--bad-lines": self.bad_lines,
+        }
         return ", ".join(flag for flag, value in options.items() if value is not None)
 
 
@@ -52,8 +59,8 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of :class:`Fields`, as its argument ``fields``."""
 
     @wraps(command)
-    def bundled(*args: Any, text_field: str, language_field: str, encoding: str, **given: Any) -> None:
-        command(*args, fields=Fields(text_field, language_field, encoding), **given)
+    def bundled(*args: Any, text_field: str, language_field: str, encoding: str, bad_lines: str, **given: Any) -> None:
+        command(*args, fields=Fields(text_field, language_field, encoding, bad_lines), **given)
 
     options = (
         click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out."),
@@ -65,6 +72,11 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
             type=EncodingName(),
             help="Encoding of text and JSON Lines: utf-8 (the default), utf-16, latin-1 or another of Python's, or "
             "bytes to read text as it is.",
+        ),
+        click.option(
+            "--bad-lines",
+            type=click.Choice(["reject", "skip"]),
+            help="Bad lines of JSON: reject is an error (the default), skip leaves them out and counts them.",
         ),
     )
     named: Callable[..., None] = bundled

@@ -34,7 +34,8 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
     source, cache = source_of(corpus, files)
     with atomic_folder(output, "corpus") as folder:
         allowed, longest = without_windows(allowance(megabytes), source), corpus.longest_document
-        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest)
+        drop = corpus.duplicates == "drop"
+        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop)
         say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)

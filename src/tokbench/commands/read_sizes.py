@@ -17,7 +17,7 @@ from tokbench.commands.outputs import output_file
 @click.option("--recipe", required=True, help="Source as JSON, as in the configuration.")
 @click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
 @click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
-@output_file(mark=columns("size", "language"), required=True, help="Parquet file of the sizes.")
+@output_file(mark=columns("size", "language", optional=("digest",)), required=True, help="Parquet file of the sizes.")
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1, required=True)
 def command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:

@@ -34,6 +34,7 @@ def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) ->
             folder,
             allowance(megabytes),
             corpus.longest_document,
+            corpus.duplicates == "drop",
         )
         say_findings(folder)
     for split, (documents, size) in totals.items():

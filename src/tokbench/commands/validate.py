@@ -23,7 +23,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
     from tokbench.config.notes import notes
-    from tokbench.config.unread import files_left_out
+    from tokbench.config.unread import files_left_out, files_with_equal_content
     from tokbench.report.wording import counted
     from tokbench.workflow.disk import disk, free
     from tokbench.workflow.translation import Translations
@@ -45,7 +45,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     if translators := len(Translations(experiment).trained):
         counts.append(counted(translators, "translation model"))
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
-    for line in files_left_out(experiment):
+    for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         click.echo(line)
     click.echo(disk(experiment).line(free(experiment.folder)))
     for note in notes(experiment):

@@ -34,6 +34,10 @@ class Corpus(Options):
     """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
     (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
 
+    duplicates: Literal["keep", "drop"] = "keep"
+    """What is done about documents of the evaluation split that are also in the tokenizer or pretraining split, byte
+    for byte: ``keep`` counts them, ``drop`` leaves them out of the evaluation split, too. Splits that are the same as
+    another by ``splits`` are not compared."""
     longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
     """Bytes above which a document is written as several, so that nothing has to hold gigabytes of it; ``null`` for
     never. It is cut before a space between two letters where there is one in the second half of such a piece, after a

@@ -9,12 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tokbench.atomic import atomic_file
+from tokbench.corpus.nested import steps_of
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000
+MISSING = object()
 
 
 def fetch(source: HubSource, output: Path) -> int:
@@ -63,18 +65,25 @@ def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tu
 
 def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
     """Language and text of a row, numbered from 1; a dot in the name of a column leads into a structure."""
-    text: Any = row
-    for step in source.text_field.split(".") if source.text_field not in row else [source.text_field]:
-        if not isinstance(text, dict) or step not in text:
-            raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
-        text = text[step]
-    language = row.get(source.language_field) if source.language_field else None
+    text = _value(row, source.text_field)
+    if text is MISSING:
+        raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
+    language = _value(row, source.language_field) if source.language_field else None
     if not isinstance(text, str | bytes):
         raise TokbenchError(
             f"{source.dataset}: row {number} has no text in column '{source.text_field}'; name another column"
         )
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return str(language or source.language), encoded
+    return str((None if language is MISSING else language) or source.language), encoded
+
+
+def _value(row: dict[str, Any], field: str) -> Any:
+    value: Any = row
+    for step in steps_of(field, row):
+        if not isinstance(value, dict) or step not in value:
+            return MISSING
+        value = value[step]
+    return value
 
 
 def _write(documents: Iterator[tuple[bytes, str]], output: Path) -> int:

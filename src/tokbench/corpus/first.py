@@ -7,6 +7,7 @@ from tokbench.corpus.shards import LONG
 from tokbench.corpus.sources import CountsSource, FileSource, TextSource, tagged_files
 from tokbench.corpus.streams import PART
 from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 
 
 def mistakes_of_fields(source: FileSource) -> list[str]:
@@ -22,8 +23,10 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
     longest = PART if isinstance(source, TextSource) else LONG
     for file in first.values():
         alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
+        notes = Notes()
         try:
-            list(islice(read_source(alone, longest=longest), 1))
+            if not list(islice(read_source(alone, longest=longest, notes=notes), 1)) and notes.bad_lines:
+                found.append(f"{file}: no line is good ({notes.bad_lines:,} bad ones); name the fields that it has")
         except TokbenchError as error:
             found.append(str(error))
     return found

@@ -1,44 +1,165 @@
-"""Texts in lines of JSON."""
+"""Texts in lines of JSON: the fields that are read are found, and the values of others are not built."""
 
-from typing import Any
+import json
+from codecs import BOM_UTF8
+from collections.abc import Sequence
 
-from tokbench.corpus.long_lines import long_strings
+from tokbench.corpus.long_lines import LONG, value_of
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
-from tokbench.inputs.json import HALF_PAIR, parse_json
+from tokbench.inputs.encodings import Notes
+from tokbench.inputs.json import HALF_PAIR
+from tokbench.kernels.json_fields import find_fields
 
-REMEDY = "mend the line"
+MEND = "mend the line"
+REMEDY = f"{MEND}, or leave such lines out (bad_lines: skip, or --bad-lines skip)"
+Place = tuple[int, int]
+"""Where a value begins and ends in its line."""
 
 
-def text_of_line(line: bytes, source: JsonLinesSource, path: str, number: int) -> tuple[str, bytes]:
-    """Language tag, empty where it has none, and text of one line.
+class BadLineError(TokbenchError):
+    """A line that is not JSON, or in which a field that is read is missing, wrong or given twice."""
 
-    Raises:
-        TokbenchError: it is not JSON, or has no text; the message names file and line.
+
+class JsonFields:
+    """Finds some fields in lines of JSON.
+
+    A field is a key of the line's object. A name with dots that is no key leads into nested objects:
+    ``translation.en`` is the key ``en`` of the object under ``translation``.
+
+    Args:
+        fields: names of the fields.
     """
-    place = f"{path}:{number}"
-    if (cut := long_strings(line)) is not None:
-        rest, long = cut
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self._fields = [(field, [step.encode() for step in field.split(".")]) for field in fields]
+        names = ((field.encode(), steps[0]) for field, steps in self._fields)
+        self._names = tuple(dict.fromkeys(name for pair in names for name in pair))
+
+    def find(self, line: bytes) -> list[Place | None] | None:
+        """Return where the value of each field is, None for one that is missing; None if the line is not an object.
+
+        Raises:
+            ValueError: the line is not JSON; its argument is the place of the mistake.
+            BadLineError: a field is given twice; the message has no place and no remedy.
+        """
+        start = len(BOM_UTF8) if line.startswith(BOM_UTF8) else 0
+        members = find_fields(line, start, self._names)
+        if members is None:
+            return None
+        found = dict(zip(self._names, members, strict=True))
+        return [self._place(line, found, field, steps) for field, steps in self._fields]
+
+    def _place(
+        self, line: bytes, found: dict[bytes, tuple[int, int, int]], field: str, steps: Sequence[bytes]
+    ) -> Place | None:
+        whole = field.encode()
+        path = [whole] if found[whole][0] else steps
+        place = _once(path[0], found[path[0]])
+        for step in path[1:]:
+            inner = find_fields(line, place[0], (step,), inner=True) if place else None
+            place = _once(step, inner[0]) if inner else None
+        return place
+
+
+def _once(key: bytes, member: tuple[int, int, int]) -> Place | None:
+    times, first, last = member
+    if times > 1:
+        raise BadLineError(f"the key '{key.decode()}' is given twice in one object")
+    return (first, last) if times else None
+
+
+class LineReader:
+    """Reads the texts of lines of JSON.
+
+    Args:
+        source: the fields, and what is done about bad lines.
+        notes: count bad lines that are left out.
+    """
+
+    def __init__(self, source: JsonLinesSource, notes: Notes | None = None) -> None:
+        self._text, self._language = source.text_field, source.language_field
+        self._fields = JsonFields([self._text] + ([self._language] if self._language else []))
+        self._notes = notes
+        self.skips = source.bad_lines == "skip"
+
+    def text_of(self, line: bytes, place: str) -> tuple[str, bytes] | None:
+        """Return language tag, empty where the line has none, and text of a line; None where it is left out.
+
+        Args:
+            line: the line.
+            place: file and line, for messages.
+
+        Raises:
+            BadLineError: see there; the message names file and line.
+        """
         try:
-            language, text = fields_of(parse_json(rest, path, line=number, lenient=True), source, place)
-            if language not in long:
-                return language, long.pop(text, None) or text.encode("utf-8", "surrogatepass")
-        except TokbenchError:
-            pass  # The whole line has the places that messages tell.
-    language, text = fields_of(parse_json(line, path, line=number, remedy=REMEDY, lenient=True), source, place)
-    return language, text.encode("utf-8", "surrogatepass")
+            tag, first, last = self.places_in(line, place)
+        except BadLineError as error:
+            self.leave_out(error)
+            return None
+        return tag, value_of(line, first + 1, last - 1)
+
+    def leave_out(self, error: BadLineError) -> None:
+        """Count a bad line that is left out.
+
+        Raises:
+            BadLineError: bad lines are rejected.
+        """
+        if not self.skips:
+            raise error
+        if self._notes is not None:
+            self._notes.bad_lines += 1
+
+    def places_in(self, line: bytes, place: str, *, cut: bool = False) -> tuple[str, int, int]:
+        """Return the language tag of a line and where its text is, quotes included.
+
+        Args:
+            line: the line.
+            place: file and line, for messages.
+            cut: the line is without its long strings, so that messages name no column.
+
+        Raises:
+            BadLineError: see there.
+        """
+        try:
+            found = self._fields.find(line)
+        except ValueError as error:
+            raise not_json(line, place, error.args[0], cut=cut) from None
+        except BadLineError as error:
+            raise BadLineError(f"{place}: {error}; {REMEDY}") from None
+        text, *languages = found or [None]
+        if text is None or line[text[0]] != ord('"'):
+            raise BadLineError(f"{place}: not a JSON object with a string under '{self._text}'; {REMEDY}")
+        tag = _tag(line, languages[0]) if languages and languages[0] else ""
+        if tag is None:
+            raise BadLineError(f"{place}: the language under '{self._language}' is no text; {REMEDY}")
+        return tag, *text
 
 
-def fields_of(row: Any, source: JsonLinesSource, place: str) -> tuple[str, str]:
-    """Language tag and text of what a line holds.
+def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY, *, cut: bool = False) -> BadLineError:
+    """Return the error of a line that is not JSON, from the byte that is wrong."""
+    column, why = "", "not JSON" if cut else f"not JSON (byte {byte})"
+    if len(line) < LONG:
+        try:
+            json.loads(line.decode("utf-8-sig", "surrogatepass").rstrip())
+        except UnicodeDecodeError as error:
+            why = "not UTF-8" if cut else f"not UTF-8 (byte {error.start})"
+        except json.JSONDecodeError as error:
+            column, why = "" if cut else f":{error.colno}", f"not JSON ({error.msg})"
+        except (RecursionError, ValueError):
+            pass  # Lists that are nested too deeply for Python, or long numbers, come before the mistake.
+    return BadLineError(f"{place}{column}: {why}; {remedy}")
 
-    Raises:
-        TokbenchError: it has no text, or a language that is none.
-    """
-    text = row.get(source.text_field) if isinstance(row, dict) else None
-    if not isinstance(text, str):
-        raise TokbenchError(f"{place}: not a JSON object with a string under '{source.text_field}'; {REMEDY}")
-    tag = (row.get(source.language_field) if source.language_field else None) or ""
-    if not isinstance(tag, str | int) or HALF_PAIR.search(str(tag)):
-        raise TokbenchError(f"{place}: the language under '{source.language_field}' is no text; {REMEDY}")
-    return str(tag), text
+
+def _tag(line: bytes, place: Place) -> str | None:
+    """The language tag at a place, empty for null; None where it is neither a short text nor a whole number."""
+    first, last = place
+    if line[first : first + 1] in b"{[" or last - first > LONG:
+        return None
+    try:
+        value = json.loads(line[first:last].decode("utf-8", "surrogatepass"))
+        tag = str(value or "")
+    except ValueError:
+        return None
+    return tag if isinstance(value, str | int | None) and not HALF_PAIR.search(tag) else None

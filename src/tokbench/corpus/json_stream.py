@@ -13,19 +13,17 @@ from pathlib import Path
 
 from tokbench.allowance import Largest
 from tokbench.corpus.cutting import Cutter
-from tokbench.corpus.json_rows import REMEDY, fields_of, text_of_line
-from tokbench.corpus.long_lines import LONG, decoded
+from tokbench.corpus.json_rows import REMEDY, BadLineError, LineReader
+from tokbench.corpus.long_lines import LONG, Decoder, decoded, value_of
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.corpus.streams import PART, Texts, documents_of, line_parts
-from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import Notes
 from tokbench.inputs.files import Convert, is_packed, opened
-from tokbench.inputs.json import parse_json
 
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """What is inside a string, up to its end or to an escape that is not whole."""
-
-HELD = re.compile(r"^[\d: ]+| \(byte \d+\)(?=; mend the line$)")
-"""Where in what is held of a line something is wrong, as messages tell it."""
+BETWEEN = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.){0,16}+")*+', re.DOTALL)
+"""What is between two strings, very short strings included."""
 
 
 class LongLine:
@@ -34,19 +32,24 @@ class LongLine:
     Args:
         place: file and line, for messages.
         largest: how much of it may be held.
+        checked: whether its long strings are decoded as they come, to know whether they are valid.
 
     Attributes:
         rest: the line with a name in place of each long string.
         strings: by these names where they begin and end in the line, without their quotes.
         size: bytes of the line.
+        wrong: what is wrong with a long string; empty where nothing is, or where they are not checked.
     """
 
-    def __init__(self, place: str, largest: Largest | None) -> None:
+    def __init__(self, place: str, largest: Largest | None, *, checked: bool = False) -> None:
         self.place = place
         self.rest = bytearray()
         self.strings: dict[str, tuple[int, int]] = {}
         self.size = 0
+        self.wrong = ""
         self._largest = largest
+        self._checked = checked
+        self._decoder: Decoder | None = None
         self._string = bytearray()
         self._start: int | None = None
         self._escaped = False
@@ -60,11 +63,10 @@ class LongLine:
         at = 0
         while at < len(part):
             if self._start is None:
-                quote = part.find(b'"', at)
-                end = len(part) if quote < 0 else quote
+                end = BETWEEN.match(part, at).end()  # type: ignore[union-attr]
                 self.rest += part[at:end]
-                if quote >= 0:
-                    self._start = self.size + quote + 1
+                if end < len(part):
+                    self._start = self.size + end + 1
                 at = end + 1
                 continue
             end = at + 1 if self._escaped else INSIDE.match(part, at).end()  # type: ignore[union-attr]
@@ -87,11 +89,20 @@ class LongLine:
         return bytes(self.rest)
 
     def _keep(self, some: bytes, end: int) -> None:
-        if self._start is not None and end - self._start <= LONG:
+        if self._start is None:
+            return
+        if end - self._start <= LONG:
             self._string += some
+        elif self._checked and not self.wrong:
+            if self._decoder is None:
+                self._decoder, some = Decoder(), bytes(self._string) + some
+            self._check(self._decoder.add(some))
 
     def _close(self, end: int) -> None:
         if self._start is not None and end - self._start > LONG:
+            if self._decoder is not None and not self.wrong:
+                self._check(map(Decoder.end, [self._decoder]))
+            self._decoder = None
             name = secrets.token_hex(16)  # No string of the line is the same.
             self.strings[name] = self._start, end
             self.rest += b'"' + name.encode() + b'"'
@@ -99,6 +110,14 @@ class LongLine:
             self.rest += b'"' + self._string + b'"'
         self._string.clear()
         self._start = None
+
+    def _check(self, pieces: Iterator[bytes]) -> None:
+        """Decode pieces of a long string, only to see what is wrong."""
+        try:
+            for _ in pieces:
+                pass
+        except ValueError as error:
+            self.wrong = _why(error)
 
 
 class Follower:
@@ -134,47 +153,57 @@ class Follower:
 
 
 def texts_of_lines(
-    path: Path, source: JsonLinesSource, largest: Largest | None, longest: int, remedy: str, convert: Convert
+    path: Path,
+    source: JsonLinesSource,
+    largest: Largest | None,
+    longest: int,
+    remedy: str,
+    convert: Convert,
+    notes: Notes | None = None,
 ) -> Texts:
     """The documents of a file of JSON Lines, long ones in pieces.
 
     Args:
         path: the file.
-        source: tells the fields, and what is one document.
+        source: the fields, what is one document, and what is done about bad lines.
         largest: how much of a line may be held; any where left out.
         longest: bytes of a piece at most.
         remedy: what to do where the file cannot be read.
         convert: converts the open file to UTF-8.
+        notes: count bad lines and empty lines that are left out.
 
     Raises:
-        TokbenchError: a line is not JSON, has no text, or too much of it that is no string; the message names file and
+        TokbenchError: a line is bad and is not left out, or too much of it is no string; the message names file and
             line.
     """
     cutter = Cutter(longest, largest)
+    reader = LineReader(source, notes)
     with opened(path, remedy) as first, opened(path, remedy) as again:
         file, second = convert(first), again
         if file is not first:
             second = convert(again)
         follower = Follower(second, is_packed(second))
         start = 0
-        for number, line in enumerate(_lines(file, path, longest, largest), 1):
+        for number, line in enumerate(_lines(file, path, longest, largest, checked=reader.skips), 1):
             if isinstance(line, LongLine):
                 cutter.place = line.place
-                yield from _documents(line, start, follower, source, cutter)
+                yield from _documents(line, start, follower, source, cutter, reader, notes)
                 start += line.size
                 continue
             start += len(line)
             if len(line) > cutter.unchecked and largest is not None:
                 largest.check(f"{path}:{number}", len(line))
-            if line.strip():
-                tag, text = text_of_line(line, source, str(path), number)
+            if line.strip() and (found := reader.text_of(line, f"{path}:{number}")):
+                tag, text = found
                 if source.documents == "whole":
                     yield tag, text
                 else:
-                    yield from documents_of([text], source.documents, cutter, tag)
+                    yield from documents_of([text], source.documents, cutter, tag, notes)
 
 
-def _lines(file: io.BufferedIOBase, path: Path, longest: int, largest: Largest | None) -> Iterator[bytes | LongLine]:
+def _lines(
+    file: io.BufferedIOBase, path: Path, longest: int, largest: Largest | None, *, checked: bool
+) -> Iterator[bytes | LongLine]:
     """The lines of a file, without what is long in those of more than ``longest`` bytes."""
     number, long = 1, None
     for part in line_parts(file, longest):
@@ -182,7 +211,7 @@ def _lines(file: io.BufferedIOBase, path: Path, longest: int, largest: Largest |
             yield part
             number += 1
             continue
-        long = long or LongLine(f"{path}:{number}", largest)
+        long = long or LongLine(f"{path}:{number}", largest, checked=checked)
         long.add(part)
         if part.endswith(b"\n"):
             yield long
@@ -191,34 +220,48 @@ def _lines(file: io.BufferedIOBase, path: Path, longest: int, largest: Largest |
         yield long
 
 
-def _documents(line: LongLine, start: int, follower: Follower, source: JsonLinesSource, cutter: Cutter) -> Texts:
+def _documents(
+    line: LongLine,
+    start: int,
+    follower: Follower,
+    source: JsonLinesSource,
+    cutter: Cutter,
+    reader: LineReader,
+    notes: Notes | None,
+) -> Texts:
     rest = line.end()
     if not rest.strip():
         return
-    file, _, number = line.place.rpartition(":")
     try:
-        row = parse_json(rest, file, line=int(number), remedy=REMEDY, lenient=True)
-    except TokbenchError as error:  # Its column, or byte, is one of what was held.
-        told = HELD.sub("", str(error).removeprefix(line.place))
-        raise TokbenchError(f"{line.place}: {told}") from None
-    tag, text = fields_of(row, source, line.place)
-    if tag in line.strings:
-        raise TokbenchError(f"{line.place}: the language under '{source.language_field}' is a long text; {REMEDY}")
-    for name, (first, last) in line.strings.items():
-        parts = _checked(follower.blocks(start + first, start + last), line.place)
+        tag, first, last = reader.places_in(rest, line.place, cut=True)
+        if tag in line.strings:
+            raise BadLineError(f"{line.place}: the language under '{source.language_field}' is a long text; {REMEDY}")
+        if line.wrong:
+            raise BadLineError(f"{line.place}: {line.wrong}; {REMEDY}")
+    except BadLineError as error:
+        reader.leave_out(error)
+        return
+    text = rest[first + 1 : last - 1].decode("ascii", "replace")
+    for name, (begin, end) in line.strings.items():
+        parts = _checked(follower.blocks(start + begin, start + end), line.place)
         if name == text:
-            yield from documents_of(parts, source.documents, cutter, tag)
+            yield from documents_of(parts, source.documents, cutter, tag, notes)
         else:
             for _ in parts:
                 pass
     if text not in line.strings:
-        yield from documents_of([text.encode("utf-8", "surrogatepass")], source.documents, cutter, tag)
+        yield from documents_of([value_of(rest, first + 1, last - 1)], source.documents, cutter, tag, notes)
 
 
 def _checked(blocks: Iterable[bytes], place: str) -> Iterator[bytes]:
     try:
         yield from decoded(blocks)
-    except json.JSONDecodeError as error:
-        raise TokbenchError(f"{place}: not JSON ({error.msg} in a long string); {REMEDY}") from None
-    except ValueError:
-        raise TokbenchError(f"{place}: not UTF-8, or not JSON, in a long string; {REMEDY}") from None
+    except ValueError as error:
+        raise BadLineError(f"{place}: {_why(error)}; {REMEDY}") from None
+
+
+def _why(error: ValueError) -> str:
+    """What is wrong with a long string."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg} in a long string)"
+    return "not UTF-8, or not JSON, in a long string"

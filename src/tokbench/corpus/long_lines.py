@@ -1,14 +1,12 @@
-"""Long lines of JSON: their long strings are decoded a piece at a time, into bytes.
+"""Long strings of JSON: they are decoded a piece at a time, into bytes.
 
-Python's parser holds a line as text, whose letters take one, two or four bytes each by the widest of them, and the
-strings in it beside that. A line that holds a book is cut first: what is long in it is decoded by itself, and the
-rest, which is short, is parsed as any other line.
+Python's parser keeps a string as text, whose letters need one, two or four bytes each by the widest of them, in
+addition to the line. A string that is a book would need several times its size.
 """
 
 import io
 import json
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,8 +16,6 @@ PIECE = 1 << 18
 """Bytes of a string that are decoded at a time, about."""
 LOOK_BACK = 1 << 12
 """Bytes in which a blank is looked for before a piece's end."""
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-KEY = re.compile(rb"\s*:")
 LETTERS = re.compile(
     rb"(?:\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?+|\\u....|\\.|[\x00-\x5b\x5d-\x7f]|[\x80-\xff][\x80-\xbf]*+){1,%d}+"
     % (PIECE >> 4),
@@ -28,64 +24,61 @@ LETTERS = re.compile(
 """Whole letters and escapes, halves of a surrogate pair together; a first half before another stands alone."""
 
 
-def long_strings(line: bytes) -> tuple[bytes, dict[str, bytes]] | None:
-    """A line without its long strings, and these.
+def value_of(line: bytes, start: int, end: int) -> bytes:
+    """Return the value of a string, encoded as UTF-8 (halves of surrogate pairs as their three bytes).
 
     Args:
-        line: one value of JSON.
-
-    Returns:
-        The line with a name in place of each long string, and the strings' values by these names, encoded as UTF-8
-        (halves of surrogate pairs as their three bytes). None where the line is short, or a long string is a key or
-        none of JSON.
+        line: text of JSON in which it is a valid string.
+        start: its first byte behind the quote.
+        end: its closing quote.
     """
-    if len(line) < LONG:
-        return None
-    rest: list[bytes] = []
-    found: dict[str, bytes] = {}
-    start = 0
-    for string in STRING.finditer(line):
-        first, last = string.span()
-        if last - first < LONG:
-            continue
-        name = secrets.token_hex(16)  # No string of the line is the same.
-        if KEY.match(line, last):
-            return None
-        try:
-            found[name] = _decoded(line, first + 1, last - 1)
-        except ValueError:
-            return None
-        rest += line[start:first], b'"', name.encode(), b'"'
-        start = last
-    rest.append(line[start:])
-    return b"".join(rest), found
-
-
-def decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The value of a string that comes in blocks, a piece at a time, encoded as UTF-8 as in :func:`long_strings`.
-
-    Args:
-        blocks: what stands between its quotes.
-
-    Raises:
-        ValueError: it is no string of JSON, or not UTF-8.
-    """
-    held = b""
-    for block in blocks:
-        held += block
-        *whole, (start, _) = _pieces(held, 0, len(held))
-        for first, last in whole:
-            yield _value(held[first:last])
-        held = held[start:]
-    yield _value(held)
-
-
-def _decoded(line: bytes, start: int, end: int) -> bytes:
-    """The value of the string between two places."""
+    if line.find(b"\\", start, end) < 0:
+        return line[start:end]
+    if end - start <= PIECE:
+        return _value(line[start:end])
     whole = io.BytesIO()
     for first, last in _pieces(line, start, end):
         whole.write(_value(line[first:last]))
     return whole.getvalue()
+
+
+class Decoder:
+    """Decodes a string that comes in blocks, a piece at a time, as in :func:`value_of`."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def add(self, block: bytes) -> Iterator[bytes]:
+        """Return the pieces that are whole with the next block of what is between the quotes.
+
+        Raises:
+            ValueError: it is not a string of JSON, or not UTF-8.
+        """
+        self._held += block
+        *whole, (start, _) = _pieces(self._held, 0, len(self._held))
+        for first, last in whole:
+            yield _value(self._held[first:last])
+        self._held = self._held[start:]
+
+    def end(self) -> bytes:
+        """Return the last piece.
+
+        Raises:
+            ValueError: as for :meth:`add`.
+        """
+        return _value(self._held)
+
+
+def decoded(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Decode a string that comes in blocks, see :class:`Decoder`.
+
+    Raises:
+        ValueError: it is not a string of JSON, or not UTF-8.
+    """
+    decoder = Decoder()
+    for block in blocks:
+        yield from decoder.add(block)
+    yield decoder.end()
 
 
 def _value(piece: bytes) -> bytes:

@@ -7,8 +7,8 @@ from typing import Any
 MANIFEST = "manifest.json"
 """In the folder of a corpus with such findings, and in no other's."""
 Findings = dict[str, str | list[str]]
-"""Sentences by subject: ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks`` and
-``not_utf8``."""
+"""Sentences by subject: ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``, ``not_utf8``,
+``bad_lines``, ``empty_lines``, ``duplicates`` and ``equal_files``."""
 
 
 def write_findings(folder: Path, findings: Findings) -> None:

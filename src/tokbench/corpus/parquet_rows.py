@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.allowance import Largest
+from tokbench.corpus.nested import column_of, steps_of, type_of
 from tokbench.corpus.parts import WHOLE, Span, row_groups
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.parquet import batches, is_text, parquet, raw, strings, views
@@ -34,8 +35,8 @@ def texts_of_rows(
 
     Args:
         path: the file.
-        text_field: column of the text.
-        language_field: column of the language tag.
+        text_field: column of the text, or the path to a field of a structure with dots between its names.
+        language_field: column of the language tag, likewise.
         largest: the longest text that is taken; any where left out.
         span: how much of the file is read.
         longest: bytes of a text above which it is cut by who reads it; none is where left out.
@@ -48,10 +49,11 @@ def texts_of_rows(
     columns = [text_field] + ([language_field] if language_field else [])
     with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
         names = file.schema_arrow.names
+        steps = {column: steps_of(column, names) for column in columns}
         for column in columns:
-            if column not in names:
+            kind = type_of(file.schema_arrow, steps[column])
+            if kind is None:
                 raise TokbenchError(f"{path}: no column '{column}' (there are {listed(names)})")
-            kind = file.schema_arrow.field(column).type
             if not is_text(kind):
                 raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
         groups = row_groups(file.metadata, span)
@@ -68,8 +70,8 @@ def texts_of_rows(
             return language or "", cell
 
         def texts(batch: Any) -> Iterator[Row]:
-            languages = strings(batch.column(language_field)) if language_field else repeat("")
-            return map(text, languages, _cells(batch.column(text_field), longest))
+            languages = strings(column_of(batch, steps[language_field])) if language_field else repeat("")
+            return map(text, languages, _cells(column_of(batch, steps[text_field]), longest))
 
         yield from chain.from_iterable(map(texts, batches(file, columns, groups=groups)))
 

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.allowance import Allowance
+from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
 from tokbench.corpus.limits import Limits, check_text, is_limited, language_of
 from tokbench.corpus.manifest import write_findings
 from tokbench.corpus.rests import LONGEST as LONGEST_KEY
@@ -55,6 +56,7 @@ def place_documents(
     folder: Path,
     allowed: Allowance,
     longest: int | None = None,
+    drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:
     """Write where the documents of every part go, ``{part}.parquet``, and what every place gets, ``shards.parquet``.
 
@@ -68,9 +70,9 @@ def place_documents(
         shards: shards a split.
         sizes: the files of sizes, in the order of the parts.
         folder: where the files go.
-        allowed: memory, of which :data:`PER_DOCUMENT` bytes are taken for each document.
-        longest: bytes above which documents are in pieces, of which the folder's manifest tells. It says, too, how
-            many documents have no language although others have one.
+        allowed: memory; each document needs :data:`PER_DOCUMENT` bytes, and those of a digest if they are compared.
+        longest: bytes above which documents are in pieces.
+        drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -82,22 +84,28 @@ def place_documents(
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
     parts = [Sizes(path) for path in sizes]
     number = sum(map(len, parts))
-    if number * PER_DOCUMENT > allowed.room:
+    compared = bool(compared_splits(fractions))
+    if number * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
         raise TokbenchError(
             f"{number:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
             "allow it more (--memory), or make several corpora"
         )
-    seen = _Seen(source, number)
+    seen = _Seen(source, number, digested=compared)
     for some in chain.from_iterable(parts):
         seen.add(*some)
-    splits = split_documents(*seen.documents(fractions, seed))
+    whole, languages = seen.documents()
+    splits = split_documents(whole, fractions, seed, languages)
+    duplicates = Duplicates(seen.digests(), splits, fractions, whole)
+    if drop_duplicates:
+        duplicates.drop(splits)
+    del whole, languages
     into = Shards(*np.zeros((3, len(fractions) * shards), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
     first = taken = given = 0
     last = np.int32(UNUSED)
     for part, found in enumerate(parts):
         with _written(folder / f"{part:04}.parquet", PLACES) as writer:
-            for lengths, _, which in found:
+            for lengths, _, which, _ in found:
                 admitted = seen.admitted[first : first + len(lengths)]
                 begins = which[admitted] >= 0
                 own = splits[given : given + int(begins.sum())]
@@ -118,7 +126,8 @@ def place_documents(
     notes = Notes()
     for found in parts:
         notes.add(found.notes)
-    write_findings(folder, {**told_of_cuts(seen.rests, longest), **found_untagged(seen.untagged), **notes.lines()})
+    findings = told_of_cuts(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
+    write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
     sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 
@@ -185,8 +194,10 @@ class _Seen:
         untagged: how many of those let through have no language although others have one, once all are seen.
     """
 
-    def __init__(self, source: Source, number: int) -> None:
+    def __init__(self, source: Source, number: int, *, digested: bool) -> None:
         self._source = source
+        self._digests = np.empty((number if digested else 0, 2), np.uint64)
+        self._whole = 0
         self._limits = Limits(source) if is_limited(source) else None
         self._sizes = np.empty(number, np.int32)
         self._languages = np.empty(number, np.int32)
@@ -195,18 +206,23 @@ class _Seen:
         self._numbers: dict[str, int] = {}
         self._seen = self._taken = self.untagged = 0
 
-    def documents(
-        self, fractions: Mapping[str, float], seed: int
-    ) -> tuple[NDArray[np.integer], Mapping[str, float], int, NDArray[np.int32]]:
-        """What is asked of :func:`~tokbench.corpus.splits.split_documents`, of whole documents; it is held once."""
+    def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
+        """Return sizes and languages of whole documents; they are kept no longer."""
         sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
         check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
         self.untagged = merge_untagged(languages, self._numbers)
-        return sizes, fractions, seed, np.delete(languages, self.rests) if self.rests else languages
+        return sizes, np.delete(languages, self.rests) if self.rests else languages
 
-    def add(self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32]) -> None:
-        """See some documents more: their bytes, and which of the tags each carries, as in
+    def digests(self) -> NDArray[np.uint64]:
+        """Return the digests of whole documents, uint64 [documents, 2]; they are kept no longer."""
+        found, self._digests = self._digests[: self._whole], np.empty((0, 2), np.uint64)
+        return found
+
+    def add(
+        self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32], digests: NDArray[np.uint64]
+    ) -> None:
+        """See some documents more: their bytes, which of the tags each carries, and their digests, as in
         :class:`~tokbench.corpus.sizes.Sizes`."""
         languages = [language_of(self._source, tag) for tag in tags]
         here = slice(self._seen, self._seen + len(sizes))
@@ -214,7 +230,11 @@ class _Seen:
             told = map([*languages, None].__getitem__, which.tolist())
             own = np.fromiter(map(self._limits.admit_piece, told, sizes.tolist()), bool, len(sizes))
             self.admitted[here] = own
-            sizes, which = sizes[own], which[own]
+            sizes, which, digests = sizes[own], which[own], digests[own]
+        numbered = self._whole + np.cumsum(which >= 0) - 1
+        if len(self._digests):
+            self._digests[numbered] = digests  # Of a document in pieces the last one counts.
+        self._whole += int((which >= 0).sum())
         into = slice(self._taken, self._taken + len(sizes))
         self._seen, self._taken = here.stop, into.stop
         if len(long := np.flatnonzero(sizes > LONGEST)):

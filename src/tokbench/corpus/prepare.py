@@ -3,12 +3,14 @@
 from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.allowance import DEFAULT, Allowance
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.duplicates import DIGEST, Digester, Duplicates, compared_splits, equal_files
 from tokbench.corpus.limits import check_text, language_of, without_limits
 from tokbench.corpus.manifest import Findings, write_findings
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
@@ -37,6 +39,7 @@ def prepare(
     cache: Path | None = None,
     allowed: Allowance = UNBOUND,
     longest: int | None = None,
+    drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
@@ -55,6 +58,8 @@ def prepare(
         allowed: memory.
         longest: bytes above which a document is written as several, see :func:`tokbench.corpus.read.read_source`: they
             lie in one shard, one after the other. Which shard, limits and shares are matters of the whole document.
+        drop_duplicates: leave documents out of the evaluation split that are also in a split that models are made
+            from, see :mod:`tokbench.corpus.duplicates`.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -74,10 +79,15 @@ def prepare(
         return (language_of(source, document.language) for document in found)
 
     notes = Notes()
-    sizes, languages, rests, untagged = _seen(documents(notes), allowed)
+    compared = bool(compared_splits(fractions))
+    sizes, languages, untagged, rests, digests = _seen(documents(notes), allowed, digested=compared)
     whole = whole_sizes(sizes, rests)
     check_text(source, len(whole), int(whole.sum()), languages_of_all)
     splits = split_documents(whole, fractions, seed, languages)
+    duplicates = Duplicates(digests, splits, fractions, whole)
+    del digests
+    if drop_duplicates:
+        duplicates.drop(splits)
     places = of_pieces(_places(splits, len(fractions), shards), rests)
     paths = [path for split in fractions for path in shard_paths(folder, split, shards)]
     left = allowed.room - PER_DOCUMENT // 5 * len(sizes)
@@ -88,8 +98,11 @@ def prepare(
         _deal(documents(), places, sizes, add, UNDETERMINED if untagged else "")
     link_splits(folder, shares)
     unread = left_out(source) if isinstance(source, FileSource) else []
-    findings: Findings = {**told_of_cuts(rests, longest), **found_untagged(untagged), **notes.lines()}
-    write_findings(folder, findings | ({"left_out": unread} if unread else {}))
+    equal = equal_files(source)
+    findings: Findings = {**told_of_cuts(rests, longest), **found_untagged(untagged)}
+    findings |= notes.lines() | duplicates.lines(drop_duplicates)
+    findings |= {key: lines for key, lines in {"left_out": unread, "equal_files": equal}.items() if lines}
+    write_findings(folder, findings)
     own = (whole[splits == place] for place in range(len(fractions)))
     return {split: (len(found), int(found.sum())) for split, found in zip(fractions, own, strict=True)}
 
@@ -101,12 +114,28 @@ def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
             (folder / split).symlink_to(same, target_is_directory=True)
 
 
-def _seen(
-    documents: Iterator[Document], allowed: Allowance
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], int]:
-    """Bytes of each piece, a number for the language of each document, which pieces are no document's first, and how
-    many documents have no language although others have one."""
-    sizes, languages, rests = array("q"), array("i"), array("q")
+class _Seen(NamedTuple):
+    """What splits and findings depend on.
+
+    Attributes:
+        sizes: bytes of each piece, int64 [pieces].
+        languages: a number for the language of each document, int32 [documents].
+        untagged: how many documents have no language although others have one.
+        rests: which pieces are no document's first, int64.
+        digests: of each document if asked for, uint64 [documents, 2].
+    """
+
+    sizes: NDArray[np.int64]
+    languages: NDArray[np.int32]
+    untagged: int
+    rests: NDArray[np.int64]
+    digests: NDArray[np.uint64]
+
+
+def _seen(documents: Iterator[Document], allowed: Allowance, *, digested: bool) -> _Seen:
+    """Read documents, and return their sizes, languages and digests."""
+    sizes, languages, rests, digests = array("q"), array("i"), array("q"), bytearray()
+    digester = Digester()
     numbers: dict[str, int] = {}
     most = allowed.room // PER_DOCUMENT
 
@@ -127,12 +156,21 @@ def _seen(
         else:
             languages.append(numbers.setdefault(document.language, len(numbers)))
         sizes.append(size)
+        if digested:
+            if isinstance(document, Rest):
+                del digests[-DIGEST:]
+            digests.extend(digester.digest(document))
 
     for _ in map(see, documents):
         pass
     tags = np.frombuffer(languages, np.int32)
-    untagged = merge_untagged(tags, numbers)
-    return np.frombuffer(sizes, np.int64), tags, np.frombuffer(rests, np.int64), untagged
+    return _Seen(
+        np.frombuffer(sizes, np.int64),
+        tags,
+        merge_untagged(tags, numbers),
+        np.frombuffer(rests, np.int64),
+        np.frombuffer(digests, np.uint64).reshape(-1, 2),
+    )
 
 
 def _places(splits: NDArray[np.int8], number: int, shards: int) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ places, so that the file is a row of sorted runs. No row group has documents of 
 group reads the row groups that are its, and of each place it meets the documents in their order.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain, starmap
 from pathlib import Path
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 
 from tokbench.allowance import Allowance
 from tokbench.atomic import atomic_file
-from tokbench.corpus.documents import GROUP_BYTES, Document
+from tokbench.corpus.documents import GROUP_BYTES, Document, Rest, document_of, noted_rests, rests_in
 from tokbench.corpus.limits import language_of
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
 from tokbench.corpus.places import Places, Shards
@@ -73,18 +74,23 @@ def deal_part(
         ) as writer,
     ):
         queue = _Queue(writer, groups, max(GROUP_BYTES, left // 2))
+        rests = array("q")
 
         def put(row: tuple[int, int, int], document: Document) -> int:
             number, size, place = row
             if len(document.text) != size:
                 raise changed()
             if place != UNUSED:
+                if isinstance(document, Rest):
+                    rests.append(number)
                 queue.add(place, number, language_of(source, document.language) or told.untagged, document.text)
             return 1
 
         if sum(map(put, rows, documents)) < len(told) or next(documents, None) is not None:
             raise changed()
         queue.spill()
+        if noted := noted_rests(rests):
+            writer.add_key_value_metadata(noted)
 
 
 def write_queued(
@@ -198,12 +204,13 @@ def _read(path: Path, places: range) -> Iterator[tuple[int, Document]]:
         told, numbers, tags, texts = batch.columns
         if not set(told.to_pylist()) <= set(places):
             raise ValueError("places of two groups of shards in one row group")
-        documents = map(Document, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
+        documents = map(made, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
         return map(_place, documents, told.to_pylist())
 
     with parquet(path, "the texts of a part", "delete it and run the workflow again", in_pieces=True) as file:
         if not file.schema_arrow.equals(SCHEMA):
             raise ValueError("other columns than the texts of a part have")
+        made = document_of(rests_in(file))
         own = [group for group in range(file.num_row_groups) if _least(file.metadata.row_group(group)) in places]
         yield from chain.from_iterable(map(rows, batches(file, SCHEMA.names, groups=own)))
 

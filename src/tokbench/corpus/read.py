@@ -13,7 +13,7 @@ from tokbench.allowance import Largest
 from tokbench.corpus.cutting import Cutter
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.embedded import embedded_texts
-from tokbench.corpus.json_rows import text_of_line
+from tokbench.corpus.json_rows import LineReader
 from tokbench.corpus.json_stream import texts_of_lines
 from tokbench.corpus.limits import Limits, is_limited
 from tokbench.corpus.parallel.pairs import languages_in
@@ -58,7 +58,7 @@ def read_source(
         longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then its
             :class:`~tokbench.corpus.documents.Rest`. Rows of Parquet alone are held as wholes then. Where it is left
             out, none is cut.
-        notes: count byte-order marks that are removed, and bytes that are not UTF-8.
+        notes: count what is removed, left out or not UTF-8.
 
     Raises:
         TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
@@ -123,7 +123,7 @@ def _texts(
             fields = source.text_field, source.language_field
 
             def rows(file: Path, part: Span) -> Texts:
-                return _cut(texts_of_rows(file, *fields, largest, part, longest), source.documents, cutter)
+                return _cut(texts_of_rows(file, *fields, largest, part, longest), source.documents, cutter, notes)
 
             return _of_files(source, rows, span)
         case CountsSource():
@@ -166,24 +166,26 @@ def _text_documents(
     text = partial(as_utf8, place=str(path), encoding=source.encoding, notes=notes)
     texts: Iterator[bytes]
     if longest is not None:
-        return _in_pieces(path, source.documents, Cutter(longest, largest, str(path)), text)
+        return _in_pieces(path, source.documents, Cutter(longest, largest, str(path)), text, notes)
     if source.documents == "file":
         texts = (read_whole(path, REMEDY, largest, text) for _ in range(1))
     else:
-        texts = _units(read_lines(path, REMEDY, largest, text), source.documents)
+        texts = _units(read_lines(path, REMEDY, largest, text), source.documents, notes)
     return map(_pair, repeat(""), texts)
 
 
-def _in_pieces(path: Path, documents: str, cutter: Cutter, text: Convert) -> Texts:
+def _in_pieces(path: Path, documents: str, cutter: Cutter, text: Convert, notes: Notes | None) -> Texts:
     with opened(path, REMEDY) as file:
-        yield from documents_in(text(file), documents, cutter)
+        yield from documents_in(text(file), documents, cutter, notes=notes)
 
 
 def _json_lines(
     path: Path, source: JsonLinesSource, largest: Largest | None, longest: int | None, notes: Notes | None
 ) -> Texts:
+    reader = LineReader(source, notes)
+
     def row(number: int, line: bytes) -> Row | None:
-        return text_of_line(line, source, str(path), number) if line.strip() else None
+        return reader.text_of(line, f"{path}:{number}") if line.strip() else None
 
     once = iter([notes])
 
@@ -194,9 +196,9 @@ def _json_lines(
         return _marked(file, str(path), next(once, None))
 
     if longest is not None:
-        return texts_of_lines(path, source, largest, longest, REMEDY, json)
+        return texts_of_lines(path, source, largest, longest, REMEDY, json, notes)
     rows = filter(None, map(row, itertools.count(1), read_lines(path, REMEDY, largest, json)))
-    return _cut(rows, source.documents, None)
+    return _cut(rows, source.documents, None, notes)
 
 
 def _marked(file: io.BufferedReader, place: str, notes: Notes | None) -> io.BufferedReader:
@@ -212,28 +214,33 @@ def _pair(tag: str, text: bytes) -> Text:
     return tag, text
 
 
-def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None) -> Texts:
+def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None, notes: Notes | None = None) -> Texts:
     """What is one document of each row, in pieces where it is long."""
 
     def units(row: Row) -> Texts:
         tag, text = row
         if cutter is not None and len(text) > cutter.longest:
             view = memoryview(text)
-            return documents_of((view[at : at + PART] for at in range(0, len(view), PART)), documents, cutter, tag)
+            return documents_of(
+                (view[at : at + PART] for at in range(0, len(view), PART)), documents, cutter, tag, notes
+            )
         whole = bytes(text)  # Bytes are not copied.
         if documents == "whole":
             return iter([(tag, whole)])
-        return map(_pair, repeat(tag), _units(io.BytesIO(whole), documents))
+        return map(_pair, repeat(tag), _units(io.BytesIO(whole), documents, notes))
 
     return chain.from_iterable(map(units, rows))
 
 
-def _units(lines: Iterable[bytes], documents: str) -> Iterator[bytes]:
-    """Lines, or paragraphs with the blank line that ends them: nothing is lost."""
+def _units(lines: Iterable[bytes], documents: str, notes: Notes | None) -> Iterator[bytes]:
+    """Lines that are not empty, or paragraphs with the blank line that ends them."""
     paragraph: list[bytes] = []
     for line in lines:
         if documents == "line":
-            yield line
+            if line.strip():
+                yield line
+            elif notes is not None:
+                notes.empty_lines += 1
             continue
         paragraph.append(line)
         if not line.strip() and len(paragraph) > 1:

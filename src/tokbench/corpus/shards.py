@@ -8,6 +8,7 @@ one after the other, from queues that go to disk where they do not fit into memo
 are the same, byte for byte.
 """
 
+from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document
+from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document, Rest, noted_rests
 from tokbench.corpus.spool import ROW, Group, Queue
 
 COPIES = 4
@@ -86,6 +87,8 @@ def open_shards(paths: Sequence[Path | str]) -> Iterator[Add]:
             files[shard].write(Group(np.frombuffer(rows, ROW), text))
 
         def add(document: Document, shard: int = 0) -> None:
+            if isinstance(document, Rest):
+                files[shard].rests.append(document.document)
             rows, text = held[shard]
             rows += _row(document.document, len(document.text), tags.number(document.language))
             text += document.text
@@ -108,12 +111,15 @@ def queued_shards(paths: Sequence[Path | str], held: int, long: Collection[int] 
         long: numbers of the shards that hold a document of more than :data:`LONG` bytes.
     """
     tags = Tags()
+    rests = [array("q") for _ in paths]
     waiting = 0
     with TemporaryDirectory(dir=_common(paths), prefix=".queued-") as folder:
         queues = [Queue(Path(folder, str(shard))) for shard in range(len(paths))]
 
         def add(document: Document, shard: int = 0) -> None:
             nonlocal waiting
+            if isinstance(document, Rest):
+                rests[shard].append(document.document)
             row = _row(document.document, len(document.text), tags.number(document.language))
             waiting += queues[shard].add(row, document.text)
             if waiting > held:
@@ -123,7 +129,7 @@ def queued_shards(paths: Sequence[Path | str], held: int, long: Collection[int] 
 
         yield add
         for shard, (path, queue) in enumerate(zip(paths, queues, strict=True)):
-            with _Shard(Path(path), tags, plain=shard in long) as file:
+            with _Shard(Path(path), tags, rests[shard], plain=shard in long) as file:
                 for group in queue.groups(GROUP_BYTES):
                     file.write(group)
 
@@ -154,9 +160,14 @@ class Tags:
 
 
 class _Shard:
-    """One shard's file, written a group at a time."""
+    """One shard's file, written a group at a time.
 
-    def __init__(self, path: Path, tags: Tags, *, plain: bool = False) -> None:
+    Attributes:
+        rests: numbers of its further pieces of documents.
+    """
+
+    def __init__(self, path: Path, tags: Tags, rests: "array[int] | None" = None, *, plain: bool = False) -> None:
+        self.rests = array("q") if rests is None else rests
         self._tags = tags
         spelt_out = [name for name in SCHEMA.names if name != "text"] if plain else True
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +184,8 @@ class _Shard:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if noted := noted_rests(self.rests):
+            self._writer.add_key_value_metadata(noted)
         self._writer.close()
 
     def write(self, group: Group) -> None:

@@ -1,4 +1,4 @@
-"""The sizes of a part's documents, with their language tags: all that splits and limits depend on."""
+"""The sizes of a part's documents, with their language tags and digests: all that splits and limits depend on."""
 
 import json
 from array import array
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import atomic_file
 from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.duplicates import DIGEST, Digester
 from tokbench.corpus.rests import LONGEST, longest_in
 from tokbench.inputs.encodings import Notes
 from tokbench.inputs.parquet import parquet, pieces, require, strings
 
-SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string())])
+SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string()), ("digest", pa.binary(DIGEST))])
 ROWS = 1 << 16
 """Documents of a row group, and those that are read at a time."""
 
@@ -27,9 +28,10 @@ NOTES = b"notes"
 
 
 def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None = None) -> tuple[int, int]:
-    """Write bytes and tag of each document as Parquet, a row each, whole or not at all.
+    """Write bytes, tag and digest of each document as Parquet, a row each, whole or not at all.
 
-    Further pieces of a document have rows of their own, without a tag.
+    Further pieces of a document have rows of their own, without a tag. The digest is that of the document up to the
+    piece.
 
     Args:
         documents: the documents.
@@ -39,7 +41,8 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
     Returns:
         Documents, and their bytes.
     """
-    sizes, tags = array("q"), list[str | None]()
+    sizes, tags, digests = array("q"), list[str | None](), bytearray()
+    digester = Digester()
     total = size = whole = most = 0
     with (
         atomic_file(path) as partial,
@@ -47,11 +50,12 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
     ):
 
         def write() -> None:
-            nonlocal sizes, tags, total, size
+            nonlocal sizes, tags, digests, total, size
             total, size = total + len(tags) - tags.count(None), size + sum(sizes)
-            columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string())]
+            digest = pa.Array.from_buffers(SCHEMA.field("digest").type, len(tags), [None, pa.py_buffer(digests)])
+            columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string()), digest]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
-            sizes, tags = array("q"), []
+            sizes, tags, digests = array("q"), [], bytearray()
 
         def see(document: Document) -> None:
             nonlocal whole, most
@@ -62,6 +66,7 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
                 whole = len(document.text)
             sizes.append(len(document.text))
             tags.append(None if isinstance(document, Rest) else document.language)
+            digests.extend(digester.digest(document))
             if len(sizes) >= ROWS:
                 write()
 
@@ -94,6 +99,8 @@ class Sizes:
         self._path = path
         with self._open() as file:
             require(file.schema_arrow, size="whole numbers", language="text")
+            if file.schema_arrow.names != SCHEMA.names or file.schema_arrow.field("digest").type != pa.binary(DIGEST):
+                raise ValueError(f"no column 'digest' of {DIGEST} bytes")
             self.number = int(file.metadata.num_rows)
             self.longest = longest_in(file.metadata.metadata)
             self.notes: dict[str, int] = json.loads((file.metadata.metadata or {}).get(NOTES, b"{}"))
@@ -101,21 +108,23 @@ class Sizes:
     def __len__(self) -> int:
         return self.number
 
-    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32]]]:
-        """Some rows at a time: their bytes, int64 [n], the tags among them, and which one each has, int32 [n]; -1 for
-        a further piece of the document before it."""
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32], NDArray[np.uint64]]]:
+        """Some rows at a time: their bytes, int64 [n], the tags among them, which one each has, int32 [n], -1 for a
+        further piece of the document before it, and their digests, uint64 [n, 2]."""
         with self._open() as file:
             for batch in pieces(file, SCHEMA.names, ROWS):
-                sizes, tags = batch.columns
+                sizes, tags, digests = batch.columns
                 if batch.num_rows == 0:
                     continue
                 named = tags.dictionary_encode()
-                if sizes.null_count:
-                    raise ValueError("a document has no size")
+                if sizes.null_count or digests.null_count:
+                    raise ValueError("a document has no size or no digest")
                 found = sizes.cast(pa.int64()).to_numpy()
                 if found.min() < 0:
                     raise ValueError("a document has less than no bytes")
-                yield found, [tag or "" for tag in strings(named.dictionary)], named.indices.fill_null(-1).to_numpy()
+                own = np.frombuffer(digests.buffers()[1], np.uint64).reshape(-1, 2)[digests.offset :][: len(found)]
+                which = named.indices.fill_null(-1).to_numpy()
+                yield found, [tag or "" for tag in strings(named.dictionary)], which, own
 
     def _open(self) -> AbstractContextManager[pq.ParquetFile]:
         return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

@@ -30,6 +30,7 @@ Encoding = Annotated[str, AfterValidator(encoding_name)]
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Paths = PathList | dict[str, PathList]
 Unit = Literal["whole", "paragraph", "line"]
+BadLines = Literal["reject", "skip"]
 
 
 class Source(Options):
@@ -67,7 +68,7 @@ class TextSource(FileSource):
 
     type: Literal["text"]
     documents: Literal["file", "paragraph", "line"] = "file"
-    """What is one document: the whole file, a paragraph (blank line between), or a line."""
+    """What is one document: the whole file, a paragraph (blank line between), or a line that is not empty."""
     encoding: Encoding = UTF_8
     """Encoding of the files: ``utf-8``, ``utf-16``, ``latin-1`` or another of Python's, or ``bytes`` for any bytes. A
     file that is not valid is an error."""
@@ -78,11 +79,15 @@ class JsonLinesSource(FileSource):
 
     type: Literal["jsonl"]
     documents: Unit = "whole"
-    """What is one document: the whole text of a line, a paragraph of it (blank line between), or a line of it."""
+    """What is one document: the whole text of a line, a paragraph of it (blank line between), or a line of it that is
+    not empty."""
     text_field: str = "text"
-    """Key of the text."""
+    """Key of the text. A dot leads into an object, as in ``translation.de``, unless a key has this name."""
     language_field: str | None = "language"
-    """Key of the language tag; lines without it take ``language``."""
+    """Key of the language tag, with dots as in ``text_field``; lines without it take ``language``."""
+    bad_lines: BadLines = "reject"
+    """What is done about a line that is not JSON, or whose text or language is missing, wrong or given twice:
+    ``reject`` is an error, ``skip`` leaves the line out and counts it. Other fields of a line do not matter."""
     encoding: Annotated[Encoding, AfterValidator(_of_characters)] = UTF_8
     """Encoding of the files: ``utf-8``, ``utf-16`` or another of Python's."""
 
@@ -92,11 +97,12 @@ class ParquetSource(FileSource):
 
     type: Literal["parquet"]
     documents: Unit = "whole"
-    """What is one document: the whole text of a row, a paragraph of it (blank line between), or a line of it."""
+    """What is one document: the whole text of a row, a paragraph of it (blank line between), or a line of it that is
+    not empty."""
     text_field: str = "text"
-    """Column of the text."""
+    """Column of the text. A dot leads into a structure, as in ``translation.de``, unless a column has this name."""
     language_field: str | None = None
-    """Column of the language tag."""
+    """Column of the language tag, with dots as in ``text_field``."""
 
 
 class HubDataset(Options):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tokbench.corpus.cutting import Cutter, Joined, pieces_of
+from tokbench.inputs.encodings import Notes
 
 PART = 1 << 20
 """Bytes that are read at a time."""
@@ -15,7 +16,9 @@ Text = tuple[str | None, bytes]
 Texts = Iterator[Text]
 
 
-def documents_in(file: io.BufferedIOBase, documents: str, cutter: Cutter, tag: str = "") -> Texts:
+def documents_in(
+    file: io.BufferedIOBase, documents: str, cutter: Cutter, tag: str = "", notes: Notes | None = None
+) -> Texts:
     """The documents of a text, long ones in pieces.
 
     Args:
@@ -23,17 +26,20 @@ def documents_in(file: io.BufferedIOBase, documents: str, cutter: Cutter, tag: s
         documents: what is one document: a ``line``, a ``paragraph`` (with the blank line that ends it), else all.
         cutter: cuts what is too long.
         tag: language tag of all.
+        notes: count empty lines, which are no documents.
     """
     if documents not in ("line", "paragraph"):
         return _marked(tag, pieces_of(iter(partial(file.read, PART), b""), cutter))
-    return _units(file, documents == "line", cutter, tag)
+    return _units(file, documents == "line", cutter, tag, notes)
 
 
-def documents_of(parts: Iterable[bytes | memoryview], documents: str, cutter: Cutter, tag: str = "") -> Texts:
+def documents_of(
+    parts: Iterable[bytes | memoryview], documents: str, cutter: Cutter, tag: str = "", notes: Notes | None = None
+) -> Texts:
     """As :func:`documents_in` of a text that comes in parts."""
     if documents not in ("line", "paragraph"):
         return _marked(tag, pieces_of(parts, cutter))
-    return _units(io.BufferedReader(Joined(parts)), documents == "line", cutter, tag)
+    return _units(io.BufferedReader(Joined(parts)), documents == "line", cutter, tag, notes)
 
 
 def _marked(tag: str, pieces: Iterator[bytes]) -> Texts:
@@ -41,10 +47,14 @@ def _marked(tag: str, pieces: Iterator[bytes]) -> Texts:
         yield GOES_ON if number else tag, piece
 
 
-def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str) -> Texts:
+def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, notes: Notes | None) -> Texts:
     lines, begun, blank = 0, False, True
     for part in line_parts(file, cutter.longest):
         ended = part.endswith(b"\n")
+        if by_line and not begun and not cutter.held and len(part) <= cutter.longest and not part.strip():
+            if notes is not None:
+                notes.empty_lines += 1
+            continue
         if by_line and ended and not cutter.held and len(part) <= cutter.unchecked:
             yield tag, part
             continue

@@ -44,17 +44,21 @@ def encoding_name(name: str) -> str:
 
 @dataclass
 class Notes:
-    """Count what reading changes or accepts in texts that are not valid UTF-8 without a mark.
+    """Count what reading changes, leaves out or accepts although it is not valid.
 
     Attributes:
         marks: files whose byte-order mark is removed.
         bytes: bytes that are read as they are (``bytes``).
         invalid: those among them that are not part of valid UTF-8.
+        bad_lines: bad lines of JSON that are left out.
+        empty_lines: empty lines that are left out where each line is a document.
     """
 
     marks: int = 0
     bytes: int = 0
     invalid: int = 0
+    bad_lines: int = 0
+    empty_lines: int = 0
 
     def add(self, counts: dict[str, int]) -> None:
         """Add the counts of other notes, as :meth:`counts` returns them."""
@@ -73,6 +77,12 @@ class Notes:
         if self.invalid:
             share = 100 * self.invalid / self.bytes
             found["not_utf8"] = f"{self.invalid:,} of {self.bytes:,} bytes ({share:.2g} %) are not UTF-8; read as bytes"
+        for key, count, what in (
+            ("bad_lines", self.bad_lines, "bad line"),
+            ("empty_lines", self.empty_lines, "empty line"),
+        ):
+            if count:
+                found[key] = f"{count:,} {what}{'s' * (count > 1)} left out"
         return found
 
 

@@ -19,27 +19,23 @@ HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """What may be half of a surrogate pair, which no UTF-8 can spell; the escapes of a whole pair match as well."""
 
 
-def parse_json(
-    text: str | bytes, name: str, *, line: int | None = None, remedy: str = "mend it", lenient: bool = False
-) -> Any:
+def parse_json(text: str | bytes, name: str, *, remedy: str = "mend it", lenient: bool = False) -> Any:
     """The value of a JSON text.
 
     Args:
         text: the text; bytes are UTF-8, with or without a byte-order mark.
         name: what messages call it, the file's path.
-        line: where one line of a file is the text, its number.
         remedy: what to do about a mistake.
         lenient: take ``NaN``, ``Infinity``, numbers that overflow and halves of surrogate pairs, as files of results
-            and corpora may hold them.
+            may have them.
 
     Raises:
         TokbenchError: the text is not JSON, an object has a key twice, or lists and objects are nested more than
             :data:`DEEPEST` deep; the message names file, line and column where it can.
     """
-    place = name if line is None else f"{name}:{line}"
 
     def reject(what: str) -> NoReturn:
-        raise TokbenchError(f"{place}: {what}; {remedy}")
+        raise TokbenchError(f"{name}: {what}; {remedy}")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -60,13 +56,11 @@ def parse_json(
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig", "surrogatepass" if lenient else "strict")
-        text = text if line is None else text.rstrip()
         value = json.loads(text, object_pairs_hook=unique, parse_constant=constant, parse_float=number)
     except UnicodeDecodeError as error:
         reject(f"not UTF-8 (byte {error.start})")
     except json.JSONDecodeError as error:
-        column = f"{error.colno}" if line is not None else f"{error.lineno}:{error.colno}"
-        raise TokbenchError(f"{place}:{column}: not JSON ({error.msg}); {remedy}") from None
+        raise TokbenchError(f"{name}:{error.lineno}:{error.colno}: not JSON ({error.msg}); {remedy}") from None
     except RecursionError:
         reject(f"lists and objects nested more than {DEEPEST} deep")
     except ValueError:

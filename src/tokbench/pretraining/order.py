@@ -55,7 +55,8 @@ class Text(NamedTuple):
 def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
     """Documents in the order of a seed.
 
-    Ids wait in a temporary file, four bytes each; memory holds 40 bytes for each piece, and one piece.
+    Ids wait in a temporary file, four bytes each; memory holds 40 bytes for each piece, and one piece. Of pieces with
+    the same document, only the last ends it.
 
     Args:
         pieces: those of a document in a row, documents in any order.
@@ -65,6 +66,8 @@ def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
     places, rows = array("Q"), array("q")
     file = TemporaryFile(dir=folder)  # noqa: SIM115
     for piece in pieces:
+        if rows and rows[-4] == piece.document:
+            rows[-3] = False
         places.append(place_of(piece.document, seed))
         rows.extend((*piece[:3], len(piece.ids)))
         file.write(np.ascontiguousarray(piece.ids, "<i4").data)

@@ -46,6 +46,7 @@ class ReportContent:
         missing: part -> why it is not there, in one sentence.
         speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
             Speeds differ from run to run; only the scoreboard of the page shows them.
+        findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
     """
@@ -65,6 +66,7 @@ class ReportContent:
     built_from: Sequence[str] = ()
     baselines: Sequence[str] = ()
     speeds: Mapping[tuple[str, int, str], ColdSpeed | None] = field(default_factory=dict)
+    findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -116,7 +116,8 @@ class Corpora:
         recipe = self._recipe(wildcards)
         source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
         sharing = {**self._sharing(wildcards), **self._cut(wildcards)}
-        return canonical({**sharing, "source": source, "seed": self.experiment.seed})
+        dropped = {key: value for key, value in recipe.items() if key == "duplicates"}
+        return canonical({**sharing, **dropped, "source": source, "seed": self.experiment.seed})
 
     def shards_recipe(self, wildcards: Any) -> str:
         """Splits and shards, and which of them are written together."""
@@ -135,13 +136,16 @@ class Corpora:
         return self.experiment.corpora[wildcards.corpus].parts > 1
 
     def _recipe(self, wildcards: Any) -> dict[str, Any]:
-        """A corpus's section without ``longest_document`` and ``encoding`` at their defaults, so that recipes stay."""
+        """A corpus's section without some newer keys at their defaults, so that recipes stay."""
         corpus = self.experiment.corpora[wildcards.corpus]
         recipe = corpus.model_dump(mode="json")
         if corpus.longest_document == LONGEST_DOCUMENT:
             del recipe["longest_document"]
-        if recipe["source"].get("encoding") == UTF_8:
-            del recipe["source"]["encoding"]
+        if corpus.duplicates == "keep":
+            del recipe["duplicates"]
+        for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():
+            if recipe["source"].get(key) == usual:
+                del recipe["source"][key]
         return recipe
 
     def _cut(self, wildcards: Any) -> dict[str, Any]:

@@ -30,13 +30,13 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
     except Exception as error:
         sys.exit(line_and_status(error)[0])
 
-    from tokbench.config.unread import files_left_out
+    from tokbench.config.unread import files_left_out, files_with_equal_content
     from tokbench.workflow.clock import settle
     from tokbench.workflow.disk import disk, free
     from tokbench.workflow.plan import leave_plan
 
     _beside(lambda: settle(experiment.folder, (str(path) for job in workflow.dag.jobs for path in job.output)))
-    for line in files_left_out(experiment):
+    for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         print(line, file=sys.stderr)
     _beside(lambda: print(disk(experiment).line(free(experiment.folder)), file=sys.stderr))
     _beside(lambda: leave_plan(workflow, experiment.folder, log))

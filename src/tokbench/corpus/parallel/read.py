@@ -8,10 +8,12 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from tokbench.allowance import Largest
+from tokbench.corpus.json_rows import MEND, BadLineError, JsonFields, Place, not_json
+from tokbench.corpus.long_lines import value_of
+from tokbench.corpus.nested import column_of, steps_of
 from tokbench.corpus.parallel.sources import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed
 from tokbench.inputs.files import first_line, opened, read_lines
-from tokbench.inputs.json import parse_json
 from tokbench.inputs.parquet import is_text, parquet, pieces, raw
 
 REMEDY = "fetch or make the file again"
@@ -132,10 +134,28 @@ def _text(element: Element) -> str:
 
 
 def _json_lines(path: Path, fields: list[str], largest: Largest | None) -> Iterator[Pair]:
+    finder = JsonFields(fields)
     for number, line in enumerate(read_lines(path, REMEDY, largest), 1):
-        row = parse_json(line, str(path), line=number, remedy="mend the line", lenient=True)
-        first, second = (side_of(row, field, f"{path}:{number}", "mend the line") for field in fields)
+        place = f"{path}:{number}"
+        try:
+            found = finder.find(line) or [None for _ in fields]
+        except ValueError as error:
+            raise not_json(line, place, error.args[0], MEND) from None
+        except BadLineError as error:
+            raise BadLineError(f"{place}: {error}; {MEND}") from None
+        first, second = (_side_at(line, at, field, place) for at, field in zip(found, fields, strict=True))
         yield first, second
+
+
+def _side_at(line: bytes, at: Place | None, field: str, place: str) -> bytes:
+    if at is None:
+        raise TokbenchError(f"{place}: nothing under '{field}'; {MEND}, or name another under fields")
+    first, last = at
+    if line[first:last] == b"null":
+        return b""
+    if line[first] != ord('"'):
+        raise TokbenchError(f"{place}: no text under '{field}'; {MEND}, or name another under fields")
+    return value_of(line, first + 1, last - 1)
 
 
 def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
@@ -145,7 +165,7 @@ def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
         TokbenchError: there is none, or no text; the message begins with the place and tells the remedy.
     """
     value = row
-    for step in [field] if isinstance(row, dict) and field in row else field.split("."):
+    for step in steps_of(field, row if isinstance(row, dict) else ()):
         if not isinstance(value, dict) or step not in value:
             raise TokbenchError(f"{place}: nothing under '{field}'; {remedy}, or name another under fields")
         value = value[step]
@@ -155,13 +175,8 @@ def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
 
 
 def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
-    from pyarrow.compute import struct_field
-
     def cells(batch: Any, field: str) -> list[bytes | None]:
-        whole = [field] if field in batch.schema.names else field.split(".")
-        column = batch.column(whole[0])
-        for step in whole[1:]:
-            column = struct_field(column, step)
+        column = column_of(batch, steps_of(field, batch.schema.names))
         if not is_text(column.type):
             raise ValueError(f"'{field}' holds {column.type}, not text")
         return raw(column)

@@ -36,6 +36,8 @@ def experiment(content: ReportContent) -> Section:
         for (suite,), part in accuracy.sort("suite").group_by("suite", maintain_order=True):
             tasks = part["task"].unique().sort().to_list()
             facts.append(f"Suite {suite}, {counted(len(tasks), 'task')}: {listed(tasks)}.")
+    for corpus, lines in content.findings.items():
+        facts += [f"Corpus {corpus}: {line}." for line in lines]
     return Section("experiment", "The experiment", facts)
 
 

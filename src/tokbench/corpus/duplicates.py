@@ -1,0 +1,166 @@
+"""Documents of the evaluation split that are also in a split that models are made from, and files of equal content.
+
+Documents and files are equal if their bytes are.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.sources import CountsSource, FileSource, Source, files_of
+from tokbench.corpus.splits import CHUNK, UNUSED
+from tokbench.errors import TokbenchError, listed
+
+DIGEST = 16
+"""Bytes of a document's digest (BLAKE2b)."""
+EVALUATION, OTHERS = "evaluation", ("tokenizer", "pretraining")
+BUCKETS = 16
+"""Parts in which digests are compared, by their first bits, so that little memory is needed in addition to them."""
+
+
+class Digester:
+    """Returns the digest of each document, or of a document in pieces up to its latest piece."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=DIGEST)
+
+    def digest(self, document: Document) -> bytes:
+        """Return the digest of a document with this piece, 16 bytes."""
+        if not isinstance(document, Rest):
+            self._hash = hashlib.blake2b(document.text, digest_size=DIGEST)
+        else:
+            self._hash.update(document.text)
+        return self._hash.digest()
+
+
+def compared_splits(fractions: Mapping[str, float]) -> list[str]:
+    """Return the splits whose documents are compared with those of the evaluation split.
+
+    Args:
+        fractions: the splits with a share, those that are the same as another left out.
+    """
+    return [split for split in OTHERS if fractions.get(split)] if fractions.get(EVALUATION) else []
+
+
+class Duplicates:
+    """The documents of the evaluation split that are also in another split.
+
+    Args:
+        digests: of each document, uint64 [n, 2].
+        splits: the split of each document as its place among the fractions, int8 [n].
+        fractions: share of each split.
+        sizes: bytes of each document, [n].
+
+    Attributes:
+        found: numbers of these documents, int64, ascending.
+    """
+
+    def __init__(
+        self,
+        digests: NDArray[np.uint64],
+        splits: NDArray[np.int8],
+        fractions: Mapping[str, float],
+        sizes: NDArray[np.integer],
+    ) -> None:
+        self._others = compared_splits(fractions)
+        places = list(fractions)
+        self.found = np.empty(0, np.int64)
+        self._documents = self._bytes = 0
+        if not self._others:
+            return
+        tested = places.index(EVALUATION)
+        own = splits == tested
+        others = np.isin(splits, [places.index(split) for split in self._others])
+        found = [_shared(digests[some], own[some], others[some], some) for some in _buckets(digests, own | others)]
+        self.found = np.sort(np.concatenate(found))
+        self._documents = int(own.sum())
+        self._bytes = int(sizes[self.found].sum())
+
+    def drop(self, splits: NDArray[np.int8]) -> None:
+        """Leave these documents out of the evaluation split.
+
+        Raises:
+            TokbenchError: there are no others in it.
+        """
+        if self._documents and len(self.found) == self._documents:
+            raise TokbenchError(
+                f"split '{EVALUATION}': all {self._documents:,} documents are also in {self._where()}; set "
+                "'duplicates: keep', or add other documents"
+            )
+        splits[self.found] = UNUSED
+
+    def lines(self, dropped: bool) -> dict[str, str]:
+        """Return one line for a corpus's manifest; nothing without any."""
+        if not len(self.found):
+            return {}
+        number = f"{len(self.found):,} of {self._documents:,} documents of {EVALUATION} ({self._bytes:,} bytes)"
+        done = "left out of it" if dropped else "kept (duplicates: keep)"
+        verb = "is" if len(self.found) == 1 else "are"
+        return {"duplicates": f"{number} {verb} also in {self._where()}, byte for byte; {done}"}
+
+    def _where(self) -> str:
+        return " or ".join(self._others)
+
+
+def _buckets(digests: NDArray[np.uint64], looked_at: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+    """Numbers of documents whose digests begin with the same bits."""
+    for start in range(BUCKETS):
+        found = [np.empty(0, np.int64)]
+        for first in range(0, len(digests), CHUNK):
+            some = slice(first, first + CHUNK)
+            high = digests[some, 0] // np.uint64((1 << 64) // BUCKETS)
+            found.append(np.flatnonzero(looked_at[some] & (high == start)) + first)
+        yield np.concatenate(found)
+
+
+def _shared(
+    digests: NDArray[np.uint64], own: NDArray[np.bool_], others: NDArray[np.bool_], numbers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Numbers of the own documents whose digest one of the others has, too."""
+    if not len(numbers):
+        return numbers
+    order = np.lexsort((digests[:, 1], digests[:, 0]))
+    begins = np.append(True, (digests[order][1:] != digests[order][:-1]).any(axis=1))
+    group = np.cumsum(begins) - 1
+    shared = np.zeros(group[-1] + 1, np.bool_)
+    shared[group[others[order]]] = True
+    return numbers[order[shared[group] & own[order]]]
+
+
+def equal_files(source: Source) -> list[str]:
+    """Return one line for each set of files of a source whose bytes are equal, as they are on disk.
+
+    Files of the same size are read.
+
+    Raises:
+        TokbenchError: an entry of the source's paths matches no file.
+    """
+    if not isinstance(source, FileSource) or isinstance(source, CountsSource):
+        return []
+    by_size, by_content = defaultdict[int, list[Path]](list), defaultdict[tuple[int, bytes], list[Path]](list)
+    for file in files_of(source):
+        by_size[file.stat().st_size].append(file)
+    for size, files in by_size.items():
+        if size and len(files) > 1:
+            for file in files:
+                by_content[size, _content(file)].append(file)
+    same = (files for files in by_content.values() if len(files) > 1)
+    return [f"{len(files):,} files have equal content: {listed(map(str, files))}" for files in same]
+
+
+def _content(path: Path) -> bytes:
+    """A digest of a file's bytes.
+
+    Raises:
+        TokbenchError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=DIGEST)).digest()
+    except OSError as error:
+        raise TokbenchError(f"{path}: cannot be read ({error.strerror}); name a file that can be read") from None

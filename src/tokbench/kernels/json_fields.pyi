@@ -1,0 +1,3 @@
+def find_fields(
+    line: bytes, start: int, names: tuple[bytes, ...], inner: bool = False
+) -> list[tuple[int, int, int]] | None: ...
