@@ -116,14 +116,17 @@ def test_a_fork_that_fails_tells_its_status_and_line(start: Start) -> None:
 def test_a_fork_can_be_ended_and_others_go_on(start: Start, end: str) -> None:
     Path("words").write_text("a")
     Path("counts").write_text("1")
-    os.mkfifo("for ever")
-    taking = "tokbench import_counts --scheme gpt2 -o {} -- '{}' counts &> log"
+    long = Path("long").absolute()
+    long.write_text(" ".join(map(str, range(3_000_000))))
+    taking = "tokbench import_counts --scheme gpt2 -o {} -- {} counts &> log"
     assert start(taking.format("0", "words")).wait() == 0
-    waiting = start(taking.format("x", "for ever"))
-    assert isinstance(waiting, Fork)
-    with open("for ever", "wb"):  # It is open once the other end reads.
-        getattr(waiting, end)()
-        assert waiting.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
+    reading = start(taking.format("x", "long"))
+    assert isinstance(reading, Fork)
+    process, patience = psutil.Process(reading.pid), time.monotonic() + 60
+    while str(long) not in [file.path for file in process.open_files()] and time.monotonic() < patience:
+        time.sleep(0.001)
+    getattr(reading, end)()
+    assert reading.wait() == {"kill": -signal.SIGKILL, "terminate": -signal.SIGTERM}[end]
     assert not Path("x").exists()
     assert start(taking.format("1", "words")).wait() == 0
 
