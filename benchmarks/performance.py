@@ -124,6 +124,11 @@ def languages(facts: dict[str, Any] | None) -> str:
     )
 
 
+def measured_again(about: dict[str, Any]) -> str:
+    """Return the tasks that were measured again after the run, as :file:`machine.json` names them by day."""
+    return "".join(f", except {tasks}, measured again on {day}" for day, tasks in about.get("again", {}).items())
+
+
 def verdict(rows: list[Row]) -> str:
     """One line a task: the fastest peer and the leanest."""
     head = (
@@ -255,8 +260,8 @@ def page(folder: Path, results: Path) -> str:
         f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
         f"{about['memory_gib']} GiB, {about['system']},\nPython {about['python']}. Versions: {named}.",
-        f"Every figure of this page is of that machine and of one run, which ended on {about['day']}; what has changed "
-        "since is not in it.\nPages that give figures of other machines name these: "
+        f"Every figure of this page is of that machine and of one run, which ended on {about['day']}"
+        f"{measured_again(about)};\nlater changes are not in it. Pages that give figures of other machines name these: "
         "[scale](scale.md), [one GPU](gpu.md).",
         "## Beside others",
         verdict(rows),
