@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 @click.command("report")
 @content_options
 @click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
-@click.option("--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable.")
+@click.option(
+    "--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable."
+)
 @output_file(mark=page, required=True, help="HTML file.")
 def command(content: "ReportContent", speeds: tuple[str, ...], prepared: tuple[str, ...], output: str) -> None:
     """Write one self-contained HTML file with every table and figure."""
