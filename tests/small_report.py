@@ -144,7 +144,7 @@ def imported() -> pl.DataFrame:
 
 
 def board_of_seeds(seeds: int) -> pl.DataFrame:
-    """The scoreboard if the models were trained with so many seeds, three at most."""
+    """The scoreboard if the models were trained with this number of seeds, three at most."""
     return scoreboard(
         intrinsic(),
         imported(),

@@ -172,7 +172,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
 
 
 def without_seeds(experiment: Path, kept: int) -> Path:
-    """The experiment with so many seeds of its model."""
+    """The experiment with a number of seeds of its model."""
     for model in ("tiny_once_more", "tiny_again")[: 3 - kept]:
         shutil.rmtree(experiment / "downstream" / model)
     return experiment

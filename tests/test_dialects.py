@@ -124,7 +124,7 @@ def test_sets_of_other_characters_are_found(pattern: str, library: str, code: in
 
 @pytest.mark.parametrize(("dialect", "library"), [(ONIGURUMA, "tokenizers"), (FANCY_REGEX, "tiktoken")])
 def test_editions_of_unicode_are_named(dialect: Dialect, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library that lacks the characters of its own last edition and of later ones, whatever is installed."""
+    """A library that lacks the characters of its own last edition and of later ones, for any installed version."""
     assert str(differing(native(r"[a-z]+|\s", dialect), library)) == ""
     found = differing(native(r"\p{L}+|\P{L}", dialect), library)
     if found.ours == found.theirs:

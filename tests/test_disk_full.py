@@ -132,9 +132,9 @@ def test_what_the_engine_cannot_write_is_told_with_its_remedy(text: str, place: 
 @pytest.mark.parametrize(
     ("variables", "place"),
     [
-        ({"HOME": "/home/nobody"}, "/home/nobody"),
-        ({"HOME": "/home/nobody"}, "/home/nobody/.cache/snakemake"),
-        ({"HOME": "/home/nobody", "XDG_CACHE_HOME": "/var/caches"}, "/var/caches"),
+        ({"HOME": "/no/home"}, "/no/home"),
+        ({"HOME": "/no/home"}, "/no/home/.cache/snakemake"),
+        ({"HOME": "/no/home", "XDG_CACHE_HOME": "/var/caches"}, "/var/caches"),
     ],
 )
 def test_a_cache_that_cannot_be_made_names_its_variables(

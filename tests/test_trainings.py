@@ -49,7 +49,7 @@ def test_the_rule() -> None:
 
 
 def of_models(seeds: int) -> dict[str, pl.DataFrame]:
-    """The tables of an experiment with so many models that differ in their seed only."""
+    """The tables of an experiment with several models that differ in their seed only."""
     names = NAMES[:seeds]
     bits = bits_by_seed().filter(pl.col("seed") < seeds)
     of_seed = dict(enumerate(NAMES))

@@ -110,10 +110,12 @@ def _differing(native: Native, classes: Classes, theirs: Sets) -> Iterator[int]:
             f"({signs[bool(classes.members[ranges] >> number & 1)]}{part})" for part, ranges in native.sets.items()
         )
         yield from map(ord, theirs.unmatched("".join(looks) + r"[\s\S]", text))
+    if native.steps:  # Only files of tokenizers have steps that are not regular expressions.
+        from tokbench.adapters.libraries.hugging_face import isolated
     for step, ranges in native.steps.items():
         text = "".join(map(chr, _codes().tolist()))
         ours = {character for character in text if contains(ranges, ord(character))}
-        yield from map(ord, ours ^ theirs.isolated(step, text))
+        yield from map(ord, ours ^ isolated(step, text))
 
 
 def _by_class(classes: Classes) -> Iterator[tuple[int, str]]:

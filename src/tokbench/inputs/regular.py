@@ -19,7 +19,7 @@ def check_regular(path: Path | str, *, descriptors: bool = False) -> None:
 
     Args:
         path: The path; a missing one is accepted, since opening it says more.
-        descriptors: Whether an open file of this process is accepted, such as ``/dev/stdin``, whatever it is.
+        descriptors: Whether an open file of this process is accepted, such as ``/dev/stdin``, of any kind.
 
     Raises:
         TokbenchError: The path is a pipe, a socket or a device.

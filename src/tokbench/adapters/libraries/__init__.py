@@ -78,10 +78,6 @@ class Sets(Protocol):
         """Return the characters of a text that are not in a match of a pattern."""
         ...
 
-    def isolated(self, step: str, text: str) -> set[str]:
-        """Return the characters of a text that a step of the library's pre-tokenization cuts out."""
-        ...
-
 
 def sets_of(name: str) -> Sets:
     """Return the module that knows the sets of characters of a library."""

@@ -62,11 +62,6 @@ def unmatched(pattern: str, text: str) -> str:
     return "".join(character for character in text if character not in found)
 
 
-def isolated(step: str, text: str) -> set[str]:
-    """Raise an error, since the library has no such steps."""
-    raise NotImplementedError(step)
-
-
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
     """The tokenizer of a file of ranks.
 
