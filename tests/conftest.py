@@ -24,8 +24,8 @@ import pytest
 import yaml
 from hypothesis import is_hypothesis_test, settings
 
-from tests.downstream import DOCUMENTS, SMALL
-from tests.workflow.checkout import ROOT, Prepared
+from tests.support.downstream_tasks import DOCUMENTS, SMALL
+from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.counting.count import count_pretokens

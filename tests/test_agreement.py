@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.adversarial import EDGES
-from tests.drawn import drawn, some
-from tests.outside import DATA, needs
-from tests.settings import EVERY
+from tests.support.adversarial import EDGES
+from tests.support.drawn_examples import drawn, some
+from tests.support.external_data import DATA, needs
+from tests.support.pretokenizations import EVERY
 from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.byte_level import CHARACTERS, spell, unspell
 from tokbench.construction import constructions

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from tests.conftest import Tokbench
-from tests.outputs import fill, names, told
+from tests.support.outputs import fill, names, told
 from tokbench.atomic import atomic_file, atomic_files, atomic_folder, exchange, reject_altered, remove_written
 from tokbench.commands.main import COMMANDS
 from tokbench.commands.outputs import OutputFolder

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.outputs import fill, in_a_fork, names, told
+from tests.support.outputs import fill, in_a_fork, names, told
 from tokbench.atomic import atomic_file
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outputs import fill, in_a_fork, names
+from tests.support.outputs import fill, in_a_fork, names
 from tokbench.atomic import atomic_file, atomic_folder, exchange
 from tokbench.atomic.partial import new_name
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests import apart
+from tests.support import isolated_process
 
 
 def test_gradients_of_a_divided_model_are_means_and_are_clipped_as_those_of_a_whole_one(tmp_path: Path) -> None:
@@ -39,6 +39,8 @@ def test_gradients_of_a_divided_model_are_means_and_are_clipped_as_those_of_a_wh
             assert norms[0].full_tensor().item() == pytest.approx(norms[1].item(), rel=1e-5)
         assert norms[1].item() == pytest.approx(0.5, rel=1e-3), "clipped the first time"
 
-    started = [(apart.start(lambda rank=rank: work(rank), tmp_path / f"told{rank}"), rank) for rank in range(2)]
+    started = [
+        (isolated_process.start(lambda rank=rank: work(rank), tmp_path / f"told{rank}"), rank) for rank in range(2)
+    ]
     for process, rank in started:
-        assert apart.end(process) == 0, (tmp_path / f"told{rank}").read_text()
+        assert isolated_process.end(process) == 0, (tmp_path / f"told{rank}").read_text()

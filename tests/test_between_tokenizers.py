@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from tests.conftest import Tokbench
-from tests.outside import DATA, PUBLISHED, needs
-from tests.test_intrinsic import vocabulary
+from tests.support.external_data import DATA, PUBLISHED, needs
+from tests.support.measuring import vocabulary
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.counting.languages import write_languages

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal
 from scipy.stats import t as student
 
-from tests.drawn_bits import documents_of
+from tests.support.fake_results import documents_of
 from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
 from tokbench.statistics.mixed import random_intercept
 from tokbench.statistics.ngram_verdicts import ONE_DOCUMENT as ONE

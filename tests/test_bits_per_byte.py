@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.downstream import tiny_mpt, toy_adapter
+from tests.support.downstream_tasks import tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
 
 

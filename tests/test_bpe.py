@@ -11,7 +11,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outside import DATA, needs
+from tests.support.external_data import DATA, needs
 from tokbench.byte_level import PRINTABLE, spelling_ranks
 from tokbench.candidates import limits
 from tokbench.candidates.characters import covering_characters

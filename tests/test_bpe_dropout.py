@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tests.test_segmentation import PAIRS, TEXTS, by_merges, cut, make
+from tests.support.segmenting import PAIRS, TEXTS, by_merges, cut, make
 from tokbench.construction import bpe
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError

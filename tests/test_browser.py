@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import VARIANTS, altered, whole
+from tests.support.small_report import VARIANTS, altered, whole
 from tokbench.encoding_speed import ColdSpeed
 from tokbench.examples.tables import CUTS, EXAMPLES
 from tokbench.report.html import render

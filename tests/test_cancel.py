@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.plans import EXPERIMENT, PATIENCE, job, plan_of, put
-from tests.workflow.checkout import ROOT, Checkout
+from tests.support.plans import EXPERIMENT, PATIENCE, job, plan_of, put
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.status.overview import overview
 from tokbench.status.plan import read_plan, write_plan

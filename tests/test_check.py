@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tokbench as library
 from tests.conftest import ODD, TOPICS, Tokbench
-from tests.unfit import Adapted, Lossy, Plain, broken, drops
+from tests.support.bad_tokenizers import Adapted, Lossy, Plain, broken, drops
 from tokbench.fitness import probes
 from tokbench.fitness.agreement import LONG, plain_texts
 from tokbench.fitness.digits import consistency

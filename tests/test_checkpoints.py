@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.outputs import names
+from tests.support.outputs import names
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.checkpoints import recover, seal
 from tokbench.pretraining.standing import note_recipe

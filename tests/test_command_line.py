@@ -15,7 +15,8 @@ from click import Option
 from click.testing import CliRunner
 
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
-from tests.workflow.checkout import ROOT
+from tests.support.pipeline import combinations, done
+from tests.support.workflow.checkout import ROOT
 from tokbench.commands.main import COMMANDS, cli
 from tokbench.commands.numbers import Real, Whole
 from tokbench.construction import constructions
@@ -34,23 +35,6 @@ QUICK: dict[str, list[str]] = {
 """Options that make a method quick on a small text."""
 SHORT = {"greedwmc"}
 """Methods that stop where nothing is left to gain, before a small text gives the size asked for."""
-
-
-def done(outcome: Any) -> Any:
-    assert outcome.status == 0, outcome.stderr
-    return outcome
-
-
-def combinations() -> list[tuple[str, str]]:
-    """Every construction with every segmentation that fits what it makes."""
-    found = []
-    for construction in constructions.methods():
-        own = construction.segmentation
-        made = segmentations[own].needs
-        for cut in segmentations.methods():
-            if cut.name == own or (own != "longest_prefix" and cut.needs in (None, made)):
-                found.append((construction.name, cut.name))
-    return found
 
 
 @pytest.mark.parametrize("command", COMMANDS)

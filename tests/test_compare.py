@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from scipy.stats import ttest_1samp
 
-from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
-from tests.documented import documented, keys_of
+from tests.support import library_tokenizers as made
+from tests.support.documented_keys import documented, keys_of
 from tokbench.adapters.loss import bytes_lost
 from tokbench.commands.experiment_comparison import experiment_parts
 from tokbench.commands.sides import matched, side

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench, tool_of
-from tests.workflow.checkout import Prepared
+from tests.support.workflow.checkout import Prepared
 from tokbench.commands.schema import schema
 from tokbench.config.load import read, validate
 from tokbench.construction import construction

@@ -7,24 +7,10 @@ import pytest
 import yaml
 
 from tests.conftest import SCHEMES, Tokbench
-from tests.workflow.checkout import Prepared
+from tests.support.workflow.checkout import Prepared
+from tests.support.wrong_configurations import GONE, changed
 from tokbench.construction import constructions
 from tokbench.segmentation import segmentations
-
-GONE = object()
-
-
-def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The configuration with one key set, or taken away."""
-    *parents, last = [int(step) if step.isdigit() else step for step in path.split("/")]
-    here: Any = values
-    for step in parents:
-        here = here[step]
-    if value is GONE:
-        del here[last]
-    else:
-        here[last] = value
-    return values
 
 
 def fitting(made: str) -> list[str]:

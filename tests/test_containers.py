@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.workflow.checkout import ROOT, Checkout
+from tests.support.workflow.checkout import ROOT, Checkout
 
 RECIPE = ROOT / "envs" / "container.def"
 CONFIGURATION = """\

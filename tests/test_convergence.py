@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.config.load import read
 from tokbench.pretraining.budget import kept_at
 from tokbench.pretraining.options import PRESETS, MptOptions

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
+from tests.support.memory_capped import MEGABYTE, contents, peak
 from tokbench.allowance import Allowance, Largest
 from tokbench.corpus import long_lines
 from tokbench.corpus.documents import SCHEMA, Document, read_documents, read_shard
@@ -29,7 +28,6 @@ from tokbench.errors import TokbenchError
 
 GROUP = 700
 """Bytes of a row group where a test makes small ones."""
-MEGABYTE = 1_000_000
 
 
 @pytest.fixture
@@ -147,22 +145,6 @@ def test_as_many_languages_as_documents() -> None:
 
 
 # Through the command line
-
-
-def peak(*arguments: Any, files: int | None = None) -> int:
-    """Bytes of resident memory that a command takes at most, by its own account: a parent's would count in others."""
-    limits = [] if files is None else [f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))"]
-    lines = ["import resource, sys", *limits, "from tokbench.commands.main import main", "main(sys.argv[1:])"]
-    code = "\n".join([*lines, "print(open('/proc/self/status').read())"])
-    ended = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    found = re.search(r"VmHWM:\s+(\d+) kB", ended.stdout)
-    assert found, ended.stdout
-    return int(found[1]) * 1024
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_many_shards_share_the_memory_that_is_allowed(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import write_json_lines
-from tests.test_corpus_memory import MEGABYTE, contents, peak
+from tests.support.memory_capped import MEGABYTE, contents, peak
 from tokbench.allowance import Allowance
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment

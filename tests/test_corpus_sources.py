@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import ODD, write_json_lines
-from tests.sources import WRAPPERS, rejected, texts
+from tests.support.corpus_sources import WRAPPERS, rejected, texts
 from tokbench.corpus.documents import Document
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.read import read_source

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tests.sources import WRAPPERS, rejected, texts
+from tests.support.corpus_sources import WRAPPERS, rejected, texts
 from tokbench.corpus.documents import Document, read_shard
 from tokbench.corpus.json_rows import REMEDY
 from tokbench.corpus.shards import open_shards

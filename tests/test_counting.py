@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.outside import DATA, skip_without
+from tests.support.external_data import DATA, skip_without
 from tokbench.counting.count import count_pretokens, merge_counts
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter

@@ -17,7 +17,7 @@ import yaml
 
 import tokbench.statistics
 from tests.conftest import tool_of
-from tests.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
+from tests.support.small_report import DECLARED, VARIANTS, accuracy, intrinsic, outcomes, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.html import tables as printed
 from tokbench.report.sections.rows import remaining

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_segmentation import PAIRS, TEXTS, by_merges, cut
+from tests.support.segmenting import PAIRS, TEXTS, by_merges, cut
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.kernels.derivations import Derivations
 from tokbench.kernels.merge import MergeSegmenter

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests import apart
-from tests.chain import Chain, call
+from tests.support import isolated_process
+from tests.support.pipeline import Chain, call
 from tokbench.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.pretraining.options import PRESETS as MODELS
 
@@ -32,7 +32,7 @@ def call_apart(folder: Path, *arguments: Any) -> None:
     import tokbench.pretraining.foundry  # noqa: F401
 
     told = folder / "told.txt"
-    assert apart.end(apart.start(lambda: call(*arguments), told)) == 0, told.read_text()
+    assert isolated_process.end(isolated_process.start(lambda: call(*arguments), told)) == 0, told.read_text()
     told.unlink()
 
 

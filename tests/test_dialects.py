@@ -9,8 +9,8 @@ import tiktoken
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
-from tests import made_elsewhere as made
-from tests.existing import few, level, library_ids, ranks, read, why  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import few, level, library_ids, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.character_sets import EDITIONS, differing
 from tokbench.adapters.forms import Native, NotNativeError

@@ -12,7 +12,7 @@ import pytest
 
 from snakemake_logger_plugin_lines.disk import of_engine
 from tests.conftest import Tokbench
-from tests.outputs import fill, names, small_files, told
+from tests.support.outputs import fill, names, small_files, told
 from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.errors import TokbenchError
 

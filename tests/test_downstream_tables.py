@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render

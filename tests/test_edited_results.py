@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.bounded import counts_of
-from tests.chain import call
 from tests.conftest import Tokbench
-from tests.downstream import rows, stub
-from tests.files import RESULT
+from tests.support.downstream_tasks import rows, stub
+from tests.support.file_readers import RESULT
+from tests.support.pipeline import call
+from tests.support.small_counts import counts_of
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.counting.languages import read_languages, write_languages

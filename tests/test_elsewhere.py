@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
-from tests.existing import few, level, ranks, read  # noqa: F401
-from tests.small_report import (
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import few, level, ranks, read  # noqa: F401
+from tests.support.small_report import (
     accuracy,
     altered,
     bits_by_seed,

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import Tokbench
-from tests.downstream import prose, tiny_mpt
-from tests.existing import few, read  # noqa: F401
-from tests.small_report import bits_by_seed
-from tests.small_translation import TINY, sentences
-from tests.test_parallel_corpora import corpus as pairs_of
+from tests.support import library_tokenizers as made
+from tests.support.downstream_tasks import prose, tiny_mpt
+from tests.support.external_tokenizers import few, read  # noqa: F401
+from tests.support.parallel_text import TINY, sentences
+from tests.support.parallel_text import corpus as pairs_of
+from tests.support.small_report import bits_by_seed
 from tokbench.corpus.documents import Document
 from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.corpus.shards import open_shards

@@ -12,8 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.conftest import tool_of
-from tests.test_workflow import COMMAND_OF, RULES
-from tests.workflow.checkout import ROOT
+from tests.support.rules import COMMAND_OF, RULES
+from tests.support.workflow.checkout import ROOT
 from tokbench.construction import constructions
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from tests.small_report import (
+from tests.support.small_report import (
     accuracy,
     altered,
     bits_by_seed,

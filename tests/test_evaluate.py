@@ -8,7 +8,18 @@ from types import ModuleType
 
 import pytest
 
-from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_adapter
+from tests.support.downstream_tasks import (
+    DOCUMENTS,
+    OFFLINE,
+    SMALL,
+    prose,
+    requests_of,
+    rows,
+    spaced,
+    stub,
+    tiny_mpt,
+    toy_adapter,
+)
 from tokbench.corpus.documents import Document
 from tokbench.downstream.local import write_local_tasks
 from tokbench.downstream.suites import LocalTask, SuiteOptions, named_suite

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import TOPICS, Tokbench
-from tests.small_report import whole
+from tests.support.small_report import whole
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import Document

@@ -18,9 +18,9 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import made_elsewhere as made
 from tests.conftest import ODD, TOPICS
-from tests.existing import TEXT, few, level, read  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import TEXT, few, level, read  # noqa: F401
 from tokbench.adapters.agreement import Difference, first_difference
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import bytes_lost, loss_of

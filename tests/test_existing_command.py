@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
-from tests.existing import few, level, ranks, read  # noqa: F401
-from tests.outside import DATA
+from tests.support import library_tokenizers as made
+from tests.support.external_data import DATA
+from tests.support.external_tokenizers import few, level, ranks, read  # noqa: F401
 from tokbench.adapters.forms import FORMS
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer

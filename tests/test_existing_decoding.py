@@ -13,9 +13,9 @@ import pytest
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from tests import made_elsewhere as made
 from tests.conftest import TOPICS
-from tests.existing import few, read  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import few, read  # noqa: F401
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.commands import id_files

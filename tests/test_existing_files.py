@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import TOPICS, Tokbench
-from tests.existing import few, level, ranks, read  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import few, level, ranks, read  # noqa: F401
 from tokbench.adapters.forms.protobuf import fields
 from tokbench.adapters.forms.recognised import form_of
 from tokbench.errors import TokbenchError

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import Tokbench
-from tests.existing import TEXT, few, level, library_ids, ranks, read  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import TEXT, few, level, library_ids, ranks, read  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.errors import TokbenchError
 from tokbench.tabulation.imported import imported_table

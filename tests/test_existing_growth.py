@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from tokenizers import Regex, normalizers
 
-from tests import made_elsewhere as made
 from tests.conftest import Tokbench
-from tests.existing import few, level, read  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import few, level, read  # noqa: F401
 from tokbench.adapters.forms.charsmap import check_charsmaps
 from tokbench.adapters.libraries.growth import MOST, growth
 from tokbench.errors import TokbenchError

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from tests import made_elsewhere as made
 from tests.conftest import ODD
-from tests.existing import TEXT, few, level, library_ids, read, why  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.tokenizer_json import export
 from tokbench.byte_level import unspell

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests import made_elsewhere as made
 from tests.conftest import ODD
-from tests.existing import TEXT, few, level, library_ids, read, why  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.loss import loss_of
 from tokbench.tokenizer import Tokenizer

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests import made_elsewhere as made
 from tests.conftest import ODD
-from tests.existing import STRINGS, TEXT, few, level, library_ids, ranks, read, why  # noqa: F401
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import STRINGS, TEXT, few, level, library_ids, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.forms import published_encodings
 from tokbench.adapters.forms.published_encodings import RANKS, Ranks, special_tokens_of

@@ -17,7 +17,7 @@ import pytest
 import tokenizers
 
 from tests.conftest import ODD
-from tests.outside import DATA, needs
+from tests.support.external_data import DATA, needs
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.libraries import Library, open_library

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ODD, TOPICS, Tokbench
-from tests.outputs import names
+from tests.support.outputs import names
 from tokbench.adapters.exports import FORMS, export, pretokens_to_compare
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes

@@ -31,7 +31,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     source = Path(__file__).with_name("allocations.cpp")
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.failing", library],
+        [sys.executable, "-m", "tests.support.failing_allocator", library],
         env=os.environ | {"LD_PRELOAD": str(library), "OPENBLAS_NUM_THREADS": "1"},
         cwd=Path(__file__).parents[1],
         capture_output=True,

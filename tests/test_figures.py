@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.small_report import PARTS, SIZES, VARIANTS, altered, whole
+from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
 from tokbench.report.figures import by_model, by_variant, critical_difference, differences, p_values, scatter
 from tokbench.report.figures.by_model import _apart, _within
 from tokbench.report.figures.critical_difference import cliques

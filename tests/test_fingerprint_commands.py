@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.imports import each_after
-from tests.test_workflow import COMMAND_OF, ROOT, RULES
+from tests.support.imports import each_after
+from tests.support.rules import COMMAND_OF, ROOT, RULES
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
@@ -16,13 +16,13 @@ from tokbench.workflow import fingerprint as module
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.syntax import parsed
 
-PLANNED = Path(__file__).parent / "workflow" / "planned.yaml"
+PLANNED = Path(__file__).parent / "support" / "workflow" / "planned.yaml"
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
 
 
 IMPORTS = """
 import builtins, importlib.util, sys
-from tests.imports import import_all
+from tests.support.imports import import_all
 
 def following(name, globals=None, locals=None, fromlist=(), level=0):
     module = importing(name, globals, locals, fromlist, level)

@@ -15,9 +15,9 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from tests.adversarial import Strings
 from tests.conftest import ODD, TOPICS
-from tests.settings import EVERY
+from tests.support.adversarial import Strings
+from tests.support.pretokenizations import EVERY
 from tokbench.candidates.running_text import Documents
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.small_report import altered, board_of_seeds, whole
+from tests.support.small_report import altered, board_of_seeds, whole
 from tokbench.report.content import ReportContent
 from tokbench.report.glance import MOST, glance
 from tokbench.report.html import render

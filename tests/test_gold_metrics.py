@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import test_released_vocabularies as released
-from tests.outside import DATA, needs
-from tests.test_intrinsic import Greedy, value, vocabulary
+from tests.support import released_files as released
+from tests.support.external_data import DATA, needs
+from tests.support.measuring import Greedy, value, vocabulary
 from tokbench.intrinsic import neighbours
 from tokbench.intrinsic.alignment_by_word import alignment_by_word
 from tokbench.intrinsic.gold import Decision, SegmentedWord

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outside import DATA, skip_without
+from tests.support.external_data import DATA, skip_without
 from tokbench.construction import greedtok, greedwmc
 from tokbench.construction.greedtok import GreedTokOptions, choose_tokens
 from tokbench.counting.count import count_pretokens

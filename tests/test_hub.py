@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests import made_elsewhere as made
-from tests.hub import COMMIT, hub
+from tests.support import library_tokenizers as made
+from tests.support.hub import COMMIT, hub
 
 pytestmark = pytest.mark.skipif("TOKBENCH_BULK" not in os.environ, reason="make nightly runs it")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import TOPICS
-from tests.imports import each_after
-from tests.settings import EVERY
+from tests.support.imports import each_after
+from tests.support.pretokenizations import EVERY
 from tokbench.adapters.tokenizer_json import export, to_hugging_face
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import bpe, bytespan, ngram, unigram

@@ -15,7 +15,7 @@ from socket import gethostname
 import pytest
 
 from tests.conftest import TOPICS
-from tests.imports import APART
+from tests.support.imports import APART
 from tokbench.commands.main import COMMANDS, main
 from tokbench.status.plan import Plan, Run, write_plan
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.workflow.checkout import Checkout
+from tests.support.workflow.checkout import Checkout
 from tokbench.workflow import contents
 
-EXPERIMENT = Path(__file__).parent / "workflow" / "planned.yaml"
+EXPERIMENT = Path(__file__).parent / "support" / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
 REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.sources import rejected, texts
-from tests.test_corpus_memory import peak
+from tests.support.corpus_sources import rejected, texts
+from tests.support.memory_capped import peak
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_stream, streams
 from tokbench.corpus.fetch import _document

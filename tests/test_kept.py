@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Tokbench
-from tests.test_workflow import RULES
-from tests.workflow.checkout import ROOT, Checkout
+from tests.support.rules import RULES
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.workflow.lock import hold

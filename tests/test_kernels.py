@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.checkout import ROOT
+from tests.support.workflow.checkout import ROOT
 from tokbench import kernels
 
 SOURCES = sorted(path for path in Path(kernels.__path__[0]).iterdir() if path.suffix in {".pyx", ".pxd"})

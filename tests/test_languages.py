@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench, write_json_lines
-from tests.test_command_line import done
+from tests.support.pipeline import done
 from tokbench.corpus.documents import Document, read_shard
 from tokbench.corpus.shards import open_shards
 from tokbench.counting.count import count_languages, count_pretokens

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.workflow.checkout import ROOT
+from tests.support.workflow.checkout import ROOT
 
 SOURCE = ROOT / "src" / "tokbench"
 FOLDERS = {path.parent.name for path in SOURCE.glob("*/__init__.py")}

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from tests.conftest import Tokbench
-from tests.documented import documented, keys_of
-from tests.small_report import whole
+from tests.support.documented_keys import documented, keys_of
+from tests.support.small_report import whole
 from tokbench.corpus.digest import contents, contents_in
 from tokbench.corpus.documents import Document
 from tokbench.statistics.scoreboard import SCOREBOARD
@@ -33,7 +33,7 @@ def test_a_corpus_has_one_checksum_however_it_is_cut() -> None:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> Path:
     """A corpus in one shard and in three, a tokenizer's settings, counts of a corpus without documents."""
-    from tests.chain import call
+    from tests.support.pipeline import call
 
     folder = tmp_path_factory.mktemp("leaderboard")
     (folder / "text.txt").write_bytes(text)

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.imports import each_after
+from tests.support.imports import each_after
 from tokbench import lean
 from tokbench.lean import lean_imports
 

@@ -12,8 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from tests.conftest import Tokbench
-from tests.downstream import rows, stub
-from tests.outside import DATA, needs
+from tests.support.downstream_tasks import rows, stub
+from tests.support.external_data import DATA, needs
 from tokbench.config.load import validate
 from tokbench.downstream.formats import FORMS, read_minimal_pairs
 from tokbench.downstream.local import task_files, write_local_tasks

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.packing import Bytes, ids_of
+from tests.support.packing import Bytes, ids_of
 from tokbench.allowance import Allowance
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_stream, long_lines, streams

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.test_segmentation import NEW_TOKENS, TEXTS, cut, ids_of, make
+from tests.support.segmenting import NEW_TOKENS, TEXTS, cut, ids_of, make
 from tokbench.errors import TokbenchError
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests import small_report
+from tests.support import small_report
 from tokbench.report.content import ReportContent
 from tokbench.report.html import _shown, drawings, render, tables
 from tokbench.report.sections.comparisons import SELECTED

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from tests.drawn_bits import documents_of
+from tests.support.fake_results import documents_of
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.verdicts import NOT_TOLD

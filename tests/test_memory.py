@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Tokbench
-from tests.zygote import PATIENCE
+from tests.support.fork_server import PATIENCE
 from tokbench import allowance, memory
 from tokbench.errors import TokbenchError
 from tokbench.memory import STATUS, shortage_in

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.zygote import PATIENCE
+from tests.support.fork_server import PATIENCE
 from tokbench.commands.main import main
 from tokbench.construction import constructions
 from tokbench.counting.count import count_pretokens
@@ -77,7 +77,7 @@ class Zygote:
             "ARROW_DEFAULT_MEMORY_POOL": "system",
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.zygote", *COMMANDS],
+            [sys.executable, "-m", "tests.support.fork_server", *COMMANDS],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

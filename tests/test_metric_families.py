@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.test_intrinsic import TEXT, TOKENS, Greedy, value, vocabulary
+from tests.support.measuring import TEXT, TOKENS, Greedy, value, vocabulary
 from tokbench.intrinsic.measure import measure, measure_languages
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from tests.drawn_bits import LEVELS, documents_of
+from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.corrections import holm
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgement import judged

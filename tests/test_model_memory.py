@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from tests.conftest import Tokbench
-from tests.packing import packed_documents
+from tests.support.packing import packed_documents
 from tokbench.config.load import read
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from tests.packing import packed_documents, shown
-from tests.small_mpt import SMALL
+from tests.support.packing import packed_documents, shown
+from tests.support.small_models import SMALL
 from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import PRESETS, MptOptions
 from tokbench.pretraining.pack import Packing

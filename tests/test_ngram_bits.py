@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chain import call
 from tests.conftest import TOPICS
+from tests.support.pipeline import call
 from tokbench.allowance import Allowance
 from tokbench.commands.ngram_bits import each_flagged
 from tokbench.corpus.documents import Document

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.downstream import DOCUMENTS, OFFLINE, SMALL, prose, rows, spaced
+from tests.support.downstream_tasks import DOCUMENTS, OFFLINE, SMALL, prose, rows, spaced
 from tokbench.downstream.passages import Paragraph, read_paragraphs, sentences
 from tokbench.downstream.question_makers import continuation, last_word, word_order
 from tokbench.downstream.tasks import TaskOptions, make_tasks

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
-from tests.bounded import SHARED, THREE, WORDS, counts_of, encoded, substrings, text_counts
 from tests.conftest import TOPICS
+from tests.support.small_counts import SHARED, THREE, WORDS, counts_of, encoded, substrings, text_counts
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.kernels.byte_prices import BytePrices

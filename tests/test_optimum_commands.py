@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from tests.bounded import counts_of, text_counts
+from tests.support.small_counts import counts_of, text_counts
 from tokbench.commands import bound as bound_command
 from tokbench.commands import check_bound as check_command
 from tokbench.construction import constructions

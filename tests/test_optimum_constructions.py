@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.bounded import WORDS, counts_of, substrings, text_counts
+from tests.support.small_counts import WORDS, counts_of, substrings, text_counts
 from tokbench.building import initial_vocabulary
 from tokbench.candidates.running_text import Documents
 from tokbench.candidates.scored_text import ScoredDocument, ScoredDocuments

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Tokbench
-from tests.outputs import fill
+from tests.support.outputs import fill
 from tokbench.atomic import atomic_file, atomic_files
 from tokbench.commands.main import COMMANDS
 from tokbench.commands.marks import COUNTS, columns, keys, page

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import tokenizers
 
-from tests import made_elsewhere
 from tests.conftest import ODD, TOPICS, Tokbench
-from tests.downstream import DOCUMENTS, tiny_mpt
+from tests.support import library_tokenizers
+from tests.support.downstream_tasks import DOCUMENTS, tiny_mpt
 from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.exports import export
 from tokbench.construction import bpe, unigram
@@ -214,7 +214,7 @@ def test_a_list_of_tokens_has_no_ids(merges: Vocabulary, tmp_path: Path, tokbenc
 
 def test_auto_tokenizer_says_what_opens_one_that_works_through_its_library(tmp_path: Path) -> None:
     auto = pytest.importorskip("transformers").AutoTokenizer
-    content = json.dumps(made_elsewhere.byte_level()).encode()
+    content = json.dumps(library_tokenizers.byte_level()).encode()
     for _ in range(2):  # The second time files of the first are in its place.
         AdaptedTokenizer("tokenizers", content, {}, special={}, tokens=SIZE, ids=SIZE).save(tmp_path)
     with pytest.raises(TokbenchError) as error:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces
+from tests.support.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.occurrences import read_occurrences

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.report.html import _shown
 from tokbench.report.layout import Table
 from tokbench.report.sections.board import scoreboard

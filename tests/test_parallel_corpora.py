@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
+from tests.support.parallel_text import corpus
 from tokbench.allowance import Allowance, Largest
 from tokbench.atomic import atomic_folder
 from tokbench.config.errors import validated
@@ -43,15 +44,6 @@ SMALL = {
 }
 """An experiment without its parallel corpora."""
 PAIRS = [("A cat.", "Eine Katze."), ("Two & <three>.", "Zwei & <drei>."), ("naïve 🦀", "naiv 🦀")]
-
-
-def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelCorpus:
-    """A corpus of two files of lines; a test is drawn from it unless others are given."""
-    for language, side in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
-        (folder / f"text.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
-    path = {language: str(folder / f"text.{language}") for language in ("en", "de")}
-    values = {"languages": ["en", "de"], "train": {"type": "lines", "path": path}, "tests": {"held": 1}} | more
-    return validated(values, ParallelCorpus, "here")
 
 
 def written(folder: Path) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.checkout import ROOT
+from tests.support.workflow.checkout import ROOT
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.workflow import parts

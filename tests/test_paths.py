@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.workflow.checkout import Checkout
+from tests.support.workflow.checkout import Checkout
 from tokbench.config.load import validate
 from tokbench.errors import TokbenchError
 from tokbench.inputs.paths import path_mistakes

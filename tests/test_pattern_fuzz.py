@@ -16,7 +16,7 @@ import tiktoken
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
-from tests.patterns import WELL_KNOWN
+from tests.support.patterns import WELL_KNOWN
 from tokbench.adapters.character_sets import differing
 from tokbench.adapters.forms import Native, NotNativeError
 from tokbench.adapters.forms.dialects import FANCY_REGEX, ONIGURUMA, Dialect, translated

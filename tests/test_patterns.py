@@ -10,7 +10,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.patterns import ASCII, CHARACTERS, DEEPSEEK, PIECES, PROSE, TEXTS, WELL_KNOWN
+from tests.support.patterns import ASCII, CHARACTERS, DEEPSEEK, PIECES, PROSE, TEXTS, WELL_KNOWN
 from tokbench.kernels.count import Counter
 from tokbench.kernels.pattern import PatternScanner, set_width
 from tokbench.kernels.scan import boundaries, settled_after, settled_before

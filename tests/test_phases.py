@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.outputs import names
-from tests.packing import Bytes, Pairs, ids_of, pieces
-from tests.small_llama import SHAPE
+from tests.support.outputs import names
+from tests.support.packing import Bytes, Pairs, ids_of, pieces
+from tests.support.small_models import SHAPE
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.occurrences import read_occurrences

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outside import DATA, skip_without
+from tests.support.external_data import DATA, skip_without
 from tokbench.byte_level import spelling_ranks
 from tokbench.candidates import limits
 from tokbench.construction import bpe, bpe_trimmed, picky_bpe, scaffold_bpe

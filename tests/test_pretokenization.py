@@ -9,56 +9,14 @@ import numpy as np
 import pytest
 import regex
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.outside import DATA, skip_without
+from tests.support.external_data import DATA, skip_without
+from tests.support.pretokenizations import TEXTS
 from tokbench.errors import TokbenchError
 from tokbench.kernels import unicode_classes
 from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.reference import scan as twin
-
-BLANKS = [" ", "  ", "\n", "\t", "\r\n", "\x0b", "\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u2028", "\u3000"]
-WORDS = [
-    "a",
-    "Z",
-    "it's",
-    "I'LL",
-    "'ll",
-    "'re",
-    "'ve",
-    "'d",
-    "'S",
-    "''",
-    "'",
-    "don't",
-    "naïve",
-    "слово",
-    "語",
-    "𝒜",
-    "e\u0301",
-]
-NUMBERS = ["0", "42", "٣", "७", "²", "Ⅷ", "½", "𝟙"]
-SIGNS = [".", "-", "_", "\x00", "\x7f", "\u200b", "€", "😀", "\u0301", "\ufffd", "\U0010ffff"]
-INVALID = [
-    b"\x80",
-    b"\xc3",
-    b"\xe2\x82",
-    b"\xf0\x9f\x98",
-    b"\xc0\xa0",
-    b"\xc1\x81",
-    b"\xe0\x80\xa0",
-    b"\xf0\x82\x82\xac",
-]
-INVALID += [b"\xed\xa0\x80", b"\xed\xb3\xbf", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xff\xfe"]
-REAL_TEXTS = ["multilingual/udhr", "multilingual/flores101", "english/novels", "english/arxiv_sample"]
-PIECES = [piece.encode() for piece in BLANKS + WORDS + NUMBERS + SIGNS] + INVALID
-TEXTS = st.one_of(
-    st.binary(max_size=300),
-    st.text(max_size=60).map(str.encode),
-    st.lists(st.sampled_from(PIECES), max_size=150).map(b"".join),
-    st.lists(st.sampled_from([b" ", b" ", b"\n", b"'", b"s", b"l", b"1", b"."]), max_size=300).map(b"".join),
-)
 
 
 def pattern(scheme: str) -> str | None:

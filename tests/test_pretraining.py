@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from tests import apart
-from tests.forked import Forked
-from tests.outputs import names
-from tests.packing import packed_documents
-from tests.small_mpt import SMALL
+from tests.support import isolated_process
+from tests.support.forked import Forked
+from tests.support.outputs import names
+from tests.support.packing import packed_documents
+from tests.support.small_models import SMALL
 from tokbench.commands.main import main
 from tokbench.errors import TokbenchError
 from tokbench.pretraining import processes, train
@@ -68,7 +68,9 @@ def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFacto
         Curve.batch_end = until_killed
         pretrain(packed, tokenizer, SMALL, place / "model", place / "checkpoints")
 
-    assert apart.end(apart.start(work, place / "told")) == -signal.SIGKILL, (place / "told").read_text()
+    assert isolated_process.end(isolated_process.start(work, place / "told")) == -signal.SIGKILL, (
+        place / "told"
+    ).read_text()
     assert (place / "checkpoints" / "curve.csv").is_file()
     return place
 
@@ -100,7 +102,7 @@ def together(
             return
         os._exit(1)
 
-    return apart.end(apart.start(work, place / "told"))
+    return isolated_process.end(isolated_process.start(work, place / "told"))
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from tests import apart
-from tests.packing import packed_documents
+from tests.support import isolated_process
+from tests.support.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
@@ -93,7 +93,9 @@ def test_none_outlives_whoever_started_it(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         note = tmp_path / f"{number.name}"
         script = f"echo $$ > {note}.partial; mv {note}.partial {note}; sleep 60"
-        launcher = apart.start(lambda script=script: run_together(shell("sleep 60", script), 2), tmp_path / "told")
+        launcher = isolated_process.start(
+            lambda script=script: run_together(shell("sleep 60", script), 2), tmp_path / "told"
+        )
         while not note.exists():
             time.sleep(0.01)
         os.kill(launcher, number)

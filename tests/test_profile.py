@@ -7,7 +7,7 @@ import pytest
 import yaml
 from snakemake.cli import parse_args
 
-from tests.workflow.checkout import ROOT
+from tests.support.workflow.checkout import ROOT
 
 PROFILE = ROOT / "profiles" / "slurm" / "config.yaml"
 SETTING = re.compile(r"^( *)# ([a-z_-]+:(?: .*)?)$")

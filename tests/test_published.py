@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from tests.conftest import Tokbench
-from tests.outside import DATA, PUBLISHED, needs
+from tests.support.external_data import DATA, PUBLISHED, needs
 from tokbench.downstream.suites import named_suites
 from tokbench.pretraining.options import PRESETS
 from tokbench.published import facts, tidy_facts

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
-from tests.outside import DATA
+from tests.support.external_data import DATA
 from tokbench.config.load import validate
 from tokbench.published import facts
 from tokbench.published.beside import BESIDE, beside

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.outside import DATA, needs
+from tests.support.external_data import DATA, needs
 from tokbench.byte_level import spell
 from tokbench.errors import TokbenchError
 from tokbench.published.agreement import DIFFERS, SAME

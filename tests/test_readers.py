@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.files import READERS, Reader
+from tests.support.file_readers import READERS, Reader
 from tokbench.errors import TokbenchError
 
 FILES = int(os.environ.get("TOKBENCH_FUZZ_FILES", "25"))

@@ -5,7 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from tests.small_llama import SHAPE
+from tests.support.small_models import SHAPE
 from tokbench.pretraining.budget import by_phase
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import PRESETS, LlamaOptions, MptOptions

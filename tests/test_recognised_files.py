@@ -22,8 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tests.sources import WRAPPERS, rejected, texts
-from tests.workflow.checkout import ROOT
+from tests.support.corpus_sources import WRAPPERS, rejected, texts
+from tests.support.workflow.checkout import ROOT
 from tokbench.allowance import Allowance
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment

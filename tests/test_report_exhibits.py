@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tests.small_report import SIZES, VARIANTS, altered, intrinsic, whole
+from tests.support.small_report import SIZES, VARIANTS, altered, intrinsic, whole
 from tokbench.report.content import ReportContent
 from tokbench.report.exhibits import Drawing, Heading
 from tokbench.report.html import drawings, sections, tables

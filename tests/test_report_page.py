@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, altered, intrinsic, made, whole
+from tests.support.small_report import IDENTIFIERS, PARTS, VARIANTS, WHY, accuracy, altered, intrinsic, made, whole
 from tokbench.report.content import ReportContent
 from tokbench.report.figures.shared import lean, share_letters
 from tokbench.report.figures.style import SCREEN, svg

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import DECLARED, PARTS, accuracy, altered, intrinsic, whole
+from tests.support.small_report import DECLARED, PARTS, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.content import read_frames
 from tokbench.report.exhibits import Heading, Section

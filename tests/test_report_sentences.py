@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from tests.small_report import accuracy, altered, intrinsic, whole
+from tests.support.small_report import accuracy, altered, intrinsic, whole
 from tokbench.report import findings
 from tokbench.report.html import drawings, sections, tables
 from tokbench.report.typeset import to_markdown

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Tokbench
-from tests.packing import packed_documents
+from tests.support.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.counting.languages import write_languages

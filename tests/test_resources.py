@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xlsxwriter import Workbook
 
-from tests.outside import DATA, needs
+from tests.support.external_data import DATA, needs
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold import boundaries
 from tokbench.intrinsic.read_resource import read_resource

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.checkout import Checkout
+from tests.support.workflow.checkout import Checkout
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 
-CONFIGURATIONS = Path(__file__).parent / "workflow"
+CONFIGURATIONS = Path(__file__).parent / "support" / "workflow"
 RESULTS = ("corpus", "pretokens", "initial", "tokenizers", "intrinsic", "tables", "statistics")
 UNTOLD = ("manifest.json", ".snakemake_timestamp")
 """Files that tell the time."""

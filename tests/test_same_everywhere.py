@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.small_chain import figures, make
+from tests.support.small_pipeline import figures, make
 
 ROOT = Path(__file__).parents[1]
 WIDE = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
@@ -55,7 +55,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 def apart(folder: Path, settings: dict[str, str], *cores: str) -> None:
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"} | settings
-    command = [sys.executable, "-W", "ignore", "-m", "tests.small_chain", str(folder), *cores]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.support.small_pipeline", str(folder), *cores]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Tokbench
-from tests.outputs import names, small_files
+from tests.support.outputs import names, small_files
 from tokbench.construction import bpe, ngram, unigram
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.settings import EVERY, GROUPED, by, pieces
+from tests.support.pretokenizations import EVERY, GROUPED, by, pieces
 from tokbench.adapters.tokenizer_json import export
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.counting.count import count_pretokens

@@ -9,8 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.settings import EVERY, by, pieces
-from tests.test_pretokenization import TEXTS
+from tests.support.pretokenizations import EVERY, TEXTS, by, pieces
 from tokbench import splitting
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests.conftest import ODD, TOPICS, Tokbench
-from tests.imports import each_after
-from tests.settings import GROUPED, by
-from tests.test_pretokenization import TEXTS
+from tests.support.imports import each_after
+from tests.support.pretokenizations import GROUPED, TEXTS, by
 from tokbench.adapters.splits import why_not
 from tokbench.adapters.tokenizer_json import export
 from tokbench.construction.bpe import BpeOptions, build

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.drawn_board import APART, DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, drawn, drawn_apart, f1
-from tests.small_report import accuracy, altered, whole
+from tests.support.fake_results import APART, DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, drawn, drawn_apart, f1
+from tests.support.small_report import accuracy, altered, whole
 from tokbench.report.summary import summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.board_alignment import alignment, contrast

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.drawn_board import SIZES, VARIANTS, drawn, drawn_apart, shown, shown_apart
-from tests.small_report import altered, whole
+from tests.support.fake_results import SIZES, VARIANTS, drawn, drawn_apart, shown, shown_apart
+from tests.support.small_report import altered, whole
 from tokbench.report.claims import claims, crossings
 from tokbench.report.glance import MOST, glance
 from tokbench.report.html import drawings, tables

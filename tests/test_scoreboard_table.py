@@ -6,8 +6,8 @@ import sys
 import polars as pl
 import pytest
 
-from tests.drawn_board import SIZES, drawn, shown, shown_apart
-from tests.small_report import altered, board_of_seeds, whole
+from tests.support.fake_results import SIZES, drawn, shown, shown_apart
+from tests.support.small_report import altered, board_of_seeds, whole
 from tokbench import better
 from tokbench.commands.experiment_comparison import _intrinsic as compared_by
 from tokbench.errors import TokbenchError

@@ -5,7 +5,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tests.downstream import requests_of, tiny_mpt, toy_adapter
+from tests.support.downstream_tasks import requests_of, tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
 
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
-from tests.downstream import stub, tiny_mpt
-from tests.small_report import PARTS, altered, whole
+from tests.support.downstream_tasks import stub, tiny_mpt
+from tests.support.small_report import PARTS, altered, whole
 from tokbench.config.load import read
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.errors import TokbenchError

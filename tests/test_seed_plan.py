@@ -10,7 +10,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from tests.conftest import Tokbench
-from tests.drawn_bits import LEVELS, documents_of
+from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
 from tokbench.statistics.student import detectable, power_of, quantile

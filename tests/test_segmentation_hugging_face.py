@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.outside import DATA, needs
+from tests.support.external_data import DATA, needs
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter
 from tokbench.segmentation.likelihood import likelihood

@@ -72,7 +72,7 @@ def test_the_estimate_over_documents() -> None:
 
 def test_a_causal_model_is_asked_after_the_start() -> None:
     torch = pytest.importorskip("torch")
-    from tests.downstream import tiny_mpt
+    from tests.support.downstream_tasks import tiny_mpt
     from tokbench.downstream.segmentations import next_after
 
     model = tiny_mpt(torch)

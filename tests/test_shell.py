@@ -13,8 +13,8 @@ import pytest
 from snakemake.utils import format as filled
 
 from tests.conftest import Tokbench
-from tests.test_workflow import RULES
-from tests.workflow.checkout import STAND_IN
+from tests.support.rules import RULES
+from tests.support.workflow.checkout import STAND_IN
 from tokbench.config.load import validate
 from tokbench.workflow.shell import flags, shell_prefix
 from tokbench.workflow.statistics import all_tokenizers, baseline_flags, pilot_flags, recipes, venn_flags

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tests.test_segmentation import NEW_TOKENS, TEXTS, cut, ids_of, make
+from tests.support.segmenting import NEW_TOKENS, TEXTS, cut, ids_of, make
 from tokbench.kernels.shortest_path import ShortestPathSegmenter
 from tokbench.reference import shortest_path as twin
 from tokbench.reference.splitmix import place_of

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import ttest_rel
 
 from tests.conftest import Tokbench
-from tests.documented import PAGE, documented, keys_of
-from tests.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
+from tests.support.documented_keys import PAGE, documented, keys_of
+from tests.support.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
 from tokbench.errors import TokbenchError
 from tokbench.side_by_side.page import page
 from tokbench.side_by_side.run import read_run

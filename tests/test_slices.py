@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outputs import in_a_fork
-from tests.packing import Bytes
+from tests.support.outputs import in_a_fork
+from tests.support.packing import Bytes
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.budget import TextBudget

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm_stand_in import snakemake
+from tests.support.fake_slurm import snakemake
 
 SBATCH = """
 for word; do case "$word" in --wrap=*) wrapped="${word#--wrap=}";; *) asked="$asked $word";; esac; done

@@ -16,7 +16,7 @@ from snakemake_logger_plugin_lines import slurm
 from snakemake_logger_plugin_lines.executor import attach, telling
 from snakemake_logger_plugin_lines.reasons import wait
 from snakemake_logger_plugin_lines.watch import Watch
-from tests.slurm_stand_in import snakemake
+from tests.support.fake_slurm import snakemake
 from tokbench.workflow.attempts import doubling, lengthening
 
 Fake = Callable[[str, str], None]

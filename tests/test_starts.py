@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.workflow.checkout import Prepared
+from tests.support.workflow.checkout import Prepared
 from tokbench.imported import NOTE
 from tokbench.workflow.shell import shell_prefix
 from tokbench.workflow.starts import Fork, Starts, understood

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
-from tests.outside import PUBLISHED, needs
+from tests.support.external_data import PUBLISHED, needs
 from tokbench.errors import TokbenchError
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy, pearson

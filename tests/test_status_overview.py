@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.plans import BENCHMARK, job, plan_of, put
-from tests.workflow.checkout import ROOT
+from tests.support.plans import BENCHMARK, job, plan_of, put
+from tests.support.workflow.checkout import ROOT
 from tokbench.status.overview import as_json, overview
 from tokbench.status.page import page
 from tokbench.status.terminal import overview_text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Tokbench
-from tests.plans import job, plan_of, put
+from tests.support.plans import job, plan_of, put
 from tokbench.errors import TokbenchError
 from tokbench.status.plan import Job, read_plan, write_plan
 

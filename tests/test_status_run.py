@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.conftest import Tokbench
-from tests.plans import EXPERIMENT, PATIENCE
-from tests.workflow.checkout import STAND_IN, Checkout
+from tests.support.plans import EXPERIMENT, PATIENCE
+from tests.support.workflow.checkout import STAND_IN, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.status.overview import Overview, overview
 from tokbench.status.plan import read_plan

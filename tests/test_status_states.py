@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plans import job, plan_of, put
+from tests.support.plans import job, plan_of, put
 from tokbench.status.overview import overview
 from tokbench.status.traces import Life, Traces, life_of, mark, marked_outputs, states
 from tokbench.workflow.lock import held_meanwhile, is_held

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from tests.downstream import OFFLINE
+from tests.support.downstream_tasks import OFFLINE
 from tokbench.downstream.suites import SuiteOptions, named_suite, named_suites
 from tokbench.errors import TokbenchError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.small_report import VARIANTS, accuracy, altered, intrinsic, whole
+from tests.support.small_report import VARIANTS, accuracy, altered, intrinsic, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.files import write_tables
 from tokbench.report.html import drawings, tables

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, TOPICS
-from tests.drawn import drawn as examples
-from tests.drawn import some
-from tests.settings import OPTIONS
-from tests.test_command_line import combinations
+from tests.support.drawn_examples import drawn as examples
+from tests.support.drawn_examples import some
+from tests.support.pipeline import combinations
+from tests.support.pretokenizations import OPTIONS
 from tokbench.candidates.running_text import Documents
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions

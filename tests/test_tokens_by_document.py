@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tests.conftest import Tokbench
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.corpus.documents import Document
 from tokbench.encoding_speed import TOO_SHORT, ColdSpeed
 from tokbench.errors import TokbenchError

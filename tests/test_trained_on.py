@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.errors import TokbenchError
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.models import models

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.packing import packed_documents, shown
-from tests.small_mpt import SMALL
+from tests.support.packing import packed_documents, shown
+from tests.support.small_models import SMALL
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.sharding import Sharding
 

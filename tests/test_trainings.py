@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 import pytest
 
-from tests.small_report import (
+from tests.support.small_report import (
     DECLARED,
     VARIANTS,
     accuracy,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.stock import FIRST, FIVE, LONG, SECOND, SIZE, TENSOR, TEXTS, Pair, both, folder, marked  # noqa: F401
+from tests.support.auto_tokenizer import FIRST, FIVE, LONG, SECOND, SIZE, TENSOR, TEXTS, Pair, both, folder, marked  # noqa: F401
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer_config import END_OF_TEXT, PADDING
 

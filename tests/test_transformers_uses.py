@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.stock import SIZE, TEXTS, Pair, both, folder, marked  # noqa: F401
+from tests.support.auto_tokenizer import SIZE, TEXTS, Pair, both, folder, marked  # noqa: F401
 from tokbench.adapters.tokenizer_json import to_hugging_face
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.small_translation import TINY, sentences
-from tests.test_parallel_corpora import corpus
+from tests.support.parallel_text import TINY, corpus, sentences
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.parallel.pairs import read_sentences
 from tokbench.corpus.parallel.prepare import prepare_parallel

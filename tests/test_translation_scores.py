@@ -16,7 +16,7 @@ from sacrebleu.metrics.chrf import CHRF
 from scipy.stats import norm, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
-from tests.small_report import altered, whole
+from tests.support.small_report import altered, whole
 from tokbench.commands.translation_comparison import translation_parts
 from tokbench.errors import TokbenchError
 from tokbench.report.html import tables

@@ -11,8 +11,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.outside import DATA, skip_without
-from tests.test_pretokenization import PIECES, REAL_TEXTS, TEXTS
+from tests.support.external_data import DATA, skip_without
+from tests.support.pretokenizations import PIECES, REAL_TEXTS, TEXTS
 from tokbench.adapters.forms.patterns import setting_of
 from tokbench.adapters.splits import cut_otherwise, splits_of
 from tokbench.patterns.same import cut_alike

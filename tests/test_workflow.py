@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from tests.workflow.checkout import ROOT, Checkout
+from tests.support.rules import COMMAND_OF, RULES
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS
 from tokbench.config.experiment import Experiment
 from tokbench.counting.count import count_pretokens
@@ -24,15 +25,6 @@ from tokbench.workflow.pretokenization import Pretokenization
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
 ORDER += ["priority", "threads", "resources", "message", "shell"]
 REQUIRED = set(ORDER) - {"input", "params", "priority", "wildcard_constraints"}
-COMMAND_OF = {
-    "build_initial": "build",
-    "evaluate_checkpoint": "evaluate",
-    "merge_part": "merge_counts",
-    "measure_on": "measure",
-    "ngram_bits_on": "ngram_bits",
-}
-"""Rules whose command bears another name: an initial vocabulary is built, a checkpoint evaluated as a model is, a part
-of many shards merged, and a tokenizer measured on a corpus beside its own, as any other, under a place of its own."""
 FETCHED = "what is fetched is streamed, or a few files of which nobody knows the size beforehand"
 OF_RUNS = "grows with the runs of an experiment, and not with a text"
 QUESTIONS = "takes some hundred documents or questions"
@@ -58,20 +50,6 @@ UNBOUND = {
     "leaderboard": OF_RUNS,
 }
 """Commands that are held to no memory, each with the reason."""
-RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
-DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
-
-
-def rules() -> dict[str, tuple[Path, dict[str, str]]]:
-    """The directives of every rule in their order, and the file that it stands in."""
-    return {
-        name: (path.parent, dict(DIRECTIVE.findall(body)))
-        for path in sorted((ROOT / "rules").glob("*.smk"))
-        for name, body in RULE.findall(path.read_text() + "\n")
-    }
-
-
-RULES = rules()
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ import pytest
 import yaml
 
 from tests.conftest import EXPERIMENT, Outcome, Tokbench
-from tests.test_config_rejections import changed
-from tests.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
-from tests.wrong_configurations import TEXTS, VALUES, Pieces
+from tests.support.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
+from tests.support.wrong_configurations import TEXTS, VALUES, Pieces, changed
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as bpe
 from tokbench.pretokens import PretokenCounts

@@ -20,7 +20,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.workflow.checkout import ROOT, Checkout, environment_of
+from tests.support.workflow.checkout import ROOT, Checkout, environment_of
 from tokbench.result_files import read_result
 from tokbench.status.plan import Plan, read_plan
 

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 import yaml
 
-from tests.workflow.checkout import Checkout, environment_of
+from tests.support.workflow.checkout import Checkout, environment_of
 from tokbench.status.plan import read_plan
 
 WIDTH = int(os.environ.get("TOKBENCH_WIDE", "0"))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[1] / "docs" / "programs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "programs.md"
 
 
 def documented(section: str) -> set[str]:

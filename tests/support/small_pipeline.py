@@ -1,6 +1,6 @@
-"""From documents to the tables and the report, every construction on the way, in seconds: what a setting could change.
+"""From documents to tables and report with every construction, in seconds.
 
-``python -m tests.small_chain FOLDER [CORES]`` makes it in a process of its own, on so many of the machine's cores.
+``python -m tests.support.small_pipeline FOLDER [CORES]`` runs it in a new process with at most CORES cores.
 """
 
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tests.chain import Chain, call
-from tests.small_report import whole
+from tests.support.pipeline import Chain, call
+from tests.support.small_report import whole
 from tokbench.construction import constructions
 from tokbench.report.figures.style import COLUMN, svg
 from tokbench.report.files import write_tables
@@ -21,7 +21,7 @@ from tokbench.statistics.answers import OUTCOME
 CORPUS = {
     "source": {
         "type": "text",
-        "path": str(Path(__file__).parents[1] / "docs" / "configuration.md"),
+        "path": str(Path(__file__).parents[2] / "docs" / "configuration.md"),
         "documents": "paragraph",
     },
     "splits": {"byte_lm": 0.2, "tokenizer": 0.5, "evaluation": 0.3},

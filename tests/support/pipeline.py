@@ -8,6 +8,7 @@ from typing import Any
 
 from tokbench.commands.main import main
 from tokbench.construction import constructions
+from tokbench.segmentation import segmentations
 
 WITH_BITS = ("bpe", "pathpiece", "unigram")
 """Constructions whose tokenizers have token n-gram models."""
@@ -98,3 +99,20 @@ class Chain:
             made.append(f"--tokenizer={tokenizer}")
             measurements.append(f"--intrinsic={found}")
         return [*made, *self.turned(measurements)]
+
+
+def done(outcome: Any) -> Any:
+    assert outcome.status == 0, outcome.stderr
+    return outcome
+
+
+def combinations() -> list[tuple[str, str]]:
+    """Every construction with every segmentation that fits what it makes."""
+    found = []
+    for construction in constructions.methods():
+        own = construction.segmentation
+        made = segmentations[own].needs
+        for cut in segmentations.methods():
+            if cut.name == own or (own != "longest_prefix" and cut.needs in (None, made)):
+                found.append((construction.name, cut.name))
+    return found

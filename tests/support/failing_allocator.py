@@ -1,4 +1,4 @@
-"""Every path of the kernels on which an allocation fails, walked: run as ``python -m tests.failing ALLOCATIONS_SO``.
+"""Make each allocation of each kernel fail in turn: ``python -m tests.support.failing_allocator ALLOCATIONS_SO``.
 
 The library of ``tests/allocations.cpp`` is loaded before everything else. A case is a call; it is made once in peace,
 then with its first, second, third ... allocation failing, of those that kernels make. Each case has a process of its
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernel_calls import calls
+from tests.support.kernel_calls import calls
 from tokbench.memory import shortage_in
 
 ALL_OF = 120

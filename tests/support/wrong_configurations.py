@@ -269,3 +269,18 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ),
 ]
 """Values of keys of a configuration."""
+
+GONE = object()
+
+
+def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The configuration with one key set, or taken away."""
+    *parents, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    here: Any = values
+    for step in parents:
+        here = here[step]
+    if value is GONE:
+        del here[last]
+    else:
+        here[last] = value
+    return values

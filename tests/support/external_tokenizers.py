@@ -8,7 +8,7 @@ import pytest
 import tokenizers
 from hypothesis import strategies as st
 
-from tests import made_elsewhere as made
+from tests.support import library_tokenizers as made
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from tests.test_pretokenization import PIECES as PLAIN
+from tests.support.pretokenizations import PIECES as PLAIN
 
 BLANKS = r"\s+(?!\S)|\s+"
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"

@@ -4,7 +4,7 @@ A row is a command line and the pieces that its line must hold. ``@`` before a w
 tests/test_wrong_inputs.py fills; ``@out`` is the output, which must not be there afterwards.
 """
 
-from tests.wrong_configurations import Pieces
+from tests.support.wrong_configurations import Pieces
 
 NUMBERS = {
     "many": "is not a whole number; write plain digits, as in 1024",

@@ -1,8 +1,7 @@
-"""A process that has imported all that some commands need, and gives birth to processes that run them in little memory.
+"""A server that imports the modules of some commands once and forks a child with a memory limit for each request.
 
-Started as ``python -m tests.zygote COMMAND ...``: each line of standard input is a request, each line of standard
-output says how it ended. A process of its own starts within milliseconds, the sooner the less has been imported, and
-all its memory but what the command takes is there.
+``python -m tests.support.fork_server COMMAND ...`` reads one JSON request a line from standard input and writes one
+JSON result a line to standard output: exit status and peak memory.
 """
 
 import ctypes
@@ -17,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.imports import import_all
+from tests.support.imports import import_all
 
 M_TOP_PAD, M_MMAP_THRESHOLD = -2, -3
 PATIENCE = 60

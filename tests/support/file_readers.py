@@ -17,8 +17,8 @@ import zstandard
 from safetensors.numpy import save_file
 from xlsxwriter import Workbook
 
-from tests import made_elsewhere
 from tests.conftest import EXPERIMENT, ODD
+from tests.support import library_tokenizers
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
@@ -284,27 +284,30 @@ def _foreign(name: str, form: str, make: Callable[[], bytes | dict[str, Any]], *
         except TokbenchError as error:
             raise TokbenchError(f"{folder}: {error}") from None
 
-    return Reader(name, lambda folder: made_elsewhere.written(folder / name, make()), read)
+    return Reader(name, lambda folder: library_tokenizers.written(folder / name, make()), read)
 
 
 def _adapted(folder: Path) -> None:
-    lower = made_elsewhere.byte_level(300) | {"normalizer": {"type": "Lowercase"}}
-    read_tokenizer(made_elsewhere.written(folder / "lower.json", lower), "tokenizer_json").save(folder)
+    lower = library_tokenizers.byte_level(300) | {"normalizer": {"type": "Lowercase"}}
+    read_tokenizer(library_tokenizers.written(folder / "lower.json", lower), "tokenizer_json").save(folder)
 
 
 READERS: dict[str, Reader] = {
-    "tokenizer.json": _foreign("a.json", "tokenizer_json", lambda: made_elsewhere.byte_level(300)),
-    "tokenizer.json of Unigram": _foreign("a.json", "tokenizer_json", made_elsewhere.metaspace),
-    "tokenizer.json of WordPiece": _foreign("a.json", "tokenizer_json", made_elsewhere.bert),
+    "tokenizer.json": _foreign("a.json", "tokenizer_json", lambda: library_tokenizers.byte_level(300)),
+    "tokenizer.json of Unigram": _foreign("a.json", "tokenizer_json", library_tokenizers.metaspace),
+    "tokenizer.json of WordPiece": _foreign("a.json", "tokenizer_json", library_tokenizers.bert),
     "ranks": _foreign(
-        "a.tiktoken", "tiktoken", lambda: made_elsewhere.tiktoken_file(made_elsewhere.ranks(300)), pattern="gpt2"
+        "a.tiktoken",
+        "tiktoken",
+        lambda: library_tokenizers.tiktoken_file(library_tokenizers.ranks(300)),
+        pattern="gpt2",
     ),
-    "tekken": _foreign("tekken.json", "tekken", lambda: made_elsewhere.tekken(made_elsewhere.ranks(300))),
-    "SentencePiece": _foreign("a.model", "sentencepiece", made_elsewhere.sentencepiece_model),
+    "tekken": _foreign("tekken.json", "tekken", lambda: library_tokenizers.tekken(library_tokenizers.ranks(300))),
+    "SentencePiece": _foreign("a.model", "sentencepiece", library_tokenizers.sentencepiece_model),
     "merges": _foreign(
         "merges.txt",
         "merges",
-        lambda: "\n".join(map(" ".join, made_elsewhere.byte_level(300)["model"]["merges"])).encode(),
+        lambda: "\n".join(map(" ".join, library_tokenizers.byte_level(300)["model"]["merges"])).encode(),
     ),
     **{f"adapter {name}": Reader(name, _adapted, Tokenizer.load) for name in ("tokbench.json", "adapted")},
     **{

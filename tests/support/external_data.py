@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.checkout import ROOT
+from tests.support.workflow.checkout import ROOT
 
 DATA = Path(os.environ.get("TOKBENCH_DATA") or ROOT.parent / "shared" / "data")
 PUBLISHED = DATA.parent / "published"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOME = Path(__file__).parents[1]
+HOME = Path(__file__).parents[2]
 
 AT_ONCE = """
 import asyncio

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from tokbench.workflow.syntax import KEPT, Kept
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
 UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
 """What no copy needs; what Python has compiled comes along, with the times of change that it goes by."""
