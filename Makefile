@@ -23,7 +23,7 @@ PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
 OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events exact existing_ids fuzz greedtok \
-  json_lines kernel_limits kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum optimum_commands \
+  json_lines kernel_limits kernel_stubs kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum optimum_commands \
   optimum_constructions order pathpiece patterns picky_bpe pretokenization randtrain refined sage segmentation \
   shortest_path token_ngrams trie unigram well_known within wordpiece
 OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_a_document_that_is_too_long \
@@ -106,7 +106,7 @@ $(VENV)/.linked: $(VENV)/.installed pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.linked setup.py $(KERNELS)
+$(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	@$(BIN)/python setup.py --quiet build_ext --inplace
 	@$(BIN)/python -m compileall -q src
 	@touch $@
@@ -140,4 +140,4 @@ lock: install  ## choose the newest versions that fit together, and write them d
 
 clean:  ## remove everything that was built, results included but those that are published
 	rm -rf $(VENV) build .snakemake results/demo src/*.egg-info
-	rm -f src/tokbench/kernels/*.c src/tokbench/kernels/*.cpp src/tokbench/kernels/*.so
+	rm -f $(foreach suffix,c cpp pyi so,src/tokbench/kernels/*.$(suffix))

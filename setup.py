@@ -10,6 +10,7 @@ leaves undefined are checked, and the first mistake ends the process.
 
 import json
 import os
+import runpy
 import shutil
 from pathlib import Path
 
@@ -87,12 +88,13 @@ def extensions() -> list[Extension]:
         nthreads=CORES,
         force=any(path.stat().st_mtime < changed for path in written),
         shared_utility_qualified_name=SHARED,
-        compiler_directives={"auto_pickle": False},
+        compiler_directives={"auto_pickle": False, "annotation_typing": False},
     )
     return sorted(kernels, key=lambda kernel: -max(Path(source).stat().st_size for source in kernel.sources))
 
 
 if __name__ == "__main__":
+    runpy.run_path("tools/make_stubs.py", run_name="__main__")
     setup(
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildInPlace, "build_py": BuildAnew},

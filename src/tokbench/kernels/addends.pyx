@@ -19,7 +19,7 @@ cdef class Addends:
         firsts: int64 [tasks + 1], the first edge of each task; the last entry is how many edges there are.
     """
 
-    def __init__(self, tokens, int64_t kinds, const int64_t[::1] firsts):
+    def __init__(self, tokens: NDArray[np.int32], int64_t kinds, const int64_t[::1] firsts):
         self.firsts = firsts
         self.numbers, self.tokens = np.empty(len(tokens)), np.empty(len(tokens), np.int32)
         self.ends = np.zeros((len(firsts) - 1, 2), np.int64)

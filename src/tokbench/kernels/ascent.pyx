@@ -45,33 +45,33 @@ cdef class Ascent(Crew):
         self.of_words = np.zeros(len(counts))
 
     @property
-    def lower(self):
+    def lower(self) -> float:
         """The best bound so far, in floating point and over the given tokens only: no proof, see ``potentials``."""
         return self.best
 
     @property
-    def price(self):
+    def price(self) -> float:
         """What a place in the vocabulary is worth: the last price of those that are let in."""
         return self.mu
 
     @property
-    def taken_steps(self):
+    def taken_steps(self) -> int:
         """Steps taken so far."""
         return self.steps
 
-    def potentials(self):
+    def potentials(self) -> NDArray[np.float64]:
         """Float64 [nodes], for every node the cost of the bytes before it under the best prices so far."""
         return np.asarray(self.kept).copy()
 
-    def token_prices(self):
+    def token_prices(self) -> NDArray[np.float64]:
         """Float64 [tokens], the sum of each token's prices in the last step."""
         return np.asarray(self.sums).copy()
 
-    def token_usage(self):
+    def token_usage(self) -> NDArray[np.float64]:
         """Float64 [tokens], how often each was in the vocabulary of late, from 0 to 1."""
         return np.asarray(self.usage).copy()
 
-    def advance(self, int64_t steps, double upper):
+    def advance(self, int64_t steps, double upper) -> None:
         """Take some steps.
 
         Args:

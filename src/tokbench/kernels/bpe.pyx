@@ -230,9 +230,15 @@ cdef class Merging:
 
 
 def train(
-    const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
-    const int64_t[::1] lengths, int64_t size, int64_t min_count, int64_t max_length,
-):
+    const int32_t[::1] text,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    const int64_t[::1] ranks,
+    const int64_t[::1] lengths,
+    int64_t size,
+    int64_t min_count,
+    int64_t max_length,
+) -> NDArray[np.int32]:
     """Merge the most frequent pair, again and again, until there are ``size`` symbols or no pair is left.
 
     Where equal words are equal symbols, no two merges spell the same string: the symbols between two boundaries that

@@ -158,9 +158,13 @@ cdef bint next_span(Search* search) noexcept nogil:
 
 
 def find_spans(
-    const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold, double fall,
+    const uint8_t[::1] text,
+    const float[::1] signal,
+    const int64_t[::1] bounds,
+    double threshold,
+    double fall,
     bint peaks=True,
-):
+) -> NDArray[np.int64]:
     """The spans of one document, cut at pre-token starts; single bytes that remain are left out.
 
     A space that starts a pre-token belongs to it: where a span starts right after such a space, it extends over it.
@@ -198,24 +202,29 @@ cdef class SpanCounter:
     cdef SpanTable table
 
     def add(
-        self, const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold,
-        double fall, bint peaks=True,
-    ):
+        self,
+        const uint8_t[::1] text,
+        const float[::1] signal,
+        const int64_t[::1] bounds,
+        double threshold,
+        double fall,
+        bint peaks=True,
+    ) -> None:
         """Count the spans of one document, as :func:`find_spans` gives them."""
         cdef Search search = search_of(text, signal, bounds, threshold, fall, peaks)
         with nogil:
             while next_span(&search):
                 self.table.add(&text[search.found[0]], search.found[1] - search.found[0], search.found[2] != 0)
 
-    def absorb(self, SpanCounter other not None):
+    def absorb(self, SpanCounter other not None) -> None:
         """Add what another has counted."""
         with nogil:
             self.table.absorb(other.table)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.table.size()
 
-    def commonest(self, int64_t limit):
+    def commonest(self, int64_t limit) -> list[tuple[bytes, bool, int]]:
         """Up to ``limit`` (bytes, inside a pre-token, count): count descending, bytes, those that start one first."""
         return listed(&self.table, limit)
 
@@ -257,7 +266,7 @@ cdef class Segments:
         self.text, self.starts, self.least = text, starts, max(least, <int64_t>1)
         self.ends = np.full(text.shape[0], -1, np.int64)
 
-    def activate(self, const int64_t[::1] positions):
+    def activate(self, const int64_t[::1] positions) -> None:
         """Make bytes active, each for the first time, one after another."""
         cdef int64_t row, at, first, last, n = self.text.shape[0]
         with nogil:
@@ -283,6 +292,6 @@ cdef class Segments:
             self.frequent += self.table.change(&self.text[left], width, not self.starts[left], by, self.least)
         return 0
 
-    def commonest(self, int64_t limit):
+    def commonest(self, int64_t limit) -> list[tuple[bytes, bool, int]]:
         """Up to ``limit`` frequent (bytes, inside a pre-token, count), ordered as by :class:`SpanCounter`."""
         return listed(&self.table, min(limit, self.frequent))

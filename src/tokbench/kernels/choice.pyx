@@ -366,10 +366,16 @@ cdef class Choice:
 
 
 def chosen(
-    Partition state, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
-    const int32_t[::1] suffixes, const int32_t[:, ::1] groups, int64_t limit, int32_t threads=1,
+    Partition state,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    const int32_t[::1] suffixes,
+    const int32_t[:, ::1] groups,
+    int64_t limit,
+    int32_t threads=1,
     int64_t enough=1024,
-):
+) -> NDArray[np.int64]:
     """Take the substring that joins the most bytes, applied to all words, again and again.
 
     Ties fall to the shorter substring, then to the lesser bytes.

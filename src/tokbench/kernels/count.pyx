@@ -44,7 +44,7 @@ cdef int64_t LIMIT = MOST_COUNTED
 ready_to_throw()
 
 
-def pretokens_in(int64_t slots):
+def pretokens_in(int64_t slots) -> int:
     """Pre-tokens that a table of so many slots takes before it grows."""
     return 3 * slots // 4 - BLOCK
 
@@ -84,18 +84,18 @@ cdef class Counter:
         self.shift = 64 - FIRST_BITS
         self.most = self.most_bytes = LIMIT
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.used
 
     @property
-    def slots(self):
+    def slots(self) -> int:
         return <int64_t>self.table.size()
 
     @property
-    def held(self):
+    def held(self) -> int:
         return <int64_t>(self.table.size() * sizeof(Slot) + self.arena.size)
 
-    def lease(self, int64_t most, int64_t most_bytes):
+    def lease(self, int64_t most, int64_t most_bytes) -> None:
         """Stop from now on before the table has more.
 
         Args:
@@ -104,7 +104,7 @@ cdef class Counter:
         """
         self.most, self.most_bytes = most, most_bytes
 
-    def add(self, bytes text, int64_t start=0):
+    def add(self, bytes text, int64_t start=0) -> int:
         """Cut a document into pre-tokens and count them, from the boundary ``start`` on.
 
         Returns:
@@ -133,7 +133,7 @@ cdef class Counter:
         const int64_t[::1] offsets not None,
         const int64_t[::1] counts=None,
         int64_t start=0,
-    ):
+    ) -> int:
         """Count pre-tokens that are cut already, from number ``start`` on.
 
         Args:
@@ -264,7 +264,7 @@ cdef class Counter:
         self.table.swap(wider)
         return 0
 
-    def counts(self):
+    def counts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
         """The pre-tokens counted so far, by count descending, then by bytes ascending.
 
         Returns:
@@ -291,7 +291,7 @@ cdef class Counter:
                 counts_view[i] = entries[i].count
         return data, offsets, counts
 
-    def spill(self, bytes path not None, bint wider=False):
+    def spill(self, bytes path not None, bint wider=False) -> None:
         """Write what is counted to a run, sorted by bytes, and go on with an empty table.
 
         Args:

@@ -53,7 +53,7 @@ cdef class CoverSegmenter(PretokenSegmenter):
     cdef Trie trie
     cdef const int32_t[::1] lengths
 
-    def __init__(self, Trie trie not None, lengths):
+    def __init__(self, Trie trie not None, lengths: NDArray[np.int32]):
         if any(trie.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.trie = trie

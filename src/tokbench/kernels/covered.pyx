@@ -14,7 +14,7 @@ def covered_pairs(
     const uint8_t[::1] data,
     const int64_t[::1] offsets,
     const int64_t[::1] counts,
-):
+) -> int:
     """How many pairs of adjacent bytes the tokens cover, weighted by the pre-tokens' counts.
 
     Of the tokens that begin at one place the longest covers all that the others do.

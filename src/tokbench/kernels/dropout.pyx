@@ -76,7 +76,15 @@ cdef class DropoutSegmenter(MergeSegmenter):
         ValueError: an array has another shape, or ``dropout`` is no probability.
     """
 
-    def __init__(self, merges, byte_ids, joined, double dropout, uint64_t seed=0, bint placed=False):
+    def __init__(
+        self,
+        merges: NDArray[np.int32],
+        byte_ids: NDArray[np.int32],
+        joined: NDArray[np.uint8],
+        double dropout,
+        uint64_t seed=0,
+        bint placed=False,
+    ):
         super().__init__(merges, byte_ids, joined, derive=False)
         if not 0 <= dropout <= 1:
             raise ValueError(f"dropout is {dropout}, not a probability")

@@ -20,7 +20,9 @@ cdef enum:
     MOST_PARTS = 4      # of the groups: each has a number for every node
 
 
-def laid_out(offsets, const int64_t[::1] counts, const int32_t[::1] suffixes, int32_t threads=1):
+def laid_out(
+    offsets: NDArray[np.int64], const int64_t[::1] counts, const int32_t[::1] suffixes, int32_t threads=1
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Where sorted suffixes of words stand among the nodes, and how often.
 
     Args:
@@ -65,9 +67,14 @@ def _raise(int64_t[::1] before, int64_t sum, int64_t first, int64_t last):
 
 
 def token_edges(
-    const int32_t[::1] nodes, const int64_t[::1] before, const int32_t[::1] suffixes, const int32_t[:, ::1] groups,
-    int64_t words, int64_t least, int32_t threads=1,
-):
+    const int32_t[::1] nodes,
+    const int64_t[::1] before,
+    const int32_t[::1] suffixes,
+    const int32_t[:, ::1] groups,
+    int64_t words,
+    int64_t least,
+    int32_t threads=1,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """The substrings that could save enough, and where they fit.
 
     Args:
@@ -179,7 +186,7 @@ def _fill(
                 found += 1
 
 
-def savings(const int64_t[::1] before, const int32_t[:, ::1] groups, int32_t threads=1):
+def savings(const int64_t[::1] before, const int32_t[:, ::1] groups, int32_t threads=1) -> NDArray[np.int64]:
     """What the longest substring of every group saves at most: its weighted occurrences times its bytes but one.
 
     Args:
@@ -205,9 +212,14 @@ def _save(
 
 
 def relief(
-    offsets, const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[:, ::1] groups,
-    const int64_t[::1] prices, int64_t scale, int32_t threads=1,
-):
+    offsets: NDArray[np.int64],
+    const int64_t[::1] counts,
+    const int32_t[::1] suffixes,
+    const int32_t[:, ::1] groups,
+    const int64_t[::1] prices,
+    int64_t scale,
+    int32_t threads=1,
+) -> NDArray[np.int64]:
     """What each substring would save of given prices of bytes, in integers: all substrings, none left out.
 
     Args:

@@ -212,32 +212,32 @@ cdef of_each(function value_of, x):
     return made
 
 
-def logs_of(x):
+def logs_of(x: ArrayLike) -> NDArray[np.float64]:
     """Natural logarithms: float64 in the shape of ``x``; minus infinity of zero, not a number below it."""
     return of_each(log, x)
 
 
-def decimal_logs_of(x):
+def decimal_logs_of(x: ArrayLike) -> NDArray[np.float64]:
     """Logarithms to base ten, as :func:`logs_of`."""
     return of_each(log10, x)
 
 
-def exponentials_of(x):
+def exponentials_of(x: ArrayLike) -> NDArray[np.float64]:
     """Exponentials: float64 in the shape of ``x``."""
     return of_each(exp, x)
 
 
-def softplus_of(x):
+def softplus_of(x: ArrayLike) -> NDArray[np.float64]:
     """log(1 + exp(x)) of finite numbers: float64 in the shape of ``x``."""
     return of_each(softplus, x)
 
 
-def digamma_of(x):
+def digamma_of(x: ArrayLike) -> NDArray[np.float64]:
     """Digamma of positive finite numbers: float64 in the shape of ``x``."""
     return of_each(digamma, x)
 
 
-def powers_of(x, double exponent):
+def powers_of(x: ArrayLike, double exponent) -> NDArray[np.float64]:
     """Numbers that are not negative, to one finite power: float64 in the shape of ``x``."""
     given = np.asarray(x, np.float64, "C")
     made = np.empty_like(given)
@@ -254,25 +254,25 @@ cdef Two two(value):
     """A decimal number as two doubles."""
     cdef Two found
     found.hi = float(value)
-    found.lo = float(EXACT.subtract(value, Decimal(found.hi)))
+    found.lo = float(_EXACT.subtract(value, Decimal(found.hi)))
     return found
 
 
-EXACT = Context(prec=60)
+_EXACT = Context(prec=60)
 
 
 def _fill():
     global ln_2, ln_2_of_root, inverse_ln_10, roots_in_e
-    ln2 = EXACT.ln(Decimal(2))
-    ln_2, ln_2_of_root = two(ln2), two(EXACT.divide(ln2, Decimal(ROOTS)))
-    inverse_ln_10 = two(EXACT.divide(1, EXACT.ln(Decimal(10))))
-    roots_in_e = float(EXACT.divide(ROOTS, ln2))
+    ln2 = _EXACT.ln(Decimal(2))
+    ln_2, ln_2_of_root = two(ln2), two(_EXACT.divide(ln2, Decimal(ROOTS)))
+    inverse_ln_10 = two(_EXACT.divide(1, _EXACT.ln(Decimal(10))))
+    roots_in_e = float(_EXACT.divide(ROOTS, ln2))
     for i in range(ROOTS):
-        roots[i] = two(EXACT.exp(EXACT.divide(EXACT.multiply(ln2, i), ROOTS)))
+        roots[i] = two(_EXACT.exp(_EXACT.divide(_EXACT.multiply(ln2, i), ROOTS)))
     for i in range(LOGS):
         middle = (i + LOGS // 2 + 0.5) / LOGS
         inverses[i] = 1 if abs(middle - 1) < 0.01 else round(512 / middle) / 512
-        logs[i] = two(EXACT.minus(EXACT.ln(Decimal(inverses[i]))))
+        logs[i] = two(_EXACT.minus(_EXACT.ln(Decimal(inverses[i]))))
     bernoulli = "1/6 -1/30 1/42 -1/30 5/66 -691/2730 7/6 -3617/510 43867/798 -174611/330"
     for n, number in enumerate(bernoulli.split()):
         above, below = map(int, number.split("/"))

@@ -96,7 +96,7 @@ cdef array_of(Ids* ids):
     return np.asarray(owner)
 
 
-def document_number(const uint8_t[::1] text not None):
+def document_number(const uint8_t[::1] text not None) -> int:
     """The number by which methods that draw at random tell a document from others: a hash of its bytes."""
     cdef uint64_t number
     with nogil:
@@ -135,7 +135,11 @@ cdef class Encoder:
     cdef const int32_t[::1] numbers
 
     def __cinit__(
-        self, Scanner scanner not None, PretokenSegmenter segmenter not None, int64_t remembered=200_000, numbers=None
+        self,
+        Scanner scanner not None,
+        PretokenSegmenter segmenter not None,
+        int64_t remembered=200_000,
+        numbers: NDArray[np.int32] | None = None,
     ):
         if not 1 <= remembered <= 1 << 25:
             raise ValueError(f"remembered must be 1 to {1 << 25}, not {remembered}")
@@ -153,11 +157,13 @@ cdef class Encoder:
     def __dealloc__(self):
         PyMem_RawFree(self.slots_owned)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Pre-tokens remembered."""
         return self.used
 
-    def encode(self, const uint8_t[::1] text not None, int64_t start=0, end=None, document=None):
+    def encode(
+        self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
+    ) -> NDArray[np.int32]:
         """Ids of a text, or of the part between two of its boundaries.
 
         Args:
@@ -183,7 +189,9 @@ cdef class Encoder:
         finally:
             PyMem_RawFree(ids.ids)
 
-    def count(self, const uint8_t[::1] text not None, int64_t start=0, end=None, document=None):
+    def count(
+        self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
+    ) -> int:
         """How many tokens a text has, without keeping them; for the rest see :meth:`encode`."""
         cdef Ids ids
         ids.ids = NULL

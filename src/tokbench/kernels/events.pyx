@@ -222,7 +222,17 @@ cdef class EventSegmenter(PretokenSegmenter):
         OverflowError: there are 2^31 events.
     """
 
-    def __init__(self, Trie whole not None, byte_ids, tokens, removes, bounds, parts, lengths, joined):
+    def __init__(
+        self,
+        Trie whole not None,
+        byte_ids: NDArray[np.int32],
+        tokens: NDArray[np.int32],
+        removes: NDArray[np.uint8],
+        bounds: NDArray[np.int64],
+        parts: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        joined: NDArray[np.uint8],
+    ):
         cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
         cdef int32_t[::1] tokens_view = np.append(tokens, 0).astype(np.int32)
         cdef uint8_t[::1] removes_view = np.append(removes, 0).astype(np.uint8)

@@ -147,10 +147,16 @@ def _exchanges(
 
 
 def exchanges(
-    const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first, const int32_t[::1] starts,
-    const int32_t[::1] tokens, const uint8_t[::1] chosen, bint worth, int32_t threads=1,
+    const int64_t[::1] bounds,
+    const int64_t[::1] counts,
+    const int64_t[::1] first,
+    const int32_t[::1] starts,
+    const int32_t[::1] tokens,
+    const uint8_t[::1] chosen,
+    bint worth,
+    int32_t threads=1,
     int64_t enough=4096,
-):
+) -> tuple[int, NDArray[np.int64]]:
     """Tokens of the text by shortest paths, and what single changes of the vocabulary would do to them.
 
     Args:

@@ -117,6 +117,15 @@ cdef class Coverage(Partition):
         return sum
 
 
-def choose(data, offsets, counts, suffixes, groups, limit, threads=1, enough=1024):
+def choose(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    suffixes: NDArray[np.int32],
+    groups: NDArray[np.int32],
+    limit: int,
+    threads: int = 1,
+    enough: int = 1024,
+) -> NDArray[np.int64]:
     """What GreedWMC chooses; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -12,7 +12,7 @@ cdef enum:
     DIGITS = 11         # of the longest int32, its sign or the space after it included
 
 
-def decimals(const int32_t[::1] ids not None):
+def decimals(const int32_t[::1] ids not None) -> bytes:
     """Ids, none of them negative, as decimal numbers with a space between two.
 
     Raises:
@@ -43,7 +43,7 @@ def decimals(const int32_t[::1] ids not None):
     return memory[:max(size - 1, 0)].tobytes()
 
 
-def from_decimals(const uint8_t[::1] text not None):
+def from_decimals(const uint8_t[::1] text not None) -> NDArray[np.int64]:
     """Decimal numbers between blanks, each with a sign or none.
 
     Returns:
@@ -78,7 +78,9 @@ def from_decimals(const uint8_t[::1] text not None):
     return numbers[:n]
 
 
-def joined(const int64_t[::1] ids not None, const uint8_t[::1] data not None, const int64_t[::1] offsets not None):
+def joined(
+    const int64_t[::1] ids not None, const uint8_t[::1] data not None, const int64_t[::1] offsets not None
+) -> bytes:
     """The bytes of tokens, end to end.
 
     Args:

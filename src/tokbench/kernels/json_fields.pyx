@@ -179,7 +179,9 @@ cdef int place_of(const uint8_t* key, Py_ssize_t size, bint escaped, tuple names
     return -1
 
 
-def find_fields(bytes line not None, Py_ssize_t start, tuple names not None, bint inner=False):
+def find_fields(
+    bytes line not None, Py_ssize_t start, tuple names not None, bint inner=False
+) -> list[tuple[int, int, int]] | None:
     """Find members of an object by their keys.
 
     Args:

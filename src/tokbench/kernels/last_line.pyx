@@ -165,31 +165,31 @@ cdef extern from *:
     const char* sure
 
 
-def watch(int status):
+def watch(int status) -> None:
     """From now on, end this process with the line and ``status`` where a library gives up; its children not."""
     watch_(status)
 
 
-def prepare(bytes of_memory, bytes of_crash):
+def prepare(bytes of_memory, bytes of_crash) -> None:
     """Make the line ready: of a failed allocation, and of a crash that is most often one."""
     prepare_lines(of_memory, of_crash)
 
 
-def tell_sure():
+def tell_sure() -> None:
     """Write the line of a failed allocation to standard error."""
     tell(sure)
 
 
-def is_short():
+def is_short() -> bool:
     """Whether a large allocation would fail at this moment."""
     return memory_is_short()
 
 
-def remove_at_end(bytes path):
+def remove_at_end(bytes path) -> None:
     """Have a file or folder removed where a library gives up."""
     place_taken(path)
 
 
-def keep(bytes path):
+def keep(bytes path) -> None:
     """The opposite of :func:`remove_at_end`."""
     place_freed(path)

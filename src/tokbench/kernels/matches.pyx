@@ -19,7 +19,7 @@ def count_matches(
     int64_t first,
     int64_t last,
     int64_t tokens,
-):
+) -> NDArray[np.int64]:
     """How often each token stands in the pre-tokens ``first`` to ``last``, at any place, weighted by their counts.
 
     Args:

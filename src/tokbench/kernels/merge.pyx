@@ -144,7 +144,14 @@ cdef class MergeSegmenter(PretokenSegmenter):
         ValueError: an argument has another shape, or a result that is a rank is below 0.
     """
 
-    def __init__(self, merges, byte_ids, joined, by_result=False, derive=True):
+    def __init__(
+        self,
+        merges: NDArray[np.int32],
+        byte_ids: NDArray[np.int32],
+        joined: NDArray[np.uint8],
+        by_result: bool = False,
+        derive: bool = True,
+    ):
         cdef int32_t[:, ::1] rows = np.array(merges, dtype=np.int32, order="C").reshape(-1, 3)
         cdef int32_t[::1] bytes_view = np.array(byte_ids, dtype=np.int32)
         cdef uint8_t[::1] joined_view = np.array(joined, dtype=np.uint8)

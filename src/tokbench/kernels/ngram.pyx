@@ -89,7 +89,7 @@ cdef extern from *:
     void keep_best(vector[Gram] &grams, size_t limit) except + nogil
 
 
-def pair_positions(const uint8_t[::1] data, const int64_t[::1] offsets):
+def pair_positions(const uint8_t[::1] data, const int64_t[::1] offsets) -> NDArray[np.int64]:
     """Positions by their first two bytes.
 
     Args:
@@ -162,7 +162,7 @@ def best_ngrams(
     int64_t positions,
     int64_t max_width,
     int64_t limit,
-):
+) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
     """The most frequent n-grams of two bytes or more among those whose first two bytes lie in a range.
 
     Args:

@@ -91,11 +91,11 @@ cdef class WindowCounter:
         self.order = order
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Different windows so far."""
         return self.table.size()
 
-    def add(self, const uint8_t[::1] text, int64_t first=0, last=None):
+    def add(self, const uint8_t[::1] text, int64_t first=0, last: int | None = None) -> None:
         """Count the windows of one document that end at its bytes ``first`` to ``last``, the latter left out.
 
         Raises:
@@ -108,7 +108,7 @@ cdef class WindowCounter:
             for i in range(first, end):
                 self.table[window(&text[0] + i + 1, min(i + 1, self.order))] += 1
 
-    def counts(self):
+    def counts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """uint64 [n] windows, ascending; int64 [n] their counts."""
         windows = np.empty(self.table.size(), np.uint64)
         counts = np.empty(self.table.size(), np.int64)
@@ -171,7 +171,7 @@ cdef class ByteNgramModel:
                 self.contexts.push_back(context)
                 context.total, start = 0.0, i + 1
 
-    def score(self, const uint8_t[::1] text):
+    def score(self, const uint8_t[::1] text) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Surprisal of each byte of a document and entropy of the distribution it is drawn from.
 
         Returns:

@@ -63,7 +63,7 @@ cdef places_of(const vector[Entry]& entries):
     return found
 
 
-def descending(const double[::1] values):
+def descending(const double[::1] values) -> NDArray[np.int64]:
     """Places of numbers from the greatest down, equal ones as they stand.
 
     Args:
@@ -88,7 +88,7 @@ def descending(const double[::1] values):
     return places_of(entries)
 
 
-def ascending(const int64_t[::1] first, const int64_t[::1] second):
+def ascending(const int64_t[::1] first, const int64_t[::1] second) -> NDArray[np.int64]:
     """Places of pairs of numbers from the least up, by ``first``, then by ``second``, equal ones as they stand.
 
     Args:
@@ -113,7 +113,7 @@ def ascending(const int64_t[::1] first, const int64_t[::1] second):
     return places_of(entries)
 
 
-def by_bytes(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] places):
+def by_bytes(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] places) -> NDArray[np.int64]:
     """Bring strings in byte order, the same ones as they stand; best where all are short.
 
     Args:

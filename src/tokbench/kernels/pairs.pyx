@@ -14,7 +14,9 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 import numpy as np
 
 
-def pairs_of(Trie tokens not None, Trie backwards not None, const uint8_t[::1] data, const int64_t[::1] offsets):
+def pairs_of(
+    Trie tokens not None, Trie backwards not None, const uint8_t[::1] data, const int64_t[::1] offsets
+) -> NDArray[np.int32]:
     """Every pair of tokens that, joined, is a token.
 
     Args:

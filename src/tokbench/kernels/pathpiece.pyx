@@ -114,8 +114,8 @@ def omission_costs(
     int64_t last,
     int64_t[::1] increases,
     int64_t[::1] occurrences,
-    key=None,
-):
+    key: int | None = None,
+) -> int:
     """Segment pre-tokens ``first`` to ``last`` by shortest paths and add up what omitting each token would cost.
 
     Args:
@@ -188,7 +188,7 @@ def inner_tokens(
     const int64_t[::1] order,
     int64_t first,
     int64_t last,
-):
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The other tokens that are substrings of those at ``first`` to ``last`` of an order, and are not held back yet.
 
     Args:
@@ -236,7 +236,7 @@ def choose_drops(
     const int64_t[::1] bounds,
     uint8_t[::1] held,
     int64_t limit,
-):
+) -> NDArray[np.int64]:
     """Choose tokens in their order, each of which holds back the others that are substrings of it.
 
     Args:

@@ -85,7 +85,18 @@ cdef class PatternScanner(Scanner):
     cdef uint8_t[128] of_ascii
     cdef object arrays
 
-    def __cinit__(self, index, blocks, steps, worlds, settled, int32_t closing, loads, operations, results):
+    def __cinit__(
+        self,
+        index: ArrayLike,
+        blocks: ArrayLike,
+        steps: NDArray[np.uint32],
+        worlds: ArrayLike,
+        settled: ArrayLike,
+        int32_t closing,
+        loads: ArrayLike,
+        operations: ArrayLike,
+        results: ArrayLike,
+    ):
         cdef const uint16_t[::1] index_view = np.array(index, np.uint16)
         cdef const uint8_t[:, ::1] blocks_view = np.array(blocks, np.uint8, ndmin=2)
         cdef uint32_t[:, ::1] steps_view = np.array(steps, np.uint32, ndmin=2)
@@ -290,7 +301,7 @@ cdef class PatternScanner(Scanner):
             after = self.class_of(beyond_ascii(text + place, text + size, &width))
         return self.settled[self.class_of(code_before(text, place)) * <int64_t>self.classes + after]
 
-    def steps_over(self, bytes text not None):
+    def steps_over(self, bytes text not None) -> int:
         """How many steps through the automaton a text takes from end to end, without masks."""
         cdef const uint8_t* data = text
         cdef const uint8_t* end = data + len(text)
@@ -301,7 +312,7 @@ cdef class PatternScanner(Scanner):
         return read
 
 
-def set_width(int most):
+def set_width(int most) -> str:
     """Let masks be made of vectors of at most so many bytes, 0 to 64; say which are taken. All give the same masks."""
     return choose_width(most).decode()
 

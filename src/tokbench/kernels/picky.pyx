@@ -239,7 +239,7 @@ cdef class Training:
             raise RuntimeError("the training run failed before; begin a new one")
         return 0
 
-    def run(self, int64_t size):
+    def run(self, int64_t size) -> None:
         """Merge the most frequent pair, again and again, until ``size`` tokens are present or no pair is left.
 
         Raises:
@@ -258,7 +258,7 @@ cdef class Training:
                 self.merge(merged)
         self.whole = True
 
-    def history(self):
+    def history(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
         """What happened so far.
 
         Returns:
@@ -284,7 +284,7 @@ cdef class Training:
             part[i] = self.parts[i]
         return events, bounds, parts
 
-    def state(self):
+    def state(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """The tokens so far, removed ones included, in order of first creation.
 
         Returns:

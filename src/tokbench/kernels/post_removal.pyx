@@ -23,7 +23,14 @@ cdef class PostRemovalSegmenter(PretokenSegmenter):
         parts: int32, ids below ``present``; as many for an id as it has bytes at most.
     """
 
-    def __init__(self, PretokenSegmenter merger not None, Trie whole, int32_t present, bounds, parts):
+    def __init__(
+        self,
+        PretokenSegmenter merger not None,
+        Trie whole,
+        int32_t present,
+        bounds: NDArray[np.int64],
+        parts: NDArray[np.int32],
+    ):
         self.merger, self.whole, self.present = merger, whole, present
         self.bounds = np.array(bounds, dtype=np.int64)
         self.parts = np.array(parts, dtype=np.int32)

@@ -133,7 +133,7 @@ RANKED_BYTES = sizeof(Ranked)
 ready_to_throw()
 
 
-def give_back():
+def give_back() -> None:
     """Hand memory that was freed back to the system, where the C library would keep some for later."""
     with nogil:
         trim()
@@ -196,7 +196,7 @@ cdef class Merge:
         int64_t[::1] offsets not None,
         int64_t[::1] counts not None,
         int64_t rows=0,
-    ):
+    ) -> int:
         """Write the next pre-tokens behind those that arrays hold already, until nothing is left or no room is.
 
         ``wanted`` is then the length of a pre-token for which ``data`` had no room, 0 where that is not why it ended.
@@ -229,7 +229,7 @@ cdef class Merge:
                 self.take()
         return rows
 
-    def resort(self, bytes path not None, int64_t room, int64_t most=1 << 62):
+    def resort(self, bytes path not None, int64_t room, int64_t most=1 << 62) -> bool:
         """Write the next pre-tokens of runs that are sorted by bytes into one run of canonical order.
 
         Args:
@@ -269,7 +269,7 @@ cdef class Merge:
         ended_well(failed, path)
         return ranked.size > 0
 
-    def write(self, bytes path not None):
+    def write(self, bytes path not None) -> None:
         """Write all that is left into one run of the same order."""
         cdef RunWriter writer
         cdef const char* named = path
@@ -282,7 +282,7 @@ cdef class Merge:
             failed = failed or writer.close()
         ended_well(failed, path)
 
-    def drain(self):
+    def drain(self) -> None:
         """Pass over all that is left, for ``unique``, ``total`` and ``total_bytes``: pre-tokens, occurrences, bytes."""
         with nogil:
             while self.next():

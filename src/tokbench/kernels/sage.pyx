@@ -170,7 +170,7 @@ def ablation_losses(
     const float[:, ::1] embeddings,
     int64_t first,
     int64_t last,
-):
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Loss of each token of two bytes or more over lines ``first`` to ``last``, and how often it occurs there.
 
     An occurrence is replaced by the longest token that is shorter than it, then by longest tokens, until a boundary of

@@ -360,7 +360,7 @@ cdef class SchemeScanner(Scanner):
         return CLASSES[byte] == BLANKS and CLASSES[code_before(text, place)] != BLANKS
 
 
-def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place):
+def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place) -> int:
     """The first place at or after ``place`` where a text can be cut so that its two parts have its own pre-tokens.
 
     A byte of ASCII is a character by itself whatever stands around it, and a first byte of UTF-8 begins a character
@@ -383,7 +383,7 @@ def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, in
     return min(place, size)
 
 
-def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place):
+def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place) -> int:
     """The last place before ``place`` where a text can be cut (see :func:`settled_after`); 0 where there is none."""
     cdef int64_t size = text.shape[0]
     place = min(place, size) - 1 if scanner.settles else 0
@@ -393,7 +393,7 @@ def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, i
     return place if place >= WIDEST else 0
 
 
-def boundaries(Scanner scanner not None, bytes text):
+def boundaries(Scanner scanner not None, bytes text) -> NDArray[np.int64]:
     """Where the pre-tokens of a text start and end.
 
     Args:

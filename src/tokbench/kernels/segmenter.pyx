@@ -87,7 +87,9 @@ cdef class PretokenSegmenter:
             written += pieces[k].count
         return written
 
-    def segment(self, const uint8_t[::1] data, const int64_t[::1] offsets, document=None):
+    def segment(
+        self, const uint8_t[::1] data, const int64_t[::1] offsets, document: int | None = None
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment n pre-tokens, without the interpreter's lock.
 
         Args:

@@ -98,7 +98,7 @@ cdef class Shares(Crew):
                 self.begin(w, potentials)
                 self.flow(w)
 
-    def advance(self, int64_t steps):
+    def advance(self, int64_t steps) -> None:
         """Take some steps."""
         self.to_take = steps
         self.work()
@@ -123,11 +123,11 @@ cdef class Shares(Crew):
         else:
             self.move_shares(self.ranges[task], self.ranges[task + 1])
 
-    def shares(self):
+    def shares(self) -> NDArray[np.float64]:
         """Float64 [tokens], from 0 to 1: those of the last step."""
         return np.asarray(self.share).copy()
 
-    def tokens_of(self, int64_t scale):
+    def tokens_of(self, int64_t scale) -> int:
         """What the text takes with shares in units of 1 / ``scale`` and flows that keep to them.
 
         Args:

@@ -153,7 +153,7 @@ cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
     return mixed(state[0])
 
 
-def alias_table(const double[::1] weights):
+def alias_table(const double[::1] weights) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
     """Walker's alias table (Vose's construction), to draw from a discrete distribution in constant time.
 
     Args:
@@ -211,7 +211,7 @@ def train(
     double least_rate=1e-4,
     uint64_t seed=0,
     int width=16,
-):
+) -> NDArray[np.float32]:
     """Embeddings of tokens from sentences.
 
     Args:

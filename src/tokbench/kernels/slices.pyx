@@ -7,9 +7,13 @@ from libc.string cimport memcpy
 
 
 def lay(
-    const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] offsets, int64_t first, int64_t last,
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] offsets,
+    int64_t first,
+    int64_t last,
     uint8_t[::1] laid,
-):
+) -> None:
     """Copy the slices ``first`` to ``last`` to their places.
 
     Args:
@@ -30,7 +34,7 @@ def lay(
 
 def repeat(
     const int32_t[::1] values, const int64_t[::1] offsets, int64_t first, int64_t last, int32_t[::1] repeated
-):
+) -> None:
     """Say the values ``first`` to ``last`` for every byte of their slices.
 
     Args:
@@ -47,7 +51,7 @@ def repeat(
                 repeated[place] = values[i]
 
 
-def cut(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] ends):
+def cut(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] ends) -> list[bytes]:
     """The slices ``data[start:end]``, each as bytes of its own.
 
     Args:

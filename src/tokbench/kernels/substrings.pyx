@@ -126,7 +126,7 @@ def _end_to_end(tables, threads):
 
 def distinct_substrings(
     const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t threads=1, int64_t enough=1 << 19
-):
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Every distinct substring of 2 to ``longest`` bytes within words.
 
     Args:
@@ -169,9 +169,12 @@ cdef int32_t compare(
 
 
 def occurrences_of(
-    const uint8_t[::1] data, const int64_t[::1] offsets, const int32_t[::1] suffixes,
-    const uint8_t[::1] tokens, const int64_t[::1] token_offsets,
-):
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int32_t[::1] suffixes,
+    const uint8_t[::1] tokens,
+    const int64_t[::1] token_offsets,
+) -> NDArray[np.int32]:
     """Where given substrings stand among the sorted suffixes of :func:`distinct_substrings`, by binary search.
 
     Args:

@@ -146,12 +146,12 @@ cdef class Suffixes:
                         self.suffixes[places[pair]] = suffix
                     places[pair] += 1
 
-    def tally(self, int64_t part):
+    def tally(self, int64_t part) -> None:
         """Count the suffixes of a part by their first two bytes."""
         with nogil:
             self.deal(part, True)
 
-    def place(self):
+    def place(self) -> None:
         """Give each part its places among the suffixes, those of all parts before it first."""
         cdef int64_t parts = self.edges.shape[0] - 1, part, pair
         cdef int32_t size = 0, held
@@ -163,12 +163,12 @@ cdef class Suffixes:
                     size += held
             self.suffixes.resize(size)
 
-    def put(self, int64_t part):
+    def put(self, int64_t part) -> None:
         """Put the suffixes of a part in their places."""
         with nogil:
             self.deal(part, False)
 
-    def divide(self):
+    def divide(self) -> int:
         """Visit the largest nodes; returns how many trees are left to search."""
         cdef Range every, shared
         cdef Tree tree
@@ -202,7 +202,7 @@ cdef class Suffixes:
             self.leaves.resize(self.trees.size())
         return self.trees.size()
 
-    def search(self, int64_t tree):
+    def search(self, int64_t tree) -> None:
         """Visit the nodes of a tree."""
         cdef Branch branch = Branch()
         cdef Range shared
@@ -216,7 +216,7 @@ cdef class Suffixes:
                     self.visit(shared, branch)
             self.leaves[tree].swap(branch.found)
 
-    def found(self):
+    def found(self) -> NDArray[np.int64]:
         """The substrings found.
 
         Returns:

@@ -341,9 +341,13 @@ def _edges(size, parts):
 
 
 def order_suffixes(
-    const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t deep=DEEP, int32_t threads=1,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    int64_t longest,
+    int32_t deep=DEEP,
+    int32_t threads=1,
     int64_t enough=1 << 19,
-):
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes.
 
     Args:

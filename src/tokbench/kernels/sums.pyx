@@ -27,7 +27,7 @@ cdef void carry(int64_t *digits) noexcept nogil:
         digits[i] &= <int64_t>LOW
 
 
-def whole_sum(const double[::1] values):
+def whole_sum(const double[::1] values) -> int:
     """The sum of finite numbers, in units of 2**-1074.
 
     Args:

@@ -16,7 +16,7 @@ cdef inline uint32_t ordered(float value) noexcept nogil:
     return bits ^ ((<uint32_t>0 - (bits >> 31)) | (<uint32_t>1 << 31))
 
 
-def tally_high(const float[::1] values, int64_t[::1] tally):
+def tally_high(const float[::1] values, int64_t[::1] tally) -> None:
     """Count numbers by their high sixteen bits.
 
     Args:
@@ -29,7 +29,7 @@ def tally_high(const float[::1] values, int64_t[::1] tally):
             tally[ordered(values[i]) >> 16] += 1
 
 
-def tally_low(int64_t high, const float[::1] values, int64_t[::1] tally):
+def tally_low(int64_t high, const float[::1] values, int64_t[::1] tally) -> None:
     """Count the numbers that have certain high bits by their low sixteen bits.
 
     Args:

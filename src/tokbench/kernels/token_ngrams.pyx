@@ -139,7 +139,7 @@ cdef class TokenNgrams:
             last = symbol
         return last == self.symbols - 1
 
-    def unseen(self):
+    def unseen(self) -> int:
         """How many tokens of the text that is scored, ends left out, the training text has nowhere."""
         cdef int64_t place, found = 0
         with nogil:
@@ -147,15 +147,15 @@ cdef class TokenNgrams:
                 found += self.stream[place] < self.symbols - 2 and not self.raw[self.stream[place]]
         return found
 
-    def unused(self):
+    def unused(self) -> int:
         """How many of the symbols, those that begin and end documents left out, the training text has nowhere."""
         return int(np.sum(np.asarray(self.raw)[: self.symbols - 2] == 0))
 
-    def most_after(self):
+    def most_after(self) -> int:
         """Places that follow the one token that most follow."""
         return int(np.max(self.after))
 
-    def bits(self, int64_t held=MAX_PLACES, double[:, ::1] probabilities=None):
+    def bits(self, int64_t held=MAX_PLACES, double[:, ::1] probabilities=None) -> NDArray[np.float64]:
         """Bits of each document that is scored, its end included, by the model of each order.
 
         Those of a place are added as a whole number of 2**-52, so that no order of places changes a sum.
@@ -366,7 +366,7 @@ cdef class TokenNgrams:
                 count_up(counts + 1, seen.continued)
 
 
-def ranges_of(starts, int64_t held):
+def ranges_of(starts: NDArray[np.int64], int64_t held) -> list[tuple[int, int]]:
     """Ranges of tokens, each with as many places after them as may be held, or a token by itself."""
     found, first = [], 0
     while first < len(starts) - 1:

@@ -51,7 +51,12 @@ cdef class Trie:
     """
 
     def __cinit__(
-        self, const uint8_t[::1] data, const int64_t[::1] offsets, included=None, bint backwards=False, share=None
+        self,
+        const uint8_t[::1] data,
+        const int64_t[::1] offsets,
+        included: NDArray[np.bool_] | None = None,
+        bint backwards=False,
+        share: Callable[[Callable[[int], object], Iterable[int]], object] | None = None,
     ):
         cdef Py_ssize_t tokens = offsets.shape[0] - 1
         cdef int32_t[::1] order
@@ -98,16 +103,16 @@ cdef class Trie:
         PyMem_RawFree(self.units)
 
     @property
-    def slots(self):
+    def slots(self) -> int:
         """Units of 12 bytes that the trie occupies."""
         return self.view.slots
 
     @property
-    def max_length(self):
+    def max_length(self) -> int:
         """Bytes of the longest token held; 0 for none."""
         return self.view.max_length
 
-    def prefixes(self, const uint8_t[::1] text):
+    def prefixes(self, const uint8_t[::1] text) -> list[tuple[int, int]]:
         """The tokens that ``text`` starts with, as (length in bytes, id), shortest first."""
         cdef int32_t node = 0, token
         cdef Py_ssize_t i
@@ -121,7 +126,7 @@ cdef class Trie:
                 found.append((i + 1, token))
         return found
 
-    def find(self, const uint8_t[::1] token):
+    def find(self, const uint8_t[::1] token) -> int:
         """Id of ``token``, or -1 where the trie does not hold it."""
         cdef int32_t node = 0
         cdef Py_ssize_t i

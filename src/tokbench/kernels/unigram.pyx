@@ -63,9 +63,15 @@ cdef inline void normalise(Scaled *total) noexcept nogil:
 
 
 def expect(
-    Trie trie, const double[::1] probabilities, const uint8_t[::1] data, const int64_t[::1] offsets,
-    const int64_t[::1] counts, int64_t first, int64_t last, double[::1] expected,
-):
+    Trie trie,
+    const double[::1] probabilities,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    int64_t first,
+    int64_t last,
+    double[::1] expected,
+) -> float:
     """Add to ``expected`` how often each token occurs in the segmentations of pre-tokens ``first`` to ``last``.
 
     Args:
@@ -167,9 +173,15 @@ cdef int best_path(
 
 
 def count_best(
-    Trie trie, const double[::1] scores, const uint8_t[::1] data, const int64_t[::1] offsets,
-    const int64_t[::1] counts, int64_t first, int64_t last, int64_t[::1] occurrences,
-):
+    Trie trie,
+    const double[::1] scores,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    int64_t first,
+    int64_t last,
+    int64_t[::1] occurrences,
+) -> None:
     """Add to ``occurrences`` how often each token occurs in the best segmentations of pre-tokens ``first`` to ``last``.
 
     Args are those of :func:`expect`, with ``scores``, float64 [tokens], natural logarithms of the probabilities
@@ -188,9 +200,17 @@ def count_best(
 
 
 def losses(
-    Trie trie, const double[::1] scores, const int64_t[::1] occurrences, const uint8_t[::1] data,
-    const int64_t[::1] offsets, int64_t first, int64_t last, int64_t tokens, int64_t growth, double[::1] loss,
-):
+    Trie trie,
+    const double[::1] scores,
+    const int64_t[::1] occurrences,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    int64_t first,
+    int64_t last,
+    int64_t tokens,
+    int64_t growth,
+    double[::1] loss,
+) -> None:
     """What the text would lose, in nats per token, without each of the tokens ``first`` to ``last``.
 
     A token's occurrences are taken to fall to the best segmentation of its bytes into other tokens (Kudo 2018,

@@ -23,7 +23,14 @@ cdef class WholeSegmenter(MergeSegmenter):
     cdef readonly Trie tokens
     cdef bint merged_whole      # whether merging takes every one of them whole
 
-    def __init__(self, merges, byte_ids, joined, Trie tokens not None, by_result=False):
+    def __init__(
+        self,
+        merges: NDArray[np.int32],
+        byte_ids: NDArray[np.int32],
+        joined: NDArray[np.uint8],
+        Trie tokens not None,
+        by_result: bool = False,
+    ):
         super().__init__(merges, byte_ids, joined, by_result)
         self.tokens = tokens
         self.merged_whole = self.derivations.complete and self.derivations.are_all_of(&tokens.view)

@@ -235,9 +235,14 @@ cdef class Merging:
 
 
 def train(
-    const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts, const int64_t[::1] ranks,
-    int64_t size, int64_t min_count, int64_t max_length,
-):
+    const int32_t[::1] text,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    const int64_t[::1] ranks,
+    int64_t size,
+    int64_t min_count,
+    int64_t max_length,
+) -> NDArray[np.int32]:
     """Merge the pair of the greatest count(ab) / (count(a) count(b)), again and again.
 
     The counts are those of the text as it stands: of the pair, side by side in a word, and of each symbol.

@@ -1,3 +1,0 @@
-def find_fields(
-    line: bytes, start: int, names: tuple[bytes, ...], inner: bool = False
-) -> list[tuple[int, int, int]] | None: ...
