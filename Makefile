@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up by themselves: a virtual environment with the locked versions, and the
 # compiled kernels. `make help` lists the rest.
-PYTHON ?= python3
+PYTHON ?= $(shell for name in python3.12 python3.11; do $$name --version >/dev/null 2>&1 && echo $$name && break; done)
 CORES ?= 2
 VENV := .venv
 NEXT := build/transformers5
@@ -95,9 +95,10 @@ scale: install  ## measure time, memory and disk of every stage on text in bulk:
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 
 $(VENV)/.installed: requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else \
-	  "Tokbench is locked to Python 3.11, this is %d.%d: say make PYTHON=python3.11" % sys.version_info[:2])'
-	$(PYTHON) -m venv $(VENV)
+	@$(or $(wildcard $(BIN)/python),$(PYTHON),false) -c 'import sys; print("Python %d.%d.%d" % sys.version_info[:3]); \
+	  sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || \
+	  { echo "Tokbench needs Python 3.11 or 3.12; make PYTHON=FILE chooses one"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)"
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock
 	@touch $@

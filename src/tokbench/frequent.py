@@ -63,7 +63,8 @@ def read_frequent(path: Path | str, least: int) -> tuple[PretokenCounts, LeftOut
         total += int(counts.sum())
         total_bytes += int(np.diff(offsets) @ counts)
         last = counts[-1] if len(counts) else last
-    found = PretokenCounts(*counter.counts(), scheme=scheme)
+    data, offsets, counts = counter.counts()
+    found = PretokenCounts(data, offsets, counts, scheme)
     return found, _left_out(found, least, unique, total, total_bytes)
 
 
