@@ -83,14 +83,14 @@ accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=a
 	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }
 	@$(PLAYWRIGHT) tools/check_accessibility.py --axe $(AXE) $(PAGES)
 
-benchmarks: install  ## time all beside its peers: TEXT=FILE, WORDS="FILE FILE", LANGUAGES, EXISTING, PEERS=PYTHON, SAGE
-	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/run.py tells the rest"; exit 2; }
-	python benchmarks/run.py --text $(TEXT) $(if $(WORDS),--words $(WORDS)) $(if $(LANGUAGES),--languages $(LANGUAGES)) \
-	  $(if $(EXISTING),--existing $(EXISTING)) $(if $(PEERS),--peers $(PEERS)) $(if $(SAGE),--sage $(SAGE))
+benchmarks: install  ## time all beside its peers: TEXT=FILE, WORDS="FILE FILE", LANGUAGES, EXISTING, PEERS=PYTHON
+	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/speed/run.py tells the rest"; exit 2; }
+	python -m benchmarks.speed.run --text $(TEXT) $(if $(WORDS),--words $(WORDS)) $(if $(LANGUAGES),--languages $(LANGUAGES)) \
+	  $(if $(EXISTING),--existing $(EXISTING)) $(if $(PEERS),--peers $(PEERS))
 
 scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
-	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale.py tells the rest"; exit 2; }
-	python benchmarks/scale.py $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
+	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale/run.py tells the rest"; exit 2; }
+	python -m benchmarks.scale.run $(TEXT) $(if $(GIGABYTES),--gigabytes $(GIGABYTES)) $(if $(ABOUT),--about "$(ABOUT)")
 
 install: $(VENV)/.installed $(VENV)/.built  ## set up the virtual environment and compile the kernels
 

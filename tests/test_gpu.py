@@ -1,4 +1,4 @@
-"""benchmarks/gpu.py: what it counts, and a run on the CPU that its limit ends and the same command finishes."""
+"""benchmarks/gpu: what it counts, and a run on the CPU that its limit ends and the same command finishes."""
 
 import csv
 import json
@@ -19,11 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-
-from gpu import RECIPE
-from gpu_tables import COLUMNS, markdown
-
+from benchmarks.gpu.run import RECIPE
+from benchmarks.gpu.tables import COLUMNS, markdown
 from tokbench import gauge
 from tokbench.config.load import read as read_experiment
 from tokbench.construction import constructions
@@ -53,7 +50,7 @@ TINY = {
 }
 STARTS = """
 import multiprocessing, os, sys
-from gpu import import_libraries, main
+from benchmarks.gpu.run import import_libraries, main
 import_libraries()
 forked = multiprocessing.get_context("fork")
 multiprocessing.get_context = lambda method: forked
@@ -250,13 +247,13 @@ def test_page_shows_the_tables_that_are_kept() -> None:
         rows = [{name: read(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
     assert set(rows[0]) == set(COLUMNS)
     assert markdown(rows) in (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
-    variants = yaml.safe_load((ROOT / "benchmarks" / "gpu.yaml").read_text(encoding="utf-8"))["variants"]
+    variants = yaml.safe_load((ROOT / "benchmarks" / "gpu" / "gpu.yaml").read_text(encoding="utf-8"))["variants"]
     assert {row["variant"] for row in rows} == {*list(variants)[:11]}
 
 
 def test_a_tokenizer_of_every_construction_is_built_for_a_gpu(tmp_path: Path) -> None:
     (tmp_path / "books.jsonl").touch()
-    experiment = read_experiment(ROOT / "benchmarks" / "gpu.yaml", {"books": str(tmp_path / "books.jsonl")})
+    experiment = read_experiment(ROOT / "benchmarks" / "gpu" / "gpu.yaml", {"books": str(tmp_path / "books.jsonl")})
     assert {variant.construction.method for variant in experiment.built.values()} == set(constructions)
 
 
@@ -282,7 +279,7 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
 
     options = ["--peak", "0.01", "--recipe", json.dumps(TINY)]
     folders = ["--tokenizers", "tokenizers", "--corpus", "corpus", "-o", "out"]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'benchmarks'}", "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", STARTS, *options, *folders],
         cwd=tmp_path,

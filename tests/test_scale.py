@@ -8,16 +8,23 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-
-import scale_page
-import scale_runs
-from scale_fit import fit, pooled, student
-from scale_larger import by_stage
-from scale_plan import BY_RECIPE, CORPORA, job, of_rule
-from scale_summary import AT_ONCE, STAGES, START, expected, growths, makespan, taken, vocabulary
-from scale_text import cut, write
-
+from benchmarks.scale import page, run
+from benchmarks.scale.growth import (
+    AT_ONCE,
+    STAGES,
+    expected,
+    fit,
+    growths,
+    makespan,
+    pooled,
+    student,
+    taken,
+    vocabulary,
+)
+from benchmarks.scale.page import by_stage
+from benchmarks.scale.plan import BY_RECIPE, CORPORA, job, of_rule
+from benchmarks.scale.run import START
+from benchmarks.scale.text import cut, write
 from tokbench.workflow.attempts import LONGEST
 from tokbench.workflow.byte_lm import MEMORY, SCORING
 
@@ -164,16 +171,16 @@ def test_the_page_has_every_stage_and_says_what_is_over_its_bound(tmp_path: Path
         for row in rows:
             print(",".join(row.values()), file=table)
     (results / "scale.json").write_text(json.dumps(facts()), encoding="utf-8")
-    sys.argv = ["scale_page.py", str(tmp_path)]
-    scale_page.main()
-    page = (tmp_path / "scale.md").read_text(encoding="utf-8")
-    assert "each stayed within its bound" in page
-    assert "left out: about 1300 s" in page
-    assert all(f"| {stage.name}" in page for stage in STAGES)
-    assert all(corpus.name in page for corpus in CORPORA)
+    sys.argv = ["page.py", str(tmp_path)]
+    page.main()
+    text = (tmp_path / "scale.md").read_text(encoding="utf-8")
+    assert "each stayed within its bound" in text
+    assert "left out: about 1300 s" in text
+    assert all(f"| {stage.name}" in text for stage in STAGES)
+    assert all(corpus.name in text for corpus in CORPORA)
     assert (results / "scale.svg").read_text(encoding="utf-8").startswith("<?xml")
     rows[0]["peak_mb"] = "50000"
-    assert "1 took more than their bound: prepare (0)" in scale_page.page(rows, facts())
+    assert "1 took more than their bound: prepare (0)" in page.page(rows, facts())
 
 
 def test_a_stage_that_was_not_measured_is_left_out() -> None:
@@ -228,11 +235,11 @@ def test_a_job_is_what_its_rule_says() -> None:
 
 
 def test_a_construction_that_would_take_too_long_is_left_out(tmp_path: Path) -> None:
-    runs = scale_runs.Scale(tmp_path / "scale.csv", [], 1200)
+    runs = run.Scale(tmp_path / "scale.csv", [], 1200)
     for gigabytes, seconds in ((0.25, 100.0), (0.5, 400.0)):
-        runs.add(scale_runs.Process(gigabytes, "build x", "x", 1, 1, 1, seconds, 1, 1, 1, 1))
+        runs.add(run.Process(gigabytes, "build x", "x", 1, 1, 1, seconds, 1, 1, 1, 1))
     assert runs.expected("build x", 0.5) == pytest.approx(200)
     assert runs.expected("build x", 1.0) == pytest.approx(1600)
     assert runs.expected("build y", 1.0) == 0
-    assert scale_runs.read(tmp_path / "scale.csv") == runs.done
-    assert [kept.gigabytes for kept in scale_runs.Scale(tmp_path / "scale.csv", [0.5], 1200).done] == [0.25]
+    assert run.read(tmp_path / "scale.csv") == runs.done
+    assert [kept.gigabytes for kept in run.Scale(tmp_path / "scale.csv", [0.5], 1200).done] == [0.25]

@@ -2,7 +2,7 @@
 
 ``needs.csv`` holds for each construction and stage that reads counts what a process took at its most: ``base_bytes``,
 ``bytes_per_pretoken`` for each unique pre-token, ``bytes_per_byte`` for each byte of these, and ``bytes_per_place`` for
-each place where a substring of two bytes or more stands in them. ``python benchmarks/needs.py src/tokbench/needs.csv``
+each place where a substring of two bytes or more stands in them. ``python benchmarks/memory.py src/tokbench/needs.csv``
 measures it again.
 """
 

@@ -1,0 +1,297 @@
+"""A language model for every tokenizer, on one GPU, without a network, within a time limit.
+
+    python -m benchmarks.gpu.run --tokenizers results/gpu/tokenizers --corpus results/gpu/corpus/books --limit 540 \
+        -o out
+
+Each tokenizer's text is packed, a model is trained on it by the very code of ``tokbench pretrain``, and its bits per
+byte on the evaluation split are taken by that of ``tokbench evaluate``. What is done stays done: ended at its limit, or
+killed, the same command goes on where it stopped, within a training from its last checkpoint. A tokenizer that fails
+has a row which says why, and is tried again.
+
+``out`` gets ``runs.csv`` and ``runs.parquet`` (a row each, ``tables.COLUMNS``), ``curves.csv`` (every tenth batch),
+``machine.json`` and ``table.md``; in ``rows``, ``packed``, ``checkpoints`` and ``models`` lies what they are made of.
+"""
+
+import argparse
+import gc
+import importlib
+import importlib.metadata
+import json
+import multiprocessing
+import os
+import platform
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
+from tokbench.gauge import Gauge, gauged, peak_of, speed
+from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.needs import parameters
+from tokbench.pretraining.options import ModelOptions, architecture_of
+
+
+def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str, Any], float | None]:
+    """The machine, and its peak in TFLOP/s where it is known or given."""
+    import torch
+
+    gpu = options.device != "cpu" and torch.cuda.is_available()
+    name = torch.cuda.get_device_name() if gpu else platform.processor() or platform.machine()
+    peak = given_peak or peak_of(name)
+    packages = ("tokbench", "torch", "llm-foundry", "mosaicml", "transformers", "numpy")
+    known = {dist.metadata["Name"] for dist in importlib.metadata.distributions()}
+    return {
+        "device": name,
+        "peak_tflops": peak,
+        "matmul_tflops": matmul_tflops() if gpu else None,
+        "cuda": torch.version.cuda if gpu else None,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in packages if name in known},
+        "options": options.model_dump(mode="json"),
+    }, peak
+
+
+def matmul_tflops(side: int = 8192, times: int = 20) -> float:
+    """What the device does of its peak: TFLOP/s of a product of two square bfloat16 matrices of random numbers."""
+    import torch
+
+    a, b = (torch.randn(side, side, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        a @ b
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(times):
+        a @ b
+    end.record()
+    torch.cuda.synchronize()
+    return 2 * side**3 * times / (start.elapsed_time(end) / 1000) / 1e12
+
+
+RECIPE: dict[str, object] = {
+    "d_model": 512,
+    "n_heads": 8,
+    "n_layers": 6,
+    "max_seq_len": 1024,
+    "batch": 32,
+    "microbatch": 32,
+    "epochs": 4.0,
+    "learning_rate": 2e-3,
+    "attn_impl": "sdpa",
+    "checkpoint_every": 200,
+}
+"""23 million parameters at 8,192 tokens, four times over the same text for every tokenizer."""
+SPARE = 20.0
+"""Seconds of the limit that are kept for the end of the processes and the tables."""
+EVALUATED_AT_ONCE = 32
+
+
+def tokenizer_folders(given: Sequence[Path]) -> list[Path]:
+    """The tokenizers in these folders or below them, in order of their paths."""
+    return sorted({file.parent for folder in given for file in folder.rglob("tokens.vocab")})
+
+
+def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) -> None:
+    """Pack the pretraining split as ``tokbench pack`` does."""
+    from tokbench.corpus.documents import read_documents
+    from tokbench.pretraining.budget import of_text
+    from tokbench.pretraining.encoded import encoded
+    from tokbench.pretraining.order import in_order
+    from tokbench.pretraining.pack import pack
+    from tokbench.tokenizer import Tokenizer
+
+    if output.is_dir():
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer = Tokenizer.load(folder)
+    pieces = encoded(tokenizer, read_documents(sorted((corpus / "pretraining").glob("*.parquet"))))
+    text = in_order(pieces, options.seed, output.parent)
+    length = options.max_seq_len
+    pack(text, tokenizer.id_limit, output, sequence_length=length, seed=options.seed, budget=of_text(options))
+
+
+def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:
+    """Pack one after another; what fails is left to training, which packs again and tells."""
+    for job in jobs:
+        with suppress(Exception):
+            pack_one(*job)
+
+
+def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, peak: float | None) -> dict[str, Any]:
+    """Train a tokenizer's model and take its bits per byte; the row of the tables."""
+    import torch
+
+    from tokbench.pretraining.pack import Packing
+    from tokbench.pretraining.train import pretrain
+
+    name = name_of(folder)
+    model, checkpoints, gauge = (output / kind / name for kind in ("models", "checkpoints", "gauges"))
+    allocated = None
+    gc.collect()
+    if not model.is_dir():
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        pack_one(folder, corpus, options, output / "packed" / name)
+        with Gauge(gauge):
+            pretrain(output / "packed" / name, folder, options, model, checkpoints)
+        if torch.cuda.is_available():
+            allocated = torch.cuda.max_memory_allocated() / 2**30
+    curve = read_csv(model / "curve.csv")
+    packing = Packing.read(output / "packed" / name)
+    joules, used, starts = gauged(gauge)
+    flop = flops_per_token(options, packing.vocabulary)
+    tokens_per_second = speed([(int(row["tokens"]), float(row["seconds"])) for row in curve])
+    last = [float(row["loss"]) for row in curve[-max(1, len(curve) // 10) :]]
+    return {
+        "vocabulary": packing.vocabulary,
+        "parameters": parameters(options, packing.vocabulary),
+        "batches": len(curve),
+        "tokens": int(curve[-1]["tokens"]),
+        "bytes_per_token": packing.text_bytes / packing.tokens,
+        "gflop_per_token": flop / 1e9,
+        "tokens_per_second": tokens_per_second,
+        "mfu": tokens_per_second * flop / peak / 1e12 if peak and tokens_per_second else None,
+        "train_seconds": float(curve[-1]["seconds"]),
+        "starts": starts,
+        "allocated_gib": allocated,
+        "device_gib": used,
+        "joules": joules,
+        "loss": sum(last) / len(last),
+        **evaluated(model, folder, corpus),
+    }
+
+
+def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
+    """Bits per byte of the evaluation split, in windows that move by half their length, as ``tokbench evaluate``."""
+    import torch
+    from transformers.models.mpt.modeling_mpt import MptForCausalLM
+
+    from tokbench.corpus.documents import read_documents
+    from tokbench.downstream.bits_per_byte import TokenWindows, bits_per_byte
+    from tokbench.tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.load(folder)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = MptForCausalLM.from_pretrained(model_folder, torch_dtype="auto", local_files_only=True)
+    window = model.config.max_seq_len
+    found, of = bits_per_byte(
+        model.to(device).eval(),
+        lambda text: tokenizer.encode(text).tolist(),
+        (document.text for document in read_documents(sorted((corpus / "evaluation").glob("*.parquet")))),
+        len(tokenizer),
+        cut=TokenWindows(window, window // 2),
+        batch_size=EVALUATED_AT_ONCE,
+        device=device,
+    )
+    return {"bits_per_byte": found, "evaluation_bytes": of["bytes"], "evaluation_tokens": of["tokens"]}
+
+
+def train_all(
+    folders: Sequence[Path], corpus: Path, options: ModelOptions, output: Path, given_peak: float | None
+) -> None:
+    """Train and measure one after another, a file for each row; in a process that may be ended at any time."""
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    import_libraries()
+    machine, peak = described(options, given_peak)
+    write(output / "machine.json", machine)
+    for folder in folders:
+        name = name_of(folder)
+        variant, _, size = name.partition("/")
+        row: dict[str, Any] = dict.fromkeys(COLUMNS)
+        row |= {"variant": variant, "size": int(size) if size else None}
+        began = time.monotonic()
+        try:
+            row |= train_one(folder, corpus, options, output, peak)
+        except Exception as error:
+            row["failed"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        write(output / "rows" / f"{name}.json", row)
+        print(f"{name}: {row['failed'] or row['bits_per_byte']}, {time.monotonic() - began:.0f} s", flush=True)
+        if not row["failed"]:
+            shutil.rmtree(output / "packed" / name)
+
+
+def import_libraries() -> None:
+    """Import what training does, so that no training's seconds and joules are those of imports."""
+    from tokbench.lean import lean_imports
+    from tokbench.pretraining.train import UNUSED
+
+    with lean_imports(hollow=UNUSED):
+        importlib.import_module("tokbench.pretraining.foundry")
+
+
+def begin(output: Path, what: dict[str, Any]) -> None:
+    """Note what is trained on what, or find it noted so."""
+    note = output / "begun.json"
+    if not note.is_file():
+        write(note, what)
+    elif json.loads(note.read_text(encoding="utf-8")) != what:
+        raise SystemExit(f"{output}: begun with another corpus or recipe; give another folder, or the same again")
+
+
+def main() -> None:
+    began = time.monotonic()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--tokenizers", type=Path, nargs="+", required=True, help="folders of tokenizers, or above them"
+    )
+    parser.add_argument("--corpus", type=Path, required=True, help="prepared corpus: pretraining/, evaluation/")
+    parser.add_argument("--limit", type=float, required=True, help="seconds after which this has ended")
+    parser.add_argument("--recipe", type=json.loads, default={}, help="options of the model as JSON, beside RECIPE's")
+    parser.add_argument("--peak", type=float, help="TFLOP/s of the device in bfloat16, where it is not known here")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    given = parser.parse_args()
+
+    folders = tokenizer_folders(given.tokenizers)
+    if not folders:
+        raise SystemExit(f"{given.tokenizers[0]}: no tokenizers there; build some with 'tokbench build'")
+    options = architecture_of(given.recipe).model_validate({**RECIPE, **given.recipe})
+    shards = sorted(file.name for file in (given.corpus / "pretraining").glob("*.parquet"))
+    begin(given.output, {"corpus": [given.corpus.name, *shards], "options": options.model_dump(mode="json")})
+    left = [folder for folder in folders if read_row(given.output, name_of(folder))["bits_per_byte"] is None]
+    ended = train_within(left, given.corpus, options, given.output, given.peak, began + given.limit - SPARE)
+    rows = write_tables(folders, given.output)
+    done = sum(row["bits_per_byte"] is not None for row in rows)
+    print(f"{done} of {len(rows)} tokenizers, {time.monotonic() - began:.0f} s; see {given.output / 'table.md'}")
+    if not ended:
+        print("ended by the limit; the same command goes on")
+    elif done < len(rows):
+        raise SystemExit(1)
+
+
+def train_within(
+    folders: Sequence[Path], corpus: Path, options: ModelOptions, output: Path, peak: float | None, deadline: float
+) -> bool:
+    """Pack on all cores, then train one after another; whether the deadline left time for all."""
+    spawned = multiprocessing.get_context("spawn")
+    jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
+    cores = os.cpu_count() or 1
+    shares = [jobs[first::cores] for first in range(min(cores, len(jobs)))]
+    packing = [spawned.Process(target=pack_ahead, args=(share,)) for share in shares]
+    training = spawned.Process(target=train_all, args=(folders, corpus, options, output, peak))
+    return all(ended_by(deadline, processes) for processes in (packing, [training]))
+
+
+def ended_by(deadline: float, processes: Sequence[SpawnProcess]) -> bool:
+    """Run processes side by side; whether all had ended at the deadline, after which none lives."""
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(max(0.0, deadline - time.monotonic()))
+    ended = not any(process.is_alive() for process in processes)
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(5)
+        process.kill()
+        process.join()
+    return ended
+
+
+if __name__ == "__main__":
+    main()

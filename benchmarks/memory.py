@@ -1,0 +1,151 @@
+"""How much memory whatever reads counts takes: per unique pre-token, per byte of these, per place of a substring.
+
+    python benchmarks/memory.py src/tokbench/needs.csv [NAME ...]
+
+A construction, or a stage, runs by the command line, with its own options, in a process of its own, on made-up counts.
+Words of one to three pieces drawn by Zipf's law among 20,000, each with a space before it, share most of their
+substrings, as those of a text do; words of letters drawn one by one share the short ones alone, and take more. What a
+process took is the most that was resident. The coefficients are those with the least sum of what they say above what
+was taken, no less in any case, each relative to what was taken.
+"""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from tokbench.construction import constructions
+from tokbench.counting.languages import write_languages
+from tokbench.needs import COLUMNS, places_of
+from tokbench.pretokens import PretokenCounts
+
+CASES = (
+    (50_000, 1, True),
+    (100_000, 1, True),
+    (200_000, 1, True),
+    (100_000, 2, True),
+    (50_000, 1, False),
+    (100_000, 2, False),
+)
+"""Unique pre-tokens, how often each piece is spelt (how many times eight letters a word has), and whether of pieces."""
+FEW = 40
+"""How many times fewer pre-tokens are taken where a need grows with the places of substrings."""
+STAGES = ("bound", "measure", "measure_languages")
+BY_PLACE = ("bound", "convextok")
+LANGUAGES = tuple(f"l{number}" for number in range(20))
+SIZE = 4096
+PIECES = 20_000
+SECONDS = 900
+PEAK = """
+import sys
+from tokbench.commands.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+
+
+def counts(words: int, spelt: int, of_pieces: bool) -> PretokenCounts:
+    """Made-up counts."""
+    return _of_pieces(words, spelt) if of_pieces else _of_letters(words, 8 * spelt)
+
+
+def _of_letters(words: int, letters: int) -> PretokenCounts:
+    draw = np.random.default_rng(0)
+    lengths = draw.integers(letters // 2, letters * 3 // 2 + 1, words)
+    offsets = np.concatenate([[0], lengths.cumsum()]).astype(np.int64)
+    data = draw.integers(97, 123, offsets[-1]).astype(np.uint8)
+    return PretokenCounts.merged(data, offsets, draw.integers(1, 50, words), "gpt2")
+
+
+def _of_pieces(words: int, spelt: int) -> PretokenCounts:
+    draw = np.random.default_rng(0)
+    pieces = [bytes(draw.integers(97, 123, draw.integers(2, 6), dtype=np.uint8)) * spelt for _ in range(PIECES)]
+    weights = 1 / np.arange(1, PIECES + 1)
+    found: dict[bytes, None] = {}
+    while len(found) < words:
+        drawn = draw.choice(PIECES, (words, 3), p=weights / weights.sum())
+        for chosen, length in zip(drawn, draw.integers(1, 4, words), strict=True):
+            found[b" " + b"".join(pieces[index] for index in chosen[:length])] = None
+            if len(found) == words:
+                break
+    return PretokenCounts.from_pairs(((word, 1 + words // rank) for rank, word in enumerate(found, 1)), "gpt2")
+
+
+def peak(name: str, file: Path, folder: Path) -> int:
+    """Bytes that were resident at the most; stages measure a vocabulary of BPE."""
+    match name:
+        case "bound":
+            arguments = ["bound", "--counts", str(file), "--size", str(SIZE), "--result", str(folder / "bound.json")]
+        case "measure" | "measure_languages":
+            arguments = ["measure", _bpe(file, folder), "--counts", str(file), "-o", str(folder / "measured.json")]
+        case _:
+            size = max(SIZE, constructions[name].alphabet + 512)
+            arguments = ["build", name, "--counts", str(file), "--size", str(size), "-o", str(folder / "built")]
+    return _peak(arguments)
+
+
+def _bpe(file: Path, folder: Path) -> str:
+    _peak(["build", "bpe", "--counts", str(file), "--size", str(SIZE), "-o", str(folder / "bpe")])
+    return str(folder / "bpe")
+
+
+def _peak(arguments: list[str]) -> int:
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *arguments], capture_output=True, text=True, timeout=SECONDS, check=True
+    )
+    return int(done.stdout.split()[-1]) * 1024
+
+
+def measured(name: str, folder: Path) -> list[float]:
+    """What was taken, as a base and bytes per pre-token, per byte and per place."""
+    shapes, taken = [], []
+    for words, spelt, of_pieces in CASES:
+        apart = len(LANGUAGES) if name == "measure_languages" else 1
+        made = counts(words // (FEW if name in BY_PLACE else apart), spelt, of_pieces)
+        file = folder / "counts.parquet"
+        if name == "measure_languages":
+            write_languages(dict.fromkeys(LANGUAGES, made), file)
+        else:
+            made.write(file)
+        places = int(places_of(np.diff(made.offsets)).sum()) if name in BY_PLACE else 0
+        shapes.append([1, apart * len(made), apart * int(made.offsets[-1]), apart * places])
+        taken.append(peak(name, file, folder))
+    return enveloped(np.array(shapes, np.float64), np.array(taken, np.float64))
+
+
+def enveloped(shapes: NDArray[np.float64], taken: NDArray[np.float64]) -> list[float]:
+    """The coefficients, none negative, that say least above what was taken and nowhere less."""
+    scale = shapes.max(axis=0).clip(1)
+    rows = shapes / scale / taken[:, None]
+    found = linprog(rows.sum(axis=0), A_ub=-rows, b_ub=-np.ones(len(taken)))
+    return [float(value) for value in found.x / scale]
+
+
+def main(target: str, *names: str) -> None:
+    """Measure what is named, all that reads counts where nothing is, and write the table."""
+    path = Path(target)
+    rows: dict[str, list[object]] = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = {row[0]: list(row) for row in list(csv.reader(lines))[1:]}
+    built = (method.name for method in constructions.methods() if method.source == "counts")
+    with TemporaryDirectory() as folder:
+        for name in names or [*built, *STAGES]:
+            base, *rest = measured(name, Path(folder))
+            rows[name] = [name, round(base), *(round(value, 1) for value in rest)]
+            print(*rows[name], flush=True)
+            with path.open("w", encoding="utf-8", newline="") as lines:
+                writer = csv.writer(lines, lineterminator="\n")
+                writer.writerow(["reader", *COLUMNS])
+                writer.writerows(rows[key] for key in sorted(rows))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,374 @@
+"""Write docs/scale.md and its figure from what scale.py measured.
+
+python -m benchmarks.scale.page docs
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from benchmarks.scale.growth import (
+    STAGES,
+    Expected,
+    Fit,
+    Growth,
+    Rows,
+    Taken,
+    expected,
+    growths,
+    makespan,
+    pretokens,
+    read,
+    sizes,
+    taken,
+    vocabulary,
+)
+from benchmarks.scale.plan import CORPORA, MOST_SHARDS, SHARD_BYTES, Corpus, of_rule
+from benchmarks.speed.page import table
+from benchmarks.speed.plots import COLOURS, LOOK, MARKS, plain, write
+
+
+def number(value: float) -> str:
+    """Two or three digits."""
+    if math.isnan(value):
+        return "–"
+    if 0 < value < 0.01:
+        return "<0.01"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+
+
+def power(fit: Fit) -> str:
+    """An exponent with its interval."""
+    if abs(fit.exponent) < 0.005 and not abs(fit.high) >= 0.005:
+        return "0"
+    if math.isnan(fit.low):
+        return f"{fit.exponent:.2f} (assumed)" if fit.exponent == 1 else f"{fit.exponent:.2f}"
+    interval = f" ({fit.low:.2f} to {fit.high:.2f})"
+    return f"{fit.exponent:.2f}{interval}"
+
+
+def ranged(value: float, low: float, high: float) -> str:
+    """A number with its range, where that is one."""
+    ends = number(low), number(high)
+    return number(value) if ends[0] == ends[1] else f"{number(value)} ({ends[0]} to {ends[1]})"
+
+
+def volume(size: float) -> str:
+    """Bytes for a person."""
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 1000:
+            return f"{number(size)} {unit}"
+    return f"{number(size / 1000)} TB"
+
+
+def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
+    """A table of stages by sizes."""
+    found, every = sizes(rows), growths(rows)
+    lines = []
+    for stage in STAGES:
+        if stage.name not in every:
+            continue
+        cells = [taken(rows, stage, size) for size in found]
+        lines.append(
+            [
+                stage.name,
+                *("–" if one is None else "left out" if one.error else shown(one) for one in cells),
+                fitted(every[stage.name]),
+            ]
+        )
+    return table(("stage", *(f"{size:g} GB" for size in found), *heads), lines)
+
+
+def bounds(rows: Rows) -> str:
+    """Memory beside what the rules give."""
+    lines = []
+    for stage in STAGES:
+        cells = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
+        if cells:
+            worst = max(cells, key=lambda one: one.share)
+            within = "yes" if worst.share <= 1 else "**no**"
+            lines.append(
+                [stage.name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within]
+            )
+    return table(("stage", "bound of the largest, MB", "most of a bound", "at", "within"), lines)
+
+
+def left_out(rows: Rows) -> str:
+    """Why there are no numbers, a line each."""
+    told = dict.fromkeys(
+        f"{row['stage']} at {float(row['gigabytes']):g} GB: {row['error']}." for row in rows if row["error"]
+    )
+    return "\n".join(f"- {line}" for line in told)
+
+
+NODES, CORES = 32, 8
+PER_DOCUMENT = 100
+"""Bytes that `prepare` counts for a document, :data:`tokbench.corpus.prepare.PER_DOCUMENT`."""
+PER_DOCUMENT_OF_PARTS = 20
+"""Those of `split_corpus`, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
+ATTEMPTS = 3
+BY_WORK = ("build", "build_initial", "measure", "score_bytes")
+"""Rules that ask for the memory that follows from their counts, or their model."""
+LONGEST_MINUTES = 2880
+"""That any job asks for on its own account."""
+
+
+def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, list[Expected]]]:
+    """Every stage of every corpus."""
+    grown, heaps = growths(rows), vocabulary(rows)
+    found = []
+    for corpus in CORPORA:
+        about = (heaps, corpus.text, corpus.shards, plans[str(corpus.shards)])
+        stages = [expected(stage, grown[stage.name], *about) for stage in STAGES if stage.name in grown]
+        found.append((corpus, stages))
+    return found
+
+
+def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """The corpora side by side."""
+    largest = pretokens(rows, sizes(rows)[-1])[0]
+    lines: dict[str, list[str]] = {}
+
+    def put(name: str, cell: str) -> None:
+        lines.setdefault(name, [name]).append(cell)
+
+    for corpus, stages in corpora(rows, plans):
+        put("text", volume(corpus.text))
+        put("times the largest measured", number(corpus.text / largest))
+        put("shards", f"{corpus.shards:,}")
+        put("text of a shard", volume(corpus.text / corpus.shards))
+        put("jobs that the workflow plans", f"{sum(plans[str(corpus.shards)].values()):,}")
+        heaps = vocabulary(rows)
+        low, high = heaps.between(corpus.text, corpus.text)
+        put("different pre-tokens, millions", ranged(*(each / 1e6 for each in (heaps.at(corpus.text), low, high))))
+        hours = math.fsum(one.hours for one in stages)
+        low, high = (math.fsum(ends) for ends in zip(*((one.low, one.high) for one in stages), strict=True))
+        put("hours of one core", ranged(hours, low, high))
+        put(f"hours on {NODES} x {CORES} cores", number(makespan(stages, NODES * CORES)))
+        longest = max(stages, key=lambda one: one.longest)
+        put("longest job, hours", f"{number(longest.longest)} ({longest.stage.name})")
+        most = max(stages, key=lambda one: one.memory_mb)
+        put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
+        put("documents", f"{corpus.documents:,}")
+        put("so that `prepare` needs", volume(PER_DOCUMENT * corpus.documents))
+        put("in parts, `split_corpus`", volume(PER_DOCUMENT_OF_PARTS * corpus.documents))
+        put("disk that stays", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
+        put("disk that is freed again", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
+    return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
+
+
+def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """Hours and memory of each stage in each corpus."""
+    found = corpora(rows, plans)
+    lines = []
+    for place, one in enumerate(found[0][1]):
+        cells = [one.stage.name]
+        for _, stages in found:
+            here = stages[place]
+            cells += [f"{here.jobs:,}", ranged(here.hours, here.low, here.high)]
+            cells += [volume(here.memory_mb * 1e6), number(here.beyond)]
+        lines.append(cells)
+    heads = [
+        head for corpus in CORPORA for head in (f"{corpus.name}: jobs", "hours of one core", "memory", "times beyond")
+    ]
+    return table(("stage", *heads), lines)
+
+
+def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
+    """Single jobs that take longer, or more memory, than their rule asks for at first."""
+    lines = []
+    for corpus, stages in corpora(rows, plans):
+        for one in stages:
+            minutes = of_rule(one.stage.rule, "runtime")
+            told = [remedy(one.longest * 60, minutes)]
+            if told[0] and one.stage.rule == "prepare":
+                told = ["`parts` of the corpus"]
+            if one.stage.rule not in BY_WORK and one.memory_mb > of_rule(one.stage.rule):
+                told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are asked for")
+            if any(told):
+                cells = [number(one.longest), number(minutes / 60), "; ".join(filter(None, told))]
+                lines.append([corpus.name, one.stage.name, *cells])
+    if not lines:
+        return "No job takes more than its rule asks for."
+    return table(("corpus", "stage", "hours of a job", "its rule asks for", "so it takes"), lines)
+
+
+def remedy(taken: float, asked: int) -> str:
+    """What a job needs that takes so many minutes, where its rule asks for so many at first."""
+    if taken <= asked:
+        return ""
+    if taken <= min(LONGEST_MINUTES, ATTEMPTS * asked):
+        return "a second or third attempt"
+    return "`runtime` in the profile" if taken <= LONGEST_MINUTES else "more than two days"
+
+
+PANELS = (
+    ("processor time, s", "processor", 1.0),
+    ("memory of a process, MB", "peak_mb", 1.0),
+    ("disk, MB", "disk", 1e-6),
+)
+
+
+def draw(rows: Rows, path: Path) -> None:
+    """Write the figure, the same for the same numbers."""
+    with plt.rc_context(LOOK):
+        figure, axes = plt.subplots(1, len(PANELS), figsize=(9, 4.6), layout="constrained")
+        for place, stage in enumerate(STAGES):
+            found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
+            if not found:
+                continue
+            text = [pretokens(rows, one.gigabytes)[0] / 1e9 for one in found]
+            for panel, (_, key, unit) in zip(axes, PANELS, strict=True):
+                panel.plot(
+                    text,
+                    [unit * getattr(one, key) for one in found],
+                    color=COLOURS[place % len(COLOURS)],
+                    marker=MARKS[place % len(MARKS)],
+                    markersize=4,
+                    linewidth=1.1,
+                    linestyle="-" if place < len(COLOURS) else "--" if place < 2 * len(COLOURS) else ":",
+                    label=stage.name,
+                )
+        for panel, (title, _, _) in zip(axes, PANELS, strict=True):
+            panel.set_xscale("log", base=2)
+            panel.set_yscale("log")
+            plain(panel)
+            panel.set_xlabel("text, GB")
+            panel.set_title(title, size=8)
+            panel.grid(color="#dddddd", linewidth=0.5)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        write(figure, path)
+
+
+INTRODUCTION = """\
+`make scale TEXT=FOLDER` measures all of this anew on whatever text a folder holds, and writes this page;
+[`scale.csv`](performance/scale.csv) has every process, [`benchmarks/scale`](../benchmarks/scale/run.py) says how it was
+started. An experiment of eight constructions runs job by job, one thread each, by the command lines that the workflow
+prints for it. Seconds are those of the processor, user and system together; memory is what the process had resident at
+the most, as the kernel tells it, in MB of 10^6 bytes like `mem_mb`."""
+HOW = """\
+The text is dealt out to 17 shards, so that counts are merged in two steps and shards are encoded by jobs of their own,
+as in a large corpus. Every split is all of the text."""
+FITTED = """\
+*Power* is p where what goes beyond the start grows as the quantity to the power of p, with its 95 % interval (Student's
+t; how far points lie from their lines is pooled over the stages, as each has four at the most). A start is what the
+same job takes of a megabyte. 0 stands where less than a tenth is added to it, or tells sizes apart; sizes that add less
+than a quarter are left out of the line, and so are those that took more than a larger one. Where one alone is left,
+growth is taken to be proportional. The quantity is the text of one job or, for what reads counts, the different
+pre-tokens; for disk, the text."""
+COMPARED = """\
+Not all that `build` takes is construction: it compares `tokenizer.json`, by Hugging Face's library, with the tokenizer
+on the most frequent million of pre-tokens, which is most of the time of `bpe`; each job's log tells how long the
+construction took. For `wordpiece` and `ngram` nothing is compared where a pre-token has more than 2,000 bytes, as
+larger texts have, so that these may take less than smaller ones."""
+BEYOND = """\
+**All of this is extrapolated.** The lines of the fits go on, through the largest size measured; in brackets stands what
+the ends of the intervals make of it, and of the interval of the number of pre-tokens. *Times beyond* says how many
+times as much a job reads as the largest that was measured. A text in many languages has more different pre-tokens, one
+of prose fewer than code. Waiting for a cluster is left out."""
+READING = """\
+- Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) take as many jobs as there are
+  shards, or 16 of them, and as much memory and time each as these: a larger corpus means more of them, not larger ones.
+  Only `score_bytes` takes more memory, for its model is of the whole text.
+- `prepare` was measured as one job, which it is unless the corpus asks for `parts`: then jobs side by side read as much
+  of the source each, and write as many of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they
+  take longer than the one job: texts are written once more on their way.
+- `train_byte_lm` is one job, whatever the corpus. Where the table above names it, make several corpora of it, or give
+  the split less: byte language models seldom need all of a large text.
+- `score_bytes` holds the model beside a shard, and is given what a model of its number of windows may take at the
+  most. Where that is more than a node has, give the split of the byte language model less.
+- Sequences are packed [in slices](stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` puts
+  them together.
+- Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
+  more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
+  goes with them. SaGe trains on a million lines whatever the corpus.
+- `prepare` holds 100 bytes a document at most, and in parts `split_corpus` alone holds 20: where that is more than
+  their rules give, 2,000 and 4,000 MB, `set-resources` in the profile gives them more, as `split_corpus: {mem_mb:
+  12000}`, or documents are joined.
+- Documents were some ten thousand bytes long here. Shorter ones take longer for their bytes.
+"""
+
+
+def page(rows: Rows, facts: dict[str, Any]) -> str:
+    """The page."""
+    about, found = facts["machine"], sizes(rows)
+    texts = [
+        [
+            f"{size:g} GB",
+            f"{facts['texts'][f'{size:g}']['text_bytes']:,}",
+            f"{facts['texts'][f'{size:g}']['documents']:,}",
+            f"{pretokens(rows, size)[1]:,.0f}",
+        ]
+        for size in found
+    ]
+    seconds = math.fsum(float(row["processor"]) for row in rows)
+    excluded = left_out(rows)
+    over = [f"{row['stage']} ({row['name']})" for row in rows if float(row["peak_mb"]) > float(row["bound_mb"])]
+    verdict = f"{sum(not row['error'] for row in rows):,} processes were measured; " + (
+        f"{len(over)} took more than their bound: {', '.join(over)}." if over else "each stayed within its bound."
+    )
+    parts: Iterable[str] = (
+        "# Scale",
+        INTRODUCTION,
+        fill(f"The text: {facts['about']}", 120, break_on_hyphens=False),
+        table(("size", "bytes of text", "documents", "different pre-tokens"), texts),
+        f"Different pre-tokens (of `gpt2`) grow with the text to the power of {power(vocabulary(rows))}.\n"
+        f"The machine: {about['processor']}, {about['cores']} processors, {about['memory_gib']} GiB,\n"
+        f"{about['system']}, Python {about['python']}, shared with others while this was measured. Vocabularies have\n"
+        f"{facts['tokens']:,} tokens; PathPiece and SaGe start from 65,536 n-grams. All took {number(seconds / 60)} "
+        "minutes of processor time.",
+        HOW,
+        "![Time, memory and disk](performance/scale.svg)",
+        "## Time",
+        "Seconds of all jobs of a stage; the power is that of one job.",
+        measured(rows, lambda one: number(one.processor), lambda grown: power(grown.seconds), "power"),
+        COMPARED,
+        excluded,
+        "## Memory",
+        verdict,
+        "MB of the largest process.",
+        measured(rows, lambda one: f"{one.peak_mb:,.0f}", lambda grown: power(grown.memory), "power"),
+        bounds(rows),
+        "## Disk",
+        "MB that a stage writes. Counts of shards and of parts, encoded shards and packed sequences go again once\n"
+        "they are used; temporary files of a running job are left out.",
+        measured(rows, lambda one: number(one.disk / 1e6), lambda grown: power(grown.disk), "power"),
+        "## The fits",
+        FITTED,
+        "## Larger corpora",
+        BEYOND,
+        f"The same experiment, with the same splits. Shards of {volume(SHARD_BYTES)}, {MOST_SHARDS:,} at most, which\n"
+        "is what a configuration takes. MiniPile has 6 GB of text, the Pile 825 GiB, as their papers say; of Common\n"
+        "Corpus two trillion tokens are told, here taken as four bytes each, in some 500 million documents.",
+        whole(rows, facts["plans"]),
+        "### By stage",
+        by_stage(rows, facts["plans"]),
+        "### Single jobs",
+        obstacles(rows, facts["plans"]),
+        READING,
+    )
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("results", type=Path, help="folder of scale.md and performance/")
+    arguments = parser.parse_args()
+    folder = arguments.results / "performance"
+    rows = read(folder / "scale.csv")
+    facts = json.loads((folder / "scale.json").read_text(encoding="utf-8"))
+    draw(rows, folder / "scale.svg")
+    (arguments.results / "scale.md").write_text(page(rows, facts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
