@@ -14,7 +14,6 @@ STRINGS ?= 1000000
 FILES ?= 5000
 PATTERNS ?= 10000
 EXAMPLES ?= 20
-MUTANTS ?= 100
 EXPERIMENT ?= models
 VARIANTS ?= 1000
 SEED ?= 0
@@ -33,7 +32,7 @@ OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test
 OF_TRANSFORMERS := transformers.py transformers_uses.py hugging_face.py own_ids.py saving.py \
   exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo test test-transformers5 test-slurm test-faults test-wide published-results nightly mutants sanitize accessibility benchmarks scale install wheel lint format lock clean
+.PHONY: help demo test test-transformers5 test-slurm test-faults test-wide published-results nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,9 +67,6 @@ nightly: install  ## a million strings, damaged files, patterns, bulk, texts, la
 	  tests/test_pattern_fuzz.py tests/test_large_counts.py tests/test_hub.py tests/test_existing_real.py \
 	  "tests/test_pretraining.py::test_composers_own_launcher_trains_the_same"
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
-
-mutants: install  ## change one operator or constant at a time where results are computed, list what no test notices
-	@python tools/mutants.py --number $(MUTANTS) --seed $(SEED) --cores $(CORES)
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
 	@TOKBENCH_SANITIZE=1 python setup.py --quiet build --build-lib build/sanitize/lib --build-temp build/sanitize/temp
