@@ -1,4 +1,4 @@
-"""How much memory whatever reads counts takes: per unique pre-token, per byte of these, per place of a substring.
+"""Measure the memory of commands that read counts: per unique pre-token, per byte of these, per substring position.
 
     python benchmarks/memory.py src/tokbench/needs.csv [NAME ...]
 

@@ -1,4 +1,4 @@
-"""How much a second core helps: constructions and encoding by one thread and by two, in turn.
+"""Measure the speed-up of constructions and encoding by a second thread.
 
 python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 

@@ -1,4 +1,4 @@
-"""What the command line costs before it works: processor time of commands on a small input, against bare Python.
+"""Measure the start-up time of commands on a small input, next to that of Python.
 
     python benchmarks/startup.py [ROUNDS]
 

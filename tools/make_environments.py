@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 BUILD = ("cython", "setuptools")
-"""What a script beside each environment needs to install Tokbench itself."""
+"""Packages that each post-deploy script needs to install Tokbench."""
 REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(\[[^]]*\])?")
 
 
 class Environment(NamedTuple):
-    """What an environment holds beside the requirements of the package.
+    """Packages of an environment in addition to the requirements of Tokbench.
 
     Attributes:
         purpose: what its rules do.

@@ -20,7 +20,7 @@ LEVEL = 22
 
 
 def pack(path: Path) -> int:
-    """Write a table anew where that makes it smaller.
+    """Write a table again where that makes it smaller.
 
     Returns:
         The bytes that were saved.

@@ -115,7 +115,7 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
 
 
 def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:
-    """Pack one after another; what fails is left to training, which packs again and tells."""
+    """Pack one after another; what fails is left to training, which packs again and reports the error."""
     for job in jobs:
         with suppress(Exception):
             pack_one(*job)
@@ -242,7 +242,7 @@ def main() -> None:
     )
     parser.add_argument("--corpus", type=Path, required=True, help="prepared corpus: pretraining/, evaluation/")
     parser.add_argument("--limit", type=float, required=True, help="seconds after which this has ended")
-    parser.add_argument("--recipe", type=json.loads, default={}, help="options of the model as JSON, beside RECIPE's")
+    parser.add_argument("--recipe", type=json.loads, default={}, help="options of the model as JSON, added to RECIPE")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the device in bfloat16, where it is not known here")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What is kept of the models that were trained: a row each, their curves, and the table of the page."""
+"""Tables of the trained models: one row each, learning curves, and the table of docs/gpu.md."""
 
 import csv
 import json
@@ -25,8 +25,8 @@ COLUMNS = {
     "train_seconds": "in batches, checkpoints included, over all starts",
     "starts": "of the training: 1, and 1 for each time it was resumed",
     "allocated_gib": "most memory of the device that tensors took at once, at the last start",
-    "device_gib": "most memory of the device in use, as it tells",
-    "joules": "of the device from the beginning to the end of training, over all starts, as it tells",
+    "device_gib": "most memory of the device in use, as it reports",
+    "joules": "of the device from the beginning to the end of training, over all starts, as it reports",
     "loss": "nats a token, mean of the last tenth of the batches",
     "bits_per_byte": "on the evaluation split",
     "evaluation_bytes": "of the evaluation split",

@@ -1,4 +1,4 @@
-"""How time, memory and disk grow, and what that makes of larger quantities.
+"""Power-law fits of time, memory and disk, and extrapolation to larger corpora.
 
 What a process takes at its start is taken off first; what is beyond it is fitted as a power of a quantity, a straight
 line of logarithms by least squares.
@@ -96,7 +96,7 @@ def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0
 
 
 def pooled(fits: Sequence[Fit]) -> list[Fit]:
-    """Fits with the intervals that follow from what all lines together leave, as if all strayed alike."""
+    """Fits with the intervals that follow from what all lines together leave, with one common variance."""
     left, free = math.fsum(one.left for one in fits), sum(one.free for one in fits)
     return [one.within(left, free) for one in fits]
 
@@ -130,9 +130,9 @@ class Stage:
         name: as in the table of processes.
         driver: what its jobs' work grows with, and its memory where ``held`` is empty.
         level: stages of one level run side by side, after those of the level before.
-        times: jobs on all of the text; 0 where the plan tells how many.
+        times: jobs on all of the text; 0 where the plan has the number.
         kept: whether its output stays.
-        bounded: whether it keeps to its memory, by spilling, whatever it reads.
+        bounded: whether it keeps to its memory, by spilling.
         held: what its jobs' memory grows with.
     """
 
@@ -312,7 +312,7 @@ class Expected:
 
 
 def expected(stage: Stage, grown: Growth, heaps: Fit, text: float, shards: int, plan: dict[str, int]) -> Expected:
-    """Extrapolate a stage to so many bytes in so many shards, as the workflow plans them; pre-tokens grow as told."""
+    """Extrapolate a stage to a corpus of ``text`` bytes in ``shards`` shards, with the numbers of jobs in ``plan``."""
     shard = text / shards
     shares = {SHARD: shard, MERGED: AT_ONCE * shard, WHOLE: text, PRETOKENS: heaps.at(text)}
     quantity = shares[stage.driver]

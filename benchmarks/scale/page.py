@@ -1,4 +1,4 @@
-"""Write docs/scale.md and its figure from what scale.py measured.
+"""Write docs/scale.md and its figure from the measurements of run.py.
 
 python -m benchmarks.scale.page docs
 """
@@ -89,7 +89,7 @@ def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth
 
 
 def bounds(rows: Rows) -> str:
-    """Memory beside what the rules give."""
+    """Peak memory and the limits of the rules."""
     lines = []
     for stage in STAGES:
         cells = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
@@ -250,7 +250,7 @@ def draw(rows: Rows, path: Path) -> None:
 
 
 INTRODUCTION = """\
-`make scale TEXT=FOLDER` measures all of this anew on whatever text a folder holds, and writes this page;
+`make scale TEXT=FOLDER` measures all of this again on the text in a folder, and writes this page;
 [`scale.csv`](performance/scale.csv) has every process, [`benchmarks/scale`](../benchmarks/scale/run.py) says how it was
 started. An experiment of eight constructions runs job by job, one thread each, by the command lines that the workflow
 prints for it. Seconds are those of the processor, user and system together; memory is what the process had resident at

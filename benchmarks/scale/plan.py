@@ -1,7 +1,7 @@
 """The experiment whose stages are measured at scale, and its jobs as the workflow itself would start them.
 
 The command lines are those that ``snakemake --dry-run --printshellcmds`` prints; what a rule gives a command that takes
-no ``--memory`` stands in the rule. Only the standard library is imported, see :mod:`measure`.
+no ``--memory`` stands in the rule. Only the standard library is imported, see ``speed/measure.py``.
 """
 
 import json
@@ -42,8 +42,8 @@ class Corpus:
 
     Attributes:
         name: what it is called.
-        text: bytes of its text, as told or assumed.
-        documents: how many, as told or assumed.
+        text: bytes of its text, published or assumed.
+        documents: their number, published or assumed.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Job:
 
     Attributes:
         stage: its rule; of a construction its name behind it.
-        name: what tells it from other jobs of its rule.
+        name: unique among the jobs of its rule.
         command: words of its command line; a star outside quotes of the shell stays.
         log: where its messages go.
         bound_mb: memory that its rule gives it, of 10**6 bytes.
@@ -84,7 +84,7 @@ class Job:
     outputs: list[Path]
 
     def words(self) -> list[str]:
-        """The command line with the files that its stars stand for, once they are there."""
+        """Return the command line with wildcards expanded to existing files."""
         return [part for word in self.command for part in (sorted(glob(word)) if "*" in word else [word])]
 
 

@@ -193,7 +193,7 @@ def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict
 
 
 def tell(path: Path, arguments: argparse.Namespace, texts: dict[str, dict[str, int]], folder: Path) -> None:
-    """Write what the page says beside the numbers: text, machine, and how many jobs larger corpora are."""
+    """Write the facts of the page: the text, the machine and the numbers of jobs for larger corpora."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"texts": {}}
     asked = [
         sys.executable,

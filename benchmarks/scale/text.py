@@ -4,7 +4,7 @@
 
 A file is a document where it is UTF-8 without NUL bytes; of a file of JSON Lines, a line is (key ``text``). Documents
 come in the order of a hash of their place, so that the first gigabyte is like the second. The output, one line of JSON,
-tells where each size ends.
+has the position at which each size ends.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""How far each kernel is from what the memory allows: the bytes it must touch, over the bandwidth of this machine.
+"""Compare the time of each kernel with a lower bound: the bytes it must touch over the memory bandwidth.
 
     python -m benchmarks.speed.limits build/benchmarks docs/performance
 
 A kernel cannot be faster than its input can be read and its output written, at the speed at which NumPy goes through
 arrays that no cache holds, and than the places that it must look up in a table can be fetched, at the speed at which
-NumPy gathers from a table of 4 MiB in random order. Both are measured here, on one thread, beside the kernels. The
+NumPy gathers from a table of 4 MiB in random order. Both are measured here, on one thread, in the same run. The
 formulas are least amounts: temporary data, second looks and arithmetic are left out.
 """
 
@@ -40,7 +40,7 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Limit:
-    """A kernel beside its limit.
+    """The time of a kernel and its lower bound.
 
     Attributes:
         kernel: what was run.

@@ -1,4 +1,4 @@
-"""Tokbench's own part: the functions behind each task, called as a program in Python would call them.
+"""Tasks done by Tokbench, through its Python API.
 
 A function takes a ``Job`` and returns how many tokens or pre-tokens came of it, as those of :mod:`peers` do.
 Encoding takes the text as bytes and gives an array of ids; the tokenizer is loaded before.

@@ -96,7 +96,7 @@ def _cells(entry: Entry, ours: Entry | None = None) -> list[str]:
 
 
 def existing(rows: list[Row], facts: dict[str, Any]) -> str:
-    """Encoding with tokenizers made elsewhere, and of the text in many languages."""
+    """Encoding with external tokenizers, and of the text in many languages."""
     return table(("tokenizer; text", "by", "work, s", "MB/s", "x ours", "peak, MiB", "tokens"), _existing(rows, facts))
 
 
@@ -217,7 +217,7 @@ def threaded(rows: list[Row]) -> str:
 
 
 def limits(path: Path, about: dict[str, Any]) -> str:
-    """Kernels beside what memory allows."""
+    """Kernels and their lower bounds."""
     lines = []
     with path.open(newline="", encoding="utf-8") as source:
         for row in csv.DictReader(source):
@@ -255,7 +255,7 @@ def page(folder: Path, results: Path) -> str:
     named = ", ".join(f"{name} {version or '(not installed)'}" for name, version in versions.items())
     parts = [
         "# Performance",
-        "`make benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...` measures all of this anew, and writes this\n"
+        "`make benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...` measures all of this again, and writes this\n"
         "page; [`runs.parquet`](performance/runs.parquet) has every run, [`benchmarks/`](../benchmarks) what was run.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
         f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "

@@ -1,4 +1,4 @@
-"""Write the files that the jobs of the benchmark read: the text in parts, words and counts, vocabularies for encoding.
+"""Write the files that tasks read: parts of the text, words and counts, vocabularies for encoding.
 
     python -m benchmarks.speed.prepare novels.jsonl.gz build/benchmarks --words words_un.txt.gz counts_un.txt.gz
 
@@ -112,7 +112,7 @@ def write_languages(documents: list[bytes], folder: Path, size: int) -> dict[str
 
 
 def write_existing(name: str, ranks: Path, folder: Path) -> int:
-    """A tokenizer made elsewhere, for us and for the peers; how many tokens it has."""
+    """Write an external tokenizer for Tokbench and for the peers; return its number of tokens."""
     tokenizer = read_tokenizer(ranks, "tiktoken", ReadOptions(pattern=name))
     path = Job(folder, size=len(tokenizer)).tokenizer(name)
     path.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Measure everything, ours beside what users would pick instead, and write docs/performance.md.
+"""Measure Tokbench and other libraries on the same tasks, and write docs/performance.md.
 
     python -m benchmarks.speed.run --text novels.jsonl.gz --words words_un.txt.gz counts_un.txt.gz --peers PYTHON
 

@@ -1,4 +1,4 @@
-"""From single runs to what tables show."""
+"""Summaries of runs for the tables: best times, median ratios, exponents of growth."""
 
 import statistics
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Entry:
-    """A peer on one task, beside ours.
+    """A peer on one task, compared with Tokbench.
 
     Attributes:
         label: the peer.

@@ -1,4 +1,4 @@
-"""What is measured: the tasks, and who does them.
+"""The tasks, and the libraries that are measured on each.
 
 To add a peer, write a module in :mod:`peers`, name its package in ``requirements.txt`` and its functions here.
 """

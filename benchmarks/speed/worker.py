@@ -1,4 +1,4 @@
-"""Do one job in this process, with the clock around the work alone, and print what came of it as one line of JSON.
+"""Run one task in this process and print its time and number of tokens as one line of JSON.
 
     python -m benchmarks.speed.worker peers.tiktoken encode_bpe '{"folder": "build/benchmarks"}'
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
@@ -25,7 +25,7 @@ class Job:
 
     Attributes:
         folder: scratch folder with the files that ``prepare.py`` writes and what earlier jobs kept.
-        size: tokens of the vocabulary that is made or used; for GreedTok those beside the bytes.
+        size: tokens of the vocabulary that is made or used; for GreedTok without the 256 bytes.
         threads: threads to use; the process may run on as many processors.
         corpus: whose text, in the names of its files; nothing for the first.
         vocabulary: name of the tokenizer, where a function is for several.

@@ -1,4 +1,4 @@
-"""What tests of ``AutoTokenizer`` share: a folder of ours, and a stock fast tokenizer of the same vocabulary."""
+"""A tokenizer folder of Tokbench and a fast tokenizer of ``transformers`` with the same vocabulary."""
 
 from importlib import metadata
 from importlib.util import find_spec

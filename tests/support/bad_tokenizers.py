@@ -1,4 +1,4 @@
-"""Tokenizers of single bytes that a check finds unfit: broken in one call, lossy, or as adapters are."""
+"""Byte tokenizers that fail checks: broken in one method, lossy, or adapted from a library."""
 
 from collections.abc import Iterable
 from types import SimpleNamespace

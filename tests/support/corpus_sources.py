@@ -1,4 +1,4 @@
-"""What tests of a corpus's sources share: ways to compress a file, the texts of a source, and how one is rejected."""
+"""Corpus sources: compressed files, the texts of a source, and the message of a rejected one."""
 
 import bz2
 import gzip

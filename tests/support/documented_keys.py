@@ -1,4 +1,4 @@
-"""Keys of what is printed for programs, as docs/programs.md names them."""
+"""JSON keys documented in docs/programs.md."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What tests of downstream tasks share: drawn prose, its tasks, a toy tokenizer and models that know nothing."""
+"""Downstream tasks from random prose, a toy tokenizer and untrained models."""
 
 import json
 from pathlib import Path

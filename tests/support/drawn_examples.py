@@ -1,4 +1,4 @@
-"""Examples that are drawn once for many tests of one property: drawing a text takes longer than cutting it."""
+"""Hypothesis examples drawn once and shared by many tests, since drawing a text takes longer than cutting it."""
 
 from random import Random
 from typing import TypeVar

@@ -1,7 +1,7 @@
-"""Where data from outside lie that some tests read; docs/data.md says what they are and where to get them.
+"""Paths of external test data; docs/data.md lists the files and their sources.
 
-``TOKBENCH_DATA`` names their folder; without it they are looked for beside the checkout, in ``../shared/data``. Tests
-whose data are absent are skipped and say what they miss.
+``TOKBENCH_DATA`` names their folder (default: ``../shared/data`` next to the checkout). Tests whose data are absent are
+skipped with the missing path as the reason.
 """
 
 import os
@@ -13,7 +13,7 @@ from tests.support.workflow.checkout import ROOT
 
 DATA = Path(os.environ.get("TOKBENCH_DATA") or ROOT.parent / "shared" / "data")
 PUBLISHED = DATA.parent / "published"
-"""Tables of the papers, typed off; they lie beside the data."""
+"""Tables of the papers, typed off, next to the data."""
 
 
 def needs(*paths: Path) -> pytest.MarkDecorator:

@@ -1,4 +1,4 @@
-"""What tests of tokenizers that were made elsewhere share: made ones, some of the probes, and how they are read."""
+"""Fixtures and readers for tests of external tokenizers, with a subset of the probes."""
 
 import json
 from pathlib import Path

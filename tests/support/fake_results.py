@@ -1,4 +1,4 @@
-"""A scoreboard of drawn numbers, the numbers themselves, and the report that shows it."""
+"""Random results: bits of documents, a scoreboard, and the report that shows it."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""Snakemake and SLURM's executor without SLURM's leisure."""
+"""Snakemake with its SLURM executor, without the waiting times."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Every reader of files with a valid file of its own: what the tests of damaged files damage."""
+"""Every file reader with a valid file, for tests that damage the file."""
 
 import gzip
 import json

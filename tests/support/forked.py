@@ -1,4 +1,4 @@
-"""Processes that a launcher starts, as forks of one that has their libraries: ``Popen`` for tests."""
+"""``Popen`` for tests of launchers: forks a process that has imported the libraries already."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face hub: repositories that are folders, answered for as the hub's own libraries ask.
+"""Local HTTP server with the API of the Hugging Face hub; repositories are folders.
 
 What they ask was read off them: the files of a revision, entries of a folder or by path, and files whole or in part.
 """

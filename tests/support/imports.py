@@ -1,4 +1,4 @@
-"""What is imported: all that a command may need, or what a piece of code needs, in a process of its own."""
+"""Modules imported by a command or by a piece of code, measured in a subprocess."""
 
 import ast
 import atexit

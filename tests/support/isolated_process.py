@@ -1,4 +1,4 @@
-"""Work in a process of its own that has imported what this one has: a fork, for libraries that take long to import."""
+"""Run a function in a forked child, which has all libraries of this process imported."""
 
 import os
 import select

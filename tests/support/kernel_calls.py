@@ -1,4 +1,4 @@
-"""Calls that together walk every kernel that allocates, each with a small input of its own."""
+"""Calls that cover every kernel that allocates memory, each with a small input."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Small tokenizers of other libraries, made by these libraries, in the forms in which people hand them on."""
+"""Small tokenizers made by other libraries, in every file format that is imported."""
 
 import base64
 import io

@@ -1,5 +1,4 @@
-"""What the tests of outputs share: a folder of two files, what is in one, a rejection, a small disk, a
-forked process."""
+"""Helpers for tests of output folders: contents, rejections, a full disk, a forked process."""
 
 import os
 import resource

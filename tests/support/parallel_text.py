@@ -1,4 +1,4 @@
-"""A language that is translated word by word, and the smallest model of translation."""
+"""Sentence pairs translated word by word, parallel corpora and the smallest translation model."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Patterns of tokenizers that people use, as published, and texts on which they may differ."""
+"""Published pre-tokenization patterns, and texts on which they may differ."""
 
 from hypothesis import strategies as st
 

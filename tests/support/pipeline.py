@@ -1,4 +1,4 @@
-"""The chain from documents to measurements through the command line, as the rules run it, every construction on it."""
+"""The pipeline from documents to measurements by commands, as the rules run it, for every construction."""
 
 import json
 from collections.abc import Mapping, Sequence

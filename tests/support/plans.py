@@ -1,4 +1,4 @@
-"""Plans of runs, made by hand, and a small experiment whose runs only pretend to work."""
+"""Job plans written by hand, and a small experiment whose jobs do no work."""
 
 import os
 import socket

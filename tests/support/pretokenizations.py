@@ -1,4 +1,4 @@
-"""Every pre-tokenization as a setting, those that need options with some; settings with options, and where they cut."""
+"""Every pre-tokenization with options where it needs some, and texts on which they may differ."""
 
 from itertools import pairwise
 from typing import Any

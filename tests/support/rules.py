@@ -12,14 +12,14 @@ COMMAND_OF = {
     "measure_on": "measure",
     "ngram_bits_on": "ngram_bits",
 }
-"""Rules whose command bears another name: an initial vocabulary is built, a checkpoint evaluated as a model is, a part
-of many shards merged, and a tokenizer measured on a corpus beside its own, as any other, under a place of its own."""
+"""Rules whose command has another name: an initial vocabulary is built, a checkpoint evaluated as a model is, a part
+of many shards merged, and a tokenizer measured on another corpus."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
 
 def rules() -> dict[str, tuple[Path, dict[str, str]]]:
-    """The directives of every rule in their order, and the file that it stands in."""
+    """Return the path and the directives, in order, of every rule."""
     return {
         name: (path.parent, dict(DIRECTIVE.findall(body)))
         for path in sorted((ROOT / "rules").glob("*.smk"))

@@ -1,4 +1,4 @@
-"""Words so few that all their vocabularies can be tried, and some more."""
+"""Counts of a few words, small enough to try every vocabulary."""
 
 import numpy as np
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""An MPT so small that a test trains it."""
+"""Options of an MPT and of a Llama model small enough to train in a test."""
 
 from tokbench.pretraining.options import PRESETS, LlamaOptions
 
@@ -35,5 +35,5 @@ SHAPE = LlamaOptions.model_validate(
         "device": "cpu",
     }
 )
-"""GreedTok's model in small: as many query heads to a pair of keys and values, a gated layer 2.67 times as wide, and
-its schedule: ten batches and two."""
+"""GreedTok's model in small: the same number of query heads for each pair of keys and values, a gated layer 2.67 times
+as wide, and its schedule: ten batches and two."""

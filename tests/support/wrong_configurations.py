@@ -1,4 +1,4 @@
-"""Tables of what is wrong in configurations: whole files, and values of keys.
+"""Invalid configurations, as files and as values of keys, with parts of their error messages.
 
 A row is what is done and the pieces that its line must hold.
 """
