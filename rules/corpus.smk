@@ -14,7 +14,7 @@ rule fetch:
         "../envs/language_models.yaml"
     params:
         recipe=corpora.fetch_recipe,
-        source=fingerprint("tokbench.commands.fetch"),
+        source=fingerprint("tokbench.corpus.fetch:fetch"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -36,7 +36,7 @@ rule fetch_pairs:
         "../envs/language_models.yaml"
     params:
         recipe=corpora.pairs_recipe,
-        source=fingerprint("tokbench.commands.fetch_pairs"),
+        source=fingerprint("tokbench.corpus.parallel.fetch:fetch_pairs"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -64,7 +64,11 @@ rule read_sizes:
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        source=fingerprint("tokbench.commands.read_sizes"),
+        source=fingerprint(
+            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.sizes:write_sizes",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -89,7 +93,7 @@ rule split_corpus:
         "../envs/tokenizers.yaml"
     params:
         recipe=corpora.split_recipe,
-        source=fingerprint("tokbench.commands.split_corpus"),
+        source=fingerprint("tokbench.corpus.places:place_documents"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -119,7 +123,12 @@ rule deal_part:
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        source=fingerprint("tokbench.commands.deal_part"),
+        source=fingerprint(
+            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.parts:groups_of",
+            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.queues:deal_part",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -147,7 +156,13 @@ rule write_shards:
     params:
         recipe=corpora.shards_recipe,
         group=lambda wildcards: int(wildcards.group),
-        source=fingerprint("tokbench.commands.write_shards"),
+        source=fingerprint(
+            "tokbench.corpus.parts:groups_of",
+            "tokbench.corpus.places:read_shards",
+            "tokbench.corpus.queues:write_queued",
+            "tokbench.corpus.shards:shard_paths",
+            "tokbench.corpus.manifest:write_findings",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -202,7 +217,7 @@ rule prepare_parallel:
     params:
         content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
-        source=fingerprint("tokbench.commands.prepare_parallel"),
+        source=fingerprint("tokbench.corpus.parallel.prepare:prepare_parallel"),
     threads: 1
     resources:
         mem_mb=doubling(4000),

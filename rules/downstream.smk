@@ -18,7 +18,7 @@ rule make_tasks:
     params:
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
-        source=fingerprint("tokbench.commands.make_tasks"),
+        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.tasks:make_tasks"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -40,7 +40,7 @@ rule fetch_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=suites.fetch_recipe,
-        source=fingerprint("tokbench.commands.fetch_tasks"),
+        source=fingerprint("tokbench.downstream.fetch_tasks:fetch_tasks"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -66,7 +66,7 @@ rule import_tasks:
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
-        source=fingerprint("tokbench.commands.import_tasks"),
+        source=fingerprint("tokbench.downstream.local:write_local_tasks"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -107,7 +107,7 @@ rule evaluate:
         inputs=flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.commands.evaluate"),
+        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
@@ -152,7 +152,7 @@ rule evaluate_checkpoint:
         inputs=checkpoint_flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.commands.evaluate"),
+        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

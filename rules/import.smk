@@ -15,7 +15,7 @@ rule fetch_tokenizer:
         "../envs/language_models.yaml"
     params:
         recipe=imports.fetch_recipe,
-        source=fingerprint("tokbench.commands.fetch_tokenizer"),
+        source=fingerprint("tokbench.adapters.hub:fetch_files"),
     threads: 1
     resources:
         mem_mb=doubling(2000),

@@ -24,7 +24,7 @@ rule measure:
         text=measurements.text,
         corpus=variants.corpus,
         metrics=measurements.metrics(*OF_TEXT),
-        source=measured_by("measure", *OF_TEXT),
+        source=measured_by(*OF_TEXT),
     threads: 1
     resources:
         mem_mb=measurements.memory,
@@ -56,7 +56,7 @@ rule measure_on:
     params:
         text=measurements.text,
         metrics=measurements.metrics(*OF_TEXT),
-        source=measured_by("measure", *OF_TEXT),
+        source=measured_by(*OF_TEXT),
     threads: 1
     resources:
         mem_mb=measurements.memory,
@@ -82,7 +82,13 @@ rule count_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.commands.count_tokens"),
+        source=fingerprint(
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.intrinsic.tokens_by_document:tokens_by_document",
+            "tokbench.encoding_speed:cold_speed",
+            "tokbench.encoding_speed:TOO_SHORT",
+            "tokbench.tokenizer:Tokenizer",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -108,7 +114,11 @@ rule bound:
     params:
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
-        source=fingerprint("tokbench.commands.bound"),
+        source=fingerprint(
+            "tokbench.optimum.bounding:bound_text",
+            "tokbench.optimum.certificate:write_certificate",
+            "tokbench.counting.languages:read_languages",
+        ),
     threads: 1
     resources:
         mem_mb=measurements.bounding_memory,
@@ -168,7 +178,7 @@ rule measure_embeddings:
         inputs=flags,
         corpus=models.corpus,
         metrics=measurements.metrics("embeddings"),
-        source=measured_by("measure_embeddings", "embeddings"),
+        source=measured_by("embeddings"),
     threads: 1
     resources:
         mem_mb=doubling(4000),

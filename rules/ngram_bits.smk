@@ -20,7 +20,12 @@ rule ngram_bits:
         split=ngram_models.options.split,
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
-        source=fingerprint("tokbench.commands.ngram_bits"),
+        source=fingerprint(
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.corpus.read:read_source",
+            "tokbench.pretraining.encoded:encoded",
+            "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -49,7 +54,12 @@ rule ngram_bits_on:
         split=ngram_models.options.split,
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
-        source=fingerprint("tokbench.commands.ngram_bits"),
+        source=fingerprint(
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.corpus.read:read_source",
+            "tokbench.pretraining.encoded:encoded",
+            "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),

@@ -94,7 +94,7 @@ rule import_counts:
     params:
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        source=fingerprint("tokbench.commands.import_counts"),
+        source=fingerprint("tokbench.counting.within:take_within", "tokbench.counting.word_list:read_word_list"),
     threads: 1
     resources:
         mem_mb=doubling(4000),

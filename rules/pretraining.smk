@@ -17,7 +17,13 @@ rule encode_shard:
         "../envs/tokenizers.yaml"
     params:
         order=models.order,
-        source=fingerprint("tokbench.commands.encode_shard"),
+        source=fingerprint(
+            "tokbench.tokenizer:Tokenizer",
+            "tokbench.corpus.documents:read_shard",
+            "tokbench.pretraining.encoded:encoded",
+            "tokbench.pretraining.order:in_order",
+            "tokbench.pretraining.sliced:write_tokens",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -41,7 +47,7 @@ rule gather_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.commands.gather_tokens"),
+        source=fingerprint("tokbench.pretraining.sliced:gather"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -69,7 +75,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        source=fingerprint("tokbench.commands.pack_slice"),
+        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.pack_slice:pack_slice"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -127,7 +133,7 @@ rule pretrain:
         "../envs/language_models.yaml"
     params:
         recipe=models.recipe,
-        source=fingerprint("tokbench.commands.pretrain"),
+        source=fingerprint("tokbench.pretraining.launch:pretrain_together", "tokbench.pretraining.train:pretrain"),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     priority: 1
     threads: models.threads

@@ -19,7 +19,7 @@ rule published:
     params:
         inputs=flags,
         kept=experiment.published,
-        source=fingerprint("tokbench.commands.published"),
+        source=fingerprint("tokbench.published.write:write_published"),
     threads: 1
     resources:
         mem_mb=doubling(2000),

@@ -23,7 +23,7 @@ rule cut_examples:
         inputs=flags,
         shards=examples.shards,
         recipe=examples.recipe,
-        source=fingerprint("tokbench.commands.cut_examples"),
+        source=fingerprint("tokbench.examples.chosen:cut_examples", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -55,7 +55,7 @@ rule draw:
     params:
         inputs=flags,
         experiment=verbatim(as_written(experiment)),
-        source=fingerprint("tokbench.commands.draw"),
+        source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_figures"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -87,7 +87,7 @@ rule typeset:
     params:
         inputs=flags,
         experiment=verbatim(as_written(experiment)),
-        source=fingerprint("tokbench.commands.typeset"),
+        source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_tables"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -116,7 +116,13 @@ rule report:
     params:
         inputs=flags,
         experiment=verbatim(as_written(experiment)),
-        source=fingerprint("tokbench.commands.report"),
+        source=fingerprint(
+            "tokbench.report.load:load",
+            "tokbench.report.speeds:read_speeds",
+            "tokbench.corpus.manifest:read_findings",
+            "tokbench.corpus.manifest:lines_of",
+            "tokbench.report.html:render",
+        ),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -145,7 +151,7 @@ rule leaderboard:
     params:
         inputs=flags,
         name=experiment.name,
-        source=fingerprint("tokbench.commands.leaderboard"),
+        source=fingerprint("tokbench.leaderboard.files:leaderboard_of", "tokbench.leaderboard.files:as_table"),
     threads: 1
     resources:
         mem_mb=doubling(2000),
@@ -168,7 +174,7 @@ rule cite:
         "../envs/tokenizers.yaml"
     params:
         cited=verbatim(canonical(cited(experiment))),
-        source=fingerprint("tokbench.commands.cite"),
+        source=fingerprint("tokbench.citations.entries:bibliography"),
     threads: 1
     resources:
         mem_mb=doubling(1000),

@@ -50,7 +50,7 @@ rule tabulate:
         inputs=flags,
         baseline=baseline_flags(experiment),
         venn=venn_flags(experiment),
-        source=fingerprint("tokbench.commands.tabulate"),
+        source=fingerprint("tokbench.tabulation.gathered:tabulate", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -76,7 +76,7 @@ rule power:
         content=content_of(lambda wildcards: pilot_tables(experiment)),
         pilot=experiment.statistics.pilot,
         detect=experiment.statistics.detect,
-        source=fingerprint("tokbench.commands.power"),
+        source=fingerprint("tokbench.statistics.seed_plan:seed_tables", "tokbench.tidy.make:write_tables"),
     priority: 2
     threads: 1
     resources:
@@ -105,7 +105,7 @@ rule analyse:
         recipes=verbatim(recipes(experiment)),
         baseline=baseline_flags(experiment),
         pilot=pilot_flags(experiment),
-        source=fingerprint("tokbench.commands.analyse"),
+        source=fingerprint("tokbench.statistics.tidy_tables:analyse", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
         mem_mb=doubling(2000),

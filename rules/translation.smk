@@ -18,7 +18,7 @@ rule train_translation:
         "../envs/language_models.yaml"
     params:
         recipe=translations.training_recipe,
-        source=fingerprint("tokbench.commands.train_translation"),
+        source=fingerprint("tokbench.translation.train:train"),
         checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
     priority: 1
     threads: translations.threads
@@ -52,7 +52,7 @@ rule measure_translation_embeddings:
     params:
         inputs=flags,
         metrics=measurements.metrics("embeddings"),
-        source=measured_by("measure_translation_embeddings", "embeddings"),
+        source=measured_by("embeddings", also=("tokbench.translation.embeddings:sides_of",)),
     threads: 1
     resources:
         mem_mb=doubling(4000),
@@ -79,7 +79,7 @@ rule translate:
         "../envs/language_models.yaml"
     params:
         recipe=translations.recipe,
-        source=fingerprint("tokbench.commands.translate"),
+        source=fingerprint("tokbench.translation.translate:translate"),
     threads: translations.threads
     resources:
         mem_mb=translations.memory,
@@ -106,7 +106,7 @@ rule score_translation:
         "../envs/language_models.yaml"
     params:
         scoring=translations.scoring,
-        source=fingerprint("tokbench.commands.score_translation"),
+        source=fingerprint("tokbench.translation.score:score"),
     threads: 1
     resources:
         mem_mb=doubling(4000),

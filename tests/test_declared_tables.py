@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -232,11 +231,11 @@ def test_other_distributions_declare_statistics(new: Path, monkeypatch: pytest.M
     monkeypatch.syspath_prepend(new.parent)
     named = EntryPoint("gaps", "gaps_of_others", "tokbench.statistics")
     monkeypatch.setattr(modules, "entry_points_of", lambda group: [named] if group == named.group else [])
-    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
+    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._source, fingerprints._locate):
         function.cache_clear()
     assert "gaps_of_others.gaps" in [table.made_by for table in tables_of("analyse")]
-    assert "gaps_of_others" in fingerprints.code_behind("tokbench.commands.analyse")
-    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._locate):
+    assert "gaps_of_others" in modules_behind("analyse")
+    for function in (fingerprints.fingerprint, fingerprints._read, fingerprints._source, fingerprints._locate):
         function.cache_clear()
 
 
@@ -255,35 +254,28 @@ def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:
         tables_of("analyse")
 
 
-# What is gathered counts as imported
+# What is gathered counts as used
+
+STAGES = {
+    "tabulate": "tokbench.tabulation.gathered:tabulate",
+    "analyse": "tokbench.statistics.tidy_tables:analyse",
+    "cut_examples": "tokbench.examples.chosen:cut_examples",
+    "report": "tokbench.report.load:load",
+}
+
+
+def modules_behind(stage: str) -> set[str]:
+    """Modules of which something is behind the fingerprint of a stage."""
+    return {name.partition(":")[0] for name in fingerprints.code_behind(STAGES[stage])}
 
 
 def test_gathered_modules_are_behind_the_fingerprint() -> None:
     makers = {command: {table.maker.__module__ for table in tables_of(command)} for command in get_args(TableCommand)}
-    behind = {
-        command: fingerprints.code_behind(f"tokbench.commands.{command}").keys()
-        for command in (*makers, "report", "draw")
-    }
+    behind = {stage: modules_behind(stage) for stage in STAGES}
     assert makers["tabulate"] <= behind["tabulate"]
     assert makers["analyse"] <= behind["analyse"]
-    assert makers["tabulate"] | makers["analyse"] <= behind["report"] & behind["draw"]
+    assert makers["tabulate"] | makers["analyse"] <= behind["report"]
     assert not makers["analyse"] & behind["tabulate"]
     assert not makers["tabulate"] & behind["analyse"]
     assert makers["cut_examples"] <= behind["cut_examples"] & behind["report"]
     assert not any(name.startswith("tokbench.statistics") for name in behind["tabulate"])
-
-
-@pytest.mark.parametrize("command", get_args(TableCommand))
-def test_what_gathering_loads_is_behind_the_fingerprint(command: str) -> None:
-    """What the interpreter imports once a command is there, whatever the source seems to say."""
-    code = (
-        f"import sys, tokbench.commands.{command}\n"
-        "before = set(sys.modules)\n"
-        "from tokbench.tidy.collection import tables_of\n"
-        f"assert tables_of('{command}')\n"
-        "print(*(name for name in sys.modules if name.startswith('tokbench.') and name not in before))\n"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    gathered = {name for name in printed.split() if not fingerprints.is_plumbing(name)}
-    assert len(gathered) > 4
-    assert gathered <= fingerprints.code_behind(f"tokbench.commands.{command}").keys()

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
@@ -19,6 +20,7 @@ from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
+from tokbench.tidy.modules import PLACES, modules_in
 from tokbench.workflow import fingerprint as module
 
 REGISTRIES = (constructions, segmentations, schemes, metrics, resource_types)
@@ -68,14 +70,47 @@ held_by = cache(packages_distributions)
 """The distributions that bring each package, asked once: all that is installed is gone through."""
 
 
+@cache
+def ours_in(name: str) -> set[str]:
+    """Our modules that a module imports, at once or later, and the packages that it lies in."""
+    path = module._locate(name)
+    source = path.read_text(encoding="utf-8") if path else ""
+    lines = module.KERNEL_IMPORT.findall(source) if path and path.suffix != ".py" else []
+    read = [(parent, word.split()[0]) for parent, *words in lines for word in "".join(words).split(",") if word.split()]
+    commands: list[str] = []
+    for node in ast.walk(ast.parse(source)) if path and path.suffix == ".py" else ():
+        if isinstance(node, ast.ImportFrom) and node.module:
+            read += [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == module.GATHERING:
+            commands += [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+    found = {f"{parent}.{word}" if module._locate(f"{parent}.{word}") else parent for parent, word in read}
+    for place in (place for command in commands for place in PLACES[command]):
+        where = module._locate(place)
+        folder = [str(where.parent)] if where is not None and where.name == "__init__.py" else None
+        found.update((place, *modules_in(place, folder)))
+    parts = name.split(".")
+    return {one for one in found if one.startswith("tokbench.")} | {
+        ".".join(parts[:end]) for end in range(2, len(parts))
+    }
+
+
+def behind(names: Iterable[str]) -> set[str]:
+    """Modules, and our modules behind them; plumbing other than commands left out."""
+    pending, found = list(names), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in found and (name.startswith("tokbench.commands") or not module.is_plumbing(name)):
+            found.add(name)
+            pending += ours_in(name)
+    return found
+
+
 def modules_of(name: str) -> set[str]:
     """Our modules that a command may import, those of every method that it may call included."""
-    command = f"tokbench.commands.{name}"
-    found = set(module.code_behind(command, *module.CHOSEN.get(command, ())))
+    found = behind([f"tokbench.commands.{name}"])
     while True:
         reached = [registry for registry in REGISTRIES if registry.package in found]
-        methods = {method.module for registry in reached for method in registry.methods()}
-        more = set(module.code_behind(*methods)) - found
+        more = behind({method.module for registry in reached for method in registry.methods()}) - found
         if not more:
             return found
         found |= more

@@ -21,7 +21,7 @@ Edit = Callable[[str, str, str], None]
 
 
 def forget() -> None:
-    for function in (module.fingerprint, module._read, module._locate, module._beside):
+    for function in (module.fingerprint, module._read, module._source, module._locate, module._data_of):
         function.cache_clear()
 
 
@@ -116,89 +116,137 @@ def test_a_new_method_changes_no_other(edit: Edit, tmp_path: Path) -> None:
     assert fingerprint("tokbench.construction.mine") not in built().values()
 
 
-def test_plumbing_does_not_count(edit: Edit) -> None:
-    before = built()
-    edit("errors.py", "cutoff=0.5", "cutoff=0.6")
-    edit("config/check.py", "1 + 1e-9", "1 + 1e-8")
-    assert changed(before) == set()
+RULES = {
+    "fetch": ("tokbench.corpus.fetch:fetch",),
+    "prepare": ("tokbench.corpus.prepare:prepare",),
+    "count": (
+        "tokbench.corpus.read:read_source",
+        "tokbench.counting.count:count_languages",
+        "tokbench.counting.languages:write_languages",
+        "tokbench.pretokenization.built_in",
+    ),
+    "build bpe": ("tokbench.building:build_from_files", "tokbench.construction.bpe:build"),
+    "build unigram": ("tokbench.building:build_from_files", "tokbench.construction.unigram:build"),
+    "cut": ("tokbench.segmentation.merge:merge",),
+    "measure": (
+        "tokbench.counting.within:count_texts",
+        "tokbench.intrinsic.measure:measure_text",
+        "tokbench.metric.renyi",
+    ),
+    "bound": ("tokbench.optimum.bounding:bound_text",),
+    "encode_shard": ("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.encoded:encoded"),
+    "pretrain": ("tokbench.pretraining.train:pretrain",),
+    "tabulate": ("tokbench.tabulation.gathered:tabulate",),
+    "analyse": ("tokbench.statistics.tidy_tables:analyse",),
+    "report": ("tokbench.report.load:load", "tokbench.report.html:render"),
+}
+"""Stages as rules name them."""
+
+
+def fingerprints() -> dict[str, str]:
+    return {rule: fingerprint(*names) for rule, names in RULES.items()}
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "changes", "stays"),
+    ("file", "old", "new", "changes"),
     [
-        ("tokenizer_config.py", "size + 1", "size + 2", "build pack encode_shard", "prepare merge_counts"),
-        ("inputs/files.py", "yield from lines", "yield from map(bytes.strip, lines)", "prepare count", "cite"),
-        ("inputs/json.py", "json.loads", "json.JSONDecoder().decode", "prepare import", "merge_counts analyse"),
-        ("registry.py", "iter(sorted(", "reversed(sorted(", "build measure", "prepare pretrain"),
-        ("provenance.py", '"numpy", ', "", "report leaderboard", "build pretrain"),
-        ("kernels/flags.json", "-ffp-contract=off", "-ffp-contract=fast", "build measure pack prepare", "analyse"),
-        ("imported.py", "os.getpid()", "os.getppid()", "", "build pretrain report"),
-        ("manifest.py", "indent=2", "indent=1", "", "build pretrain report"),
-        ("inputs/numbers.py", "1 << 31", "1 << 30", "", "build prepare count"),
+        ("commands/build.py", "of {size:,} tokens from", "with {size:,} tokens from", ""),
+        ("inputs/files.py", "yield from lines", "yield from map(bytes.strip, lines)", ""),
+        ("errors.py", "cutoff=0.5", "cutoff=0.6", ""),
+        ("memory.py", "allow it more", "allow more", ""),
+        ("config/check.py", "1 + 1e-9", "1 + 1e-8", ""),
+        ("corpus/prepare.py", "prepare the corpus again", "prepare it again", "prepare"),
+        ("counting/count.py", "dtype=np.int64)", "dtype=np.uint64)", "count, measure"),
+        ("construction/unigram.py", "scores[: len(BYTES)], scores[order]", "scores, scores[order]", "build unigram"),
+        ("kernels/ngram.pyx", "import numpy as np", "import numpy as np  # Once", ""),
+        ("kernels/bpe.pyx", "import numpy as np", "import numpy as np  # Once", "build bpe"),
+        ("segmentation/merge.py", "joined[pairs[inside]] = 1", "joined[pairs[inside]] = 2", "cut"),
+        ("metric/renyi.py", 'short = f"{order:g}"', 'short = f"{order:f}"', "measure"),
+        ("optimum/search.py", "scores > least", "scores >= least", "bound"),
+        ("pretraining/encoded.py", "size = 0\n    for", "size = 1\n    for", "encode_shard"),
+        ("pretraining/schedule.py", "/ rising", "/ (1 + rising)", "pretrain"),
+        ("resumable.py", "(folder)) == json", "(folder)) != json", "pretrain"),
+        ("tabulation/relative.py", "== 0)", "== 1)", "tabulate, report"),
+        ("statistics/wilcoxon.py", "mass[0] = 1.0", "mass[0] = 2.0", "analyse, report"),
+        ("report/sections/evidence.py", "larger marks are", "large marks are", "report"),
+        ("tokenizer_config.py", "size + 1", "size + 2", "build bpe, build unigram, encode_shard, tabulate, report"),
     ],
 )
-def test_what_can_change_a_result_counts(edit: Edit, file: str, old: str, new: str, changes: str, stays: str) -> None:
-    """Readers, registries, special tokens and the compiler's options do; limits, notes and manifests do not."""
-
-    def each(commands: str) -> dict[str, str]:
-        return {command: fingerprint(f"tokbench.commands.{command}") for command in commands.split()}
-
-    before = each(f"{changes} {stays}")
+def test_one_line_reruns_what_uses_it(edit: Edit, file: str, old: str, new: str, changes: str) -> None:
+    before = fingerprints()
     edit(file, old, new)
-    assert {name for name, now in each(f"{changes} {stays}").items() if now != before[name]} == set(changes.split())
+    changed = {rule for rule, now in fingerprints().items() if now != before[rule]}
+    assert changed == {rule.strip() for rule in changes.split(",") if rule}
 
 
-def test_every_module_counts(edit: Edit) -> None:
-    """Any line of any module behind a command changes the command's fingerprint, and that of no other."""
-    commands = ("tokbench.commands.merge_counts", "tokbench.commands.import_counts", "tokbench.commands.fetch_tasks")
-    closures = {command: set(module.code_behind(command)) for command in commands}
-    before = {command: fingerprint(command) for command in commands}
-    for name in sorted(set().union(*closures.values())):
-        path = module._locate(name)
-        assert path is not None
-        text = path.read_text()
-        path.write_text(text + "\nCHANGED = 1\n")
-        forget()
-        changed = {command for command in commands if fingerprint(command) != before[command]}
-        assert changed == {command for command in commands if name in closures[command]}, name
-        path.write_text(text)
+def test_a_definition_counts_for_those_that_use_it(edit: Edit, tmp_path: Path) -> None:
+    """Of one module, what a stage does not use changes nothing for it."""
+    (tmp_path / "tokbench" / "stage.py").write_text(
+        "from tokbench.lower import half, other as renamed\n"
+        "A = half(1)\n"
+        "def first():\n    return A\n"
+        "def second():\n    from tokbench import lower\n    return lower.third() + renamed()\n"
+    )
+    (tmp_path / "tokbench" / "lower.py").write_text(
+        "def half(n):\n    return n / 2\n"
+        "def other():\n    return 1\n"
+        "def third():\n    return 3\n"
+        "seen = []\nseen.append(1)\n"
+    )
     forget()
+    assert sorted(module.code_behind("tokbench.stage:first")) == [
+        "tokbench.lower",
+        "tokbench.lower:half",
+        "tokbench.lower:seen",
+        "tokbench.stage:A",
+        "tokbench.stage:first",
+    ]
+    assert {"tokbench.lower:other", "tokbench.lower:third"} <= module.code_behind("tokbench.stage:second").keys()
+    before = {name: fingerprint(f"tokbench.stage:{name}") for name in ("first", "second")}
+    for old, new, changes in (
+        ("n / 2", "n / 3", {"first"}),
+        ("return 3", "return 4", {"second"}),
+        ("append(1)", "append(2)", {"first", "second"}),
+    ):
+        edit("lower.py", old, new)
+        assert {name for name in before if fingerprint(f"tokbench.stage:{name}") != before[name]} == changes
+        edit("lower.py", new, old)
+
+
+def test_a_name_that_is_not_there_is_an_error() -> None:
+    for name in ("tokbench.corpus.prepare:prepared", "tokbench.corpus.nothing", "tokbench.nothing:at_all"):
+        with pytest.raises(ValueError, match=f"{name}: no such definition; name one as module:definition"):
+            fingerprint(name)
 
 
 def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) -> None:
-    commands = ("tabulate", "analyse", "typeset", "draw", "report", "measure", "build", "published")
-    before = {command: fingerprint(f"tokbench.commands.{command}") for command in commands}
-    (tmp_path / "tokbench" / "statistics" / "mine.py").write_text("from tokbench.kernels.bpe import train\n")
+    before = fingerprints()
+    (tmp_path / "tokbench" / "statistics" / "mine.py").write_text(
+        "from tokbench.kernels.bpe import train\nMINE = train\n"
+    )
     forget()
-    changed = {command for command in commands if fingerprint(f"tokbench.commands.{command}") != before[command]}
-    assert changed == {"analyse", "typeset", "draw", "report"}
+    assert {rule for rule, now in fingerprints().items() if now != before[rule]} == {"analyse", "report"}
 
 
 def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
-    names = (
-        "published.facts",
-        "published.tidy_facts",
-        "downstream.tasks",
-        "downstream.passages",
-        "report.html",
-    )
-    before = {name: module._read(f"tokbench.{name}") for name in names}
-    edit("published/cells.csv", "\n", "\n\n")
-    edit("downstream/templates/last_word.yaml", "task", "task ")
-    edit("report/templates/report.css", "{", "{ ")
-    after = {name: module._read(f"tokbench.{name}") for name in before}
-    assert {name for name in before if before[name] != after[name]} == {
-        "published.facts",
-        "downstream.tasks",
-        "report.html",
-    }
+    names = ("published.facts", "downstream.tasks", "downstream.passages", "report.html:render")
+    before = {name: fingerprint(f"tokbench.{name}") for name in names}
+    for file, old, new, changes in (
+        ("published/cells.csv", "\n", "\n\n", {"published.facts", "report.html:render"}),
+        ("downstream/templates/last_word.yaml", "task", "task ", {"downstream.tasks"}),
+        ("report/templates/report.css", "{", "{ ", {"report.html:render"}),
+    ):
+        edit(file, old, new)
+        changed = {name for name in before if fingerprint(f"tokbench.{name}") != before[name]}
+        assert changed == changes, file
+        edit(file, new, old)
 
 
 def test_another_suite_changes_nothing(edit: Edit) -> None:
     """A suite is spelled out in its recipe."""
-    before = fingerprint("tokbench.commands.evaluate")
+    before = fingerprint("tokbench.downstream.evaluate:evaluate", "tokbench.downstream.suites")
     edit("downstream/suites.yaml", "\n", "\n# Another\n")
-    assert fingerprint("tokbench.commands.evaluate") == before
+    assert fingerprint("tokbench.downstream.evaluate:evaluate", "tokbench.downstream.suites") == before
 
 
 # Modules of other distributions
@@ -234,13 +282,13 @@ def test_plug_ins_count_with_their_own_modules_and_ours(tmp_path: Path, monkeypa
         tmp_path,
         monkeypatch,
         __init____dot__py=b"",
-        method__dot__py="# -*- coding: latin-1 -*-\nfrom .inner import ä\n".encode("latin-1"),
-        inner__dot__py="import plugged.deep\nfrom tokbench.kernels.bpe import train\nä = 1\n".encode(),
-        deep__dot__py=b"import json\n",
+        method__dot__py="# -*- coding: latin-1 -*-\nfrom .inner import ä\nfound = ä\n".encode("latin-1"),
+        inner__dot__py="import plugged.deep\nfrom tokbench.kernels import bpe\nä = plugged.deep, bpe\n".encode(),
+        deep__dot__py=b"import json\nVALUE = json\n",
     )
     forget()
     names = module.code_behind("plugged.method")
-    assert {"plugged", "plugged.inner", "plugged.deep", "tokbench.kernels.bpe"} <= names.keys()
+    assert {"plugged.inner:ä", "plugged.deep:VALUE", "tokbench.kernels.bpe"} <= names.keys()
     assert "json" not in names
     forget()
 

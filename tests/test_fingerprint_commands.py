@@ -1,4 +1,4 @@
-"""What a command's result depends on is what its module imports: the fingerprint of its rule has all of it."""
+"""What a rule's command calls of the stages is behind the rule's fingerprint."""
 
 import re
 from pathlib import Path
@@ -6,64 +6,65 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.imports import each_after
-from tests.support.rules import COMMAND_OF, ROOT, RULES
+from tests.support.rules import COMMAND_OF, RULES
+from tests.support.workflow.checkout import ROOT
 from tokbench.config.load import read
 from tokbench.construction import constructions
 from tokbench.pretokenization import schemes
 from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
-from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.syntax import parsed
+from tokbench.workflow.fingerprint import EFFECTS, Name, fingerprint
 
 PLANNED = Path(__file__).parent / "support" / "workflow" / "planned.yaml"
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
+SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|RECIPES|named_suites|SEED|TOKENIZERS|OWN)")
+"""Options: a recipe has their values in full."""
+WITHOUT_EFFECT = {
+    *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "check_windows", "without_windows"),
+    *("check_size", "holds_tokenizer", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
+    *("left_out", "found_untagged", "told"),
+}
+"""What bounds memory, what rejects a command, and what is said on the way."""
+PACKED_IN_SLICES = {"tokbench.pretraining.join:join", "tokbench.pretraining.order:Slices"}
+NOT_CHOSEN = {
+    "train_byte_lm": {"tokbench.byte_lm.ngram:train"},
+    "score_bytes": {"tokbench.byte_lm.ngram:score"},
+    "build": {"tokbench.building:read_running", "tokbench.building:read_scored"},
+    "build_initial": {"tokbench.building:read_running", "tokbench.building:read_scored"},
+    "split_corpus": {"tokbench.corpus.manifest:lines_of", "tokbench.corpus.manifest:read_findings"},
+    "prepare": {
+        "tokbench.corpus.gather:gather",
+        "tokbench.corpus.manifest:lines_of",
+        "tokbench.corpus.manifest:read_findings",
+    },
+    "write_shards": {"tokbench.corpus.manifest:read_findings"},
+    "measure_resource": {"tokbench.intrinsic.alignment_by_word:nothing_by_word"},
+    "import_counts": {"tokbench.pretokenization:pretokenization_of"},
+    "ngram_bits": {"tokbench.corpus.documents:is_shard"},
+    "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
+    "pack": {*PACKED_IN_SLICES, "tokbench.pretraining.pack_slice:Form"},
+    "cite": {"tokbench.citations.cited:cited"},
+}
+"""What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""
 
 
-IMPORTS = """
-import builtins, importlib.util, sys
-from tests.support.imports import import_all
-
-def following(name, globals=None, locals=None, fromlist=(), level=0):
-    module = importing(name, globals, locals, fromlist, level)
-    if globals and globals.get("__name__", "").startswith("tokbench"):
-        package = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
-        for found in (package, *(f"{package}.{inner}" for inner in fromlist or ())):
-            if found.startswith("tokbench.") and found in sys.modules:
-                print(globals["__name__"], found)
-    return module
-
-importing, builtins.__import__ = builtins.__import__, following
-"""
-"""Prints, for every import statement of ours that runs, the module that it stands in and what it reads."""
+def called(command: str) -> set[Name]:
+    """What a command uses of the stages, by way of other commands' functions too."""
+    pending, seen = [Name(f"tokbench.commands.{command}", "command")], set[Name]()
+    while pending:
+        name = pending.pop()
+        if name not in seen:
+            seen.add(name)
+            pending += module._read(*name)[1] if name.module.startswith("tokbench.commands") else []
+    return {name for name in seen if not module.is_plumbing(name.module) and name.name != EFFECTS}
 
 
 @pytest.fixture(scope="module")
-def imported() -> dict[str, set[str]]:
-    """The modules that the import of each command really leads to, not through plumbing."""
-    commands = sorted({COMMAND_OF.get(rule, rule) for rule in RULES})
-    [printed] = each_after("", [IMPORTS + "".join(f"import_all('tokbench.commands.{name}')\n" for name in commands)])
-    edges: dict[str, set[str]] = {}
-    for line in printed.splitlines():
-        importer, found = line.split()
-        edges.setdefault(importer, set()).update((found, found.rpartition(".")[0]))
-    reached: dict[str, set[str]] = {}
-    for command in commands:
-        pending, reached[command] = [f"tokbench.commands.{command}"], set()
-        while pending:
-            name = pending.pop()
-            if name not in reached[command] and not module.is_plumbing(name):
-                reached[command].add(name)
-                pending += edges.get(name, set()) - module.CHOSEN.get(name, set())
-    return reached
-
-
-@pytest.fixture(scope="module")
-def behind() -> dict[str, set[str]]:
-    """The modules behind the fingerprint of every rule, for wildcards of an experiment with something of everything."""
+def named() -> dict[str, tuple[str, ...]]:
+    """What the fingerprint of every rule names, for wildcards of an experiment with something of everything."""
     asked: list[tuple[str, ...]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "code_behind", lambda *modules: asked.append(modules) or {})
+        patch.setattr(module, "code_behind", lambda *names: asked.append(names) or {})
         patch.chdir(PLANNED.parent)
         asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
         for path in (ROOT / "rules").glob("*.smk"):
@@ -81,7 +82,7 @@ def behind() -> dict[str, set[str]]:
         )
         found = {}
         for name, (_, directives) in RULES.items():
-            [source] = re.findall(r"source=(.*),\n", directives["params"])
+            [source] = re.findall(r"source=(.*?),\n(?=        \w|$)", directives["params"], re.DOTALL)
             fingerprint.cache_clear()
             asked.clear()
             value = eval(source, asks)
@@ -90,32 +91,29 @@ def behind() -> dict[str, set[str]]:
                 value(on)
             [found[name]] = asked
     fingerprint.cache_clear()
-    return {name: set(module.code_behind(*modules)) for name, modules in found.items()}
+    return found
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_fingerprint_covers_what_the_command_imports(
-    rule: str, imported: dict[str, set[str]], behind: dict[str, set[str]]
-) -> None:
-    command = COMMAND_OF.get(rule, rule)
-    assert len(imported[command]) > 2
-    assert imported[command] <= behind[rule]
+def test_what_a_command_calls_counts(rule: str, named: dict[str, tuple[str, ...]]) -> None:
+    behind = module.code_behind(*named[rule])
+    calls = {":".join(name) for name in called(COMMAND_OF.get(rule, rule))}
+    free = {name for name in calls if SPELLED_OUT.match(name) or name.partition(":")[2] in WITHOUT_EFFECT}
+    assert calls - free - NOT_CHOSEN.get(rule, set()) <= behind.keys()
+
+
+def test_names_without_effect_are_called() -> None:
+    """Every exception is one of a command."""
+    calls = {":".join(name) for rule in RULES for name in called(COMMAND_OF.get(rule, rule))}
+    assert {name.partition(":")[2] for name in calls} >= WITHOUT_EFFECT
+    assert set().union(*NOT_CHOSEN.values()) <= calls
 
 
 @pytest.mark.parametrize("rule", ["build", "build_initial"])
-def test_fingerprint_covers_only_the_chosen_methods(rule: str, behind: dict[str, set[str]]) -> None:
+def test_only_the_chosen_methods_count(rule: str, named: dict[str, tuple[str, ...]]) -> None:
     """Of all constructions, segmentations and schemes, those that the variant names."""
-    methods = [*constructions.methods(), *segmentations.methods(), *schemes.methods()]
-    names = {method.module for method in methods} & behind[rule]
-    assert names == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
+    behind = {name.partition(":")[0] for name in module.code_behind(*named[rule])}
+    methods = {method.module for kind in (constructions, segmentations, schemes) for method in kind.methods()}
+    assert methods & behind == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
         {"tokbench.segmentation.merge"} if rule == "build" else set()
     )
-
-
-def test_modules_that_a_command_chooses_among_are_its_own() -> None:
-    """What is left out of a command's fingerprint is something that it would import otherwise."""
-    for command, chosen in module.CHOSEN.items():
-        path = module._locate(command)
-        assert path is not None
-        imports = set(module._imports(parsed(path.read_bytes()), command, is_package=False))
-        assert chosen <= imports

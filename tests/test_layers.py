@@ -24,7 +24,7 @@ STAGES: dict[str, set[str]] = {
     "statistics": set(),
     "examples": {"corpus"},
     "report": {"tabulation", "statistics", "examples", "published"},
-    "leaderboard": {"corpus"},
+    "leaderboard": {"corpus", "statistics"},
     "published": {"tabulation", "statistics", "report"},
 }
 """The stages, and which others each imports."""

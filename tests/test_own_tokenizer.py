@@ -63,7 +63,7 @@ def test_its_compiled_module_counts_in_the_fingerprint(installed: Path) -> None:
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
     said = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
-    assert "my_tokenizer.frequent_pairs my_tokenizer.pairs" in said.stdout
+    assert "my_tokenizer.frequent_pairs:build my_tokenizer.pairs" in said.stdout
 
 
 def test_the_module_in_a_clone(tmp_path: Path) -> None:

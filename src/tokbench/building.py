@@ -1,13 +1,19 @@
 """Building a tokenizer: the vocabulary by its construction, and the segmentation that goes with it."""
 
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.atomic import atomic_folder
 from tokbench.construction import Construction, constructions
 from tokbench.errors import TokbenchError
+from tokbench.frequent import LeftOut, read_frequent
 from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
+from tokbench.manifest import write_manifest
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -100,3 +106,149 @@ def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int
     method = constructions[options.initial]
     check_alphabet(method, options.initial_size, "initial_size")
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
+
+
+READERS = {
+    "counts": "tokbench.building:read_counts",
+    "scores": "tokbench.building:read_scored",
+    "documents": "tokbench.building:read_running",
+}
+"""What reads a construction's source, as a fingerprint names it."""
+
+
+def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[PretokenCounts, LeftOut | None]:
+    """Pre-token counts for a construction.
+
+    Args:
+        path: the file.
+        scheme: pre-tokenization of a file that does not name it; ``none`` where neither does.
+        least: pre-tokens that are rarer are left out.
+
+    Returns:
+        The counts, and what is left out where ``least`` is more than 1.
+
+    Raises:
+        TokbenchError: the file is no file of counts, names another pre-tokenization, or nothing is left of it.
+    """
+    left_out = None
+    if least > 1:
+        counts, left_out = read_frequent(path, least)
+        if left_out.unique and not len(counts):
+            raise TokbenchError(f"{path}: no pre-token occurs {least:,} times or more (min_count); lower it")
+    else:
+        counts = PretokenCounts.read(path)
+    if scheme and counts.scheme and scheme != counts.scheme:
+        raise TokbenchError(
+            f"--pretokenization {scheme}: {path} was counted with '{counts.scheme}'; leave the option out"
+        )
+    return PretokenCounts(counts.data, counts.offsets, counts.counts, scheme or counts.scheme or "none"), left_out
+
+
+def read_scored(files: Sequence[str], scheme: str) -> "ScoredDocuments":
+    """Scored text for a construction."""
+    from tokbench.candidates.scored_text import read_scores
+
+    return read_scores(files, scheme)
+
+
+def read_running(paths: Sequence[str], scheme: str) -> "Documents":
+    """Running text for a construction: shards, or the tokenizer splits of prepared corpora."""
+    from tokbench.candidates.running_text import read_documents
+
+    return read_documents([shard for path in paths for shard in _shards(Path(path))], scheme)
+
+
+def _shards(path: Path) -> list[Path]:
+    return sorted((path / "tokenizer").glob("*.parquet")) if path.is_dir() else [path]
+
+
+def read_initial(folder: str, options: Any) -> Vocabulary:
+    """The vocabulary in a folder, which must be the one that the options name, where it says what it is.
+
+    Raises:
+        TokbenchError: it is another one.
+    """
+    vocabulary = Vocabulary.read(Path(folder))
+    if vocabulary.ids is not None:
+        raise TokbenchError(f"--initial {folder}: was made elsewhere, and its first ids are not the bytes; build one")
+    if not (Path(folder) / SETTINGS).is_file():
+        return vocabulary
+    origin = Tokenizer.load(folder).origin
+    made = (origin.get("construction", {}).get("method"), origin.get("requested_size"))
+    for key, asked, found in zip(
+        ("initial", "initial_size"), (options.initial, options.initial_size), made, strict=True
+    ):
+        if found is not None and key in options.model_fields_set and asked != found:
+            raise TokbenchError(
+                f"--initial {folder}: was made with {found}, and the option {key} says {asked}; mend one"
+            )
+    return vocabulary
+
+
+def build_from_files(
+    construction: Construction,
+    source: "Source",
+    size: int,
+    options: Options,
+    segmentation: str,
+    segmentation_options: Options,
+    output: Path | str,
+    *,
+    counts: PretokenCounts | None = None,
+    left_out: LeftOut | None = None,
+    initial: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    name: str = "",
+    started: float | None = None,
+) -> Tokenizer:
+    """Build a tokenizer as :func:`build_tokenizer` does and write its folder, with files for other libraries.
+
+    Args:
+        construction: the method.
+        source: what the method reads.
+        size: tokens wanted.
+        options: an instance of the method's class of options.
+        segmentation: name of the segmentation.
+        segmentation_options: an instance of its class of options.
+        output: the tokenizer's folder.
+        counts: pre-tokens, from which a missing initial vocabulary is built and ids of other libraries are compared.
+        left_out: what of the counts is left out.
+        initial: folder of the initial vocabulary; built from the counts when None.
+        seed: of everything that is drawn at random.
+        threads: threads to use.
+        name: what tables call the tokenizer.
+        started: ``time.monotonic()`` when the work began, for the manifest; now when None.
+
+    Raises:
+        TokbenchError: as :func:`build_tokenizer`, :func:`read_initial` and :func:`initial_vocabulary`.
+    """
+    from tokbench.adapters.tokenizer_json import export
+
+    started = time.monotonic() if started is None else started
+    start = None
+    if construction.initial:
+        start = (
+            read_initial(initial, options)
+            if initial
+            else initial_vocabulary(counts, options, seed=seed, threads=threads)
+        )
+    tokenizer = build_tokenizer(
+        construction,
+        source,
+        size,
+        options,
+        segmentation,
+        segmentation_options,
+        initial=start,
+        seed=seed,
+        threads=threads,
+        name=name,
+    )
+    if left_out:
+        tokenizer.origin |= left_out.recipe()
+    with atomic_folder(output, "tokenizer") as folder:
+        tokenizer.origin["hugging_face"] = export(tokenizer, counts, folder)
+        tokenizer.save(folder)
+        write_manifest(folder / "manifest.json", tokenizer.origin, started)
+    return tokenizer

@@ -9,6 +9,7 @@ entry-point group of the same name.
 
 import importlib
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -40,6 +41,13 @@ class Method:
     @property
     def module(self) -> str:
         return self.function.__module__
+
+    @property
+    def definition(self) -> str:
+        """The function as a fingerprint names it; its module where it is none of a module's own names."""
+        name = getattr(self.function, "__name__", "")
+        own = getattr(sys.modules.get(self.module), name, None) is self.function if name else False
+        return f"{self.module}:{name}" if own else self.module
 
     @property
     def summary(self) -> str:

@@ -11,7 +11,9 @@ from tokbench.adapters.agreement import Difference, first_difference
 from tokbench.adapters.character_sets import differing
 from tokbench.adapters.end_of_text import end_of_text
 from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, read_form
+from tokbench.adapters.hub import fetched, fetched_record
 from tokbench.adapters.libraries import Library, open_library
+from tokbench.adapters.loss import Loss, loss_of
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line
 from tokbench.patterns.access import access_texts
@@ -47,6 +49,33 @@ def read_tokenizer(
         return _read(Path(path), form, options or ReadOptions(), name, texts)
     except TokbenchError as error:
         raise error if str(path) in str(error) else TokbenchError(f"{path}: {error}") from None
+
+
+def import_tokenizer(
+    path: str, form: str, options: ReadOptions, *, name: str = "", texts: Iterable[bytes] | None = None
+) -> tuple[Tokenizer, Loss | None]:
+    """Read a tokenizer as :func:`read_tokenizer` does, fetch it first where a revision is named, and measure its loss.
+
+    Args:
+        path: its file or folder, or its name on the Hugging Face hub.
+        form: its form.
+        options: what the file does not say.
+        name: what tables call it.
+        texts: documents to compare ids and measure the loss on.
+
+    Returns:
+        The tokenizer, and what it loses of ``texts``; None without texts.
+    """
+    with fetched(path, form, options.revision) as place:
+        tokenizer = read_tokenizer(place, form, options, name=name, texts=texts)
+        record = fetched_record(place)
+    imported = tokenizer.origin["imported"]
+    if record:
+        imported["file"] = record["path"]
+        imported["options"] |= {"revision": record["revision"]}
+    loss = None if texts is None else loss_of(tokenizer, texts)
+    imported["loss"] = loss.record() if loss else None
+    return tokenizer, loss
 
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:

@@ -31,14 +31,13 @@ def command(
     sizes, measures beside language models, and published numbers beside ours."""
     from tokbench.commands.arguments import mapping_of
     from tokbench.commands.baselines import by_corpus
-    from tokbench.statistics.tidy_tables import TidyTables
-    from tokbench.tidy.collection import tables_of
-    from tokbench.tidy.make import make_tables, write_tables
+    from tokbench.statistics.tidy_tables import TidyTables, analyse
+    from tokbench.tidy.make import write_tables
 
     material = TidyTables(
         Path(tables), mapping_of(recipes, "--recipes"), by_corpus(baselines), Path(pilot) if pilot else None, detect
     )
-    made = make_tables(tables_of("analyse"), material)
+    made = analyse(material)
     write_tables(made, Path(output), "statistics")
     for table, frame in made.items():
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)

@@ -65,9 +65,8 @@ def command(
     line says how much before anything of them is held.
     """
     from tokbench.candidates.initial import check_size
-    from tokbench.commands.counts_needs import check_stage
-    from tokbench.counting.languages import read_languages
-    from tokbench.optimum.bounding import bounded, bounded_or_why
+    from tokbench.counting.languages import check_stage, read_languages
+    from tokbench.optimum.bounding import bound_text
     from tokbench.optimum.certificate import write_certificate
     from tokbench.pretokens import PretokenCounts
     from tokbench.result_files import write_result
@@ -95,18 +94,13 @@ def command(
             kept, _ = pretokens.split_by_length(max_pretoken_bytes)
             write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
 
-    one = bounded if result is None else bounded_or_why
-    told = one(pretokens, size, **options, report=report, keep=keep)
-    told |= {"size": size, "longest": max_token_bytes, "max_pretoken_bytes": max_pretoken_bytes}
-    told["scheme"] = pretokens.scheme
+    told = bound_text(pretokens, read_languages(counts), size, must=result is None, report=report, keep=keep, **options)
     if long := told.get("left_out", {}).get("pretokens"):
         click.echo(
             f"{long:,} pre-tokens of more than {max_pretoken_bytes:,} bytes are left out, "
             f"{told['left_out']['share']:.2%} of the text",
             err=True,
         )
-    if len(parts := read_languages(counts)) > 1:
-        told["languages"] = {language: bounded_or_why(part, size, **options) for language, part in parts.items()}
     if result is None:
         told["seconds"] = round(time.process_time() - started, 3)
         click.echo(json.dumps(told, indent=2))

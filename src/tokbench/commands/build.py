@@ -63,13 +63,10 @@ def command(
     output: str,
 ) -> None:
     """Build a vocabulary by METHOD and write its tokenizer to a folder."""
-    from tokbench.adapters.tokenizer_json import export
-    from tokbench.atomic import atomic_folder
-    from tokbench.building import build_tokenizer, check_alphabet, initial_vocabulary, own_segmentation
+    from tokbench.building import build_from_files, check_alphabet, own_segmentation
     from tokbench.commands.arguments import mapping_of, method_options, recipe, settings_of
-    from tokbench.commands.construction_inputs import check_needs, check_read, read_counts, read_initial, read_source
+    from tokbench.commands.construction_inputs import check_needs, check_read, counts_of, source_of
     from tokbench.construction import constructions
-    from tokbench.manifest import write_manifest
     from tokbench.segmentation import segmentations
 
     started = time.monotonic()
@@ -92,37 +89,27 @@ def command(
 
     if counts and megabytes is not None and construction.source == "counts":
         check_needs(construction, chosen, counts, least, megabytes, bool(initial))
-    pretokens, left_out = read_counts(counts, scheme, least) if counts else (None, None)
+    pretokens, left_out = counts_of(counts, scheme, least) if counts else (None, None)
     if pretokens:
         memory.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
-    source = read_source(construction, pretokens, scores, documents, scheme)
-    start = None
-    if construction.initial:
-        start = (
-            read_initial(initial, chosen)
-            if initial
-            else initial_vocabulary(pretokens, chosen, seed=seed, threads=threads)
-        )
-    tokenizer = build_tokenizer(
+    tokenizer = build_from_files(
         construction,
-        source,
+        source_of(construction, pretokens, scores, documents, scheme),
         size,
         chosen,
         cut,
         segmentation_options,
-        initial=start,
+        output,
+        counts=pretokens,
+        left_out=left_out,
+        initial=initial,
         seed=seed,
         threads=threads,
         name=on_one_line(name or Path(output).name),
+        started=started,
     )
-    if left_out:
-        tokenizer.origin |= left_out.recipe()
     if len(tokenizer) < size:
         click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
-    with atomic_folder(output, "tokenizer") as folder:
-        tokenizer.origin["hugging_face"] = export(tokenizer, pretokens, folder)
-        tokenizer.save(folder)
-        write_manifest(folder / "manifest.json", tokenizer.origin, started)
     click.echo(
         f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,

@@ -21,12 +21,11 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         from tokbench.config.experiment import Experiment
         from tokbench.inputs.json import parse_json
         from tokbench.report.load import load
-        from tokbench.tidy.collection import tables_of
 
         remedy = "give the configuration as one JSON object"
         configured = parse_json(experiment, "--experiment", remedy=remedy)
         validated(configured, Experiment, "--experiment")
         folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
-        command(load(folders, configured, tables_of("tabulate", "analyse", "cut_examples")), **others)
+        command(load(folders, configured), **others)
 
     return with_content

@@ -22,11 +22,10 @@ def command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], outp
     'corpora', a mapping of corpora to the tokenizers that cut their sentences.
     """
     from tokbench.config.errors import validated
-    from tokbench.examples.chosen import Chosen
+    from tokbench.examples.chosen import Chosen, cut_examples
     from tokbench.examples.recipe import Recipe
     from tokbench.inputs.json import parse_json
-    from tokbench.tidy.collection import tables_of
-    from tokbench.tidy.make import make_tables, write_tables
+    from tokbench.tidy.make import write_tables
 
     memory.purpose("cut examples")
     asked = validated(parse_json(recipe, "--recipe", remedy="give one JSON object"), Recipe, "--recipe")
@@ -37,7 +36,7 @@ def command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], outp
         dict(map(_shard, shards)),
         asked.examples,
     )
-    write_tables(make_tables(tables_of("cut_examples"), chosen), Path(output), "examples")
+    write_tables(cut_examples(chosen), Path(output), "examples")
 
 
 def _folders(names: Sequence[str], known: dict[str, str]) -> list[str]:

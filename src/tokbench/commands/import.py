@@ -76,9 +76,7 @@ def command(
     said tells which, why, and what is lost of texts. Its ids are those of its library.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
-    from tokbench.adapters.hub import fetched, fetched_record
-    from tokbench.adapters.loss import loss_of
-    from tokbench.adapters.read import read_tokenizer
+    from tokbench.adapters.read import import_tokenizer
     from tokbench.atomic import atomic_folder
     from tokbench.config.errors import validated
     from tokbench.errors import unknown
@@ -94,17 +92,9 @@ def command(
     if not files and fields.flags:
         raise TokbenchError(f"{fields.flags}: for files of --check only; name some")
     documents = _Texts(files, fields, limit or None)
-    with fetched(path, form, revision) as place:
-        tokenizer = read_tokenizer(
-            place, form, options, name=on_one_line(name or Path(output).name), texts=documents if files else None
-        )
-        record = fetched_record(place)
+    imported_name = on_one_line(name or Path(output).name)
+    tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=documents if files else None)
     imported = tokenizer.origin["imported"]
-    if record:
-        imported["file"] = record["path"]
-        imported["options"] |= {"revision": record["revision"]}
-    losses = loss_of(tokenizer, documents) if files else None
-    imported["loss"] = losses.record() if losses else None
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.save(folder)
         write_manifest(folder / "manifest.json", tokenizer.origin, started)

@@ -24,27 +24,14 @@ def command(
     output: str,
 ) -> None:
     """Write the leaderboard: the scoreboard with versions, commit, and checksums of corpora and tokenizers."""
-    from pathlib import Path
-
     from tokbench.atomic import atomic_file
-    from tokbench.corpus.digest import Contents, counts_of, splits_of
-    from tokbench.inputs.frames import read_frame
-    from tokbench.leaderboard.files import as_table, leaderboard
+    from tokbench.leaderboard.files import as_table, leaderboard_of
     from tokbench.plain_json import written
-    from tokbench.provenance import provenance
     from tokbench.spreadsheets import write_csv
-    from tokbench.statistics.scoreboard import SCOREBOARD
 
-    scores = read_frame(Path(statistics) / f"{SCOREBOARD.name}.parquet", "compute the statistics again")
-    SCOREBOARD.check(scores)
-    corpora: dict[str, Contents] = {}
-    for folder in documents:
-        corpora |= splits_of(Path(folder))
-    for file in counts:
-        corpora |= counts_of(Path(file))
-    board = leaderboard(name, scores, map(Path, tokenizers), corpora, provenance())
+    board = leaderboard_of(name, statistics, tokenizers, documents, counts)
     with atomic_file(output) as partial:
         partial.write_text(written(board), encoding="utf-8")
     if table is not None:
         with atomic_file(table) as partial:
-            write_csv(as_table(board, SCOREBOARD), partial)
+            write_csv(as_table(board), partial)

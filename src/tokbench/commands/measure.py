@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from shlex import quote
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +15,6 @@ from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
-
-if TYPE_CHECKING:
-    from tokbench.pretokenization import Pretokenization
-    from tokbench.pretokens import PretokenCounts
 
 
 @click.command("measure")
@@ -52,8 +48,10 @@ def command(
     Where the counts need more than --memory, a line says how much before anything of them is held.
     """
     from tokbench.commands.measurements import metric_families, write_measurements
-    from tokbench.intrinsic.measure import ByLanguage, measure, measure_languages
-    from tokbench.metric import families_of
+    from tokbench.counting.languages import check_stage, read_languages
+    from tokbench.counting.within import count_texts
+    from tokbench.intrinsic.measure import measure_text
+    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
     if (counts is None) == (not documents):
@@ -75,18 +73,17 @@ def command(
         write_measurements(tokenizer, found, variant, corpus, output, watched.record)
         return
     if counts is None:
-        by_language, pretokens = _counted(texts, tokenizer.scheme, megabytes, output)
+        check = partial(check_stage, "measure", megabytes=megabytes)
+        by_language, pretokens = count_texts(texts, tokenizer.scheme, megabytes, output or os.devnull, check)
     else:
-        by_language, pretokens = _read(counts, megabytes)
+        check_stage("measure", counts, megabytes)
+        by_language, pretokens = read_languages(counts), PretokenCounts.read(counts)
     if pretokens.scheme not in (None, tokenizer.pretokenization):
         raise TokbenchError(
             f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
             f"count with {FLAG} {quote(tokenizer.pretokenization)}"
         )
-    size = tokenizer.nominal_size
-    families = {method.name: given.get(method.name, method.options()) for method in families_of("text")}
-    rows: ByLanguage = [("", row) for row in measure(tokenizer, pretokens, families=families, nominal_size=size)]
-    rows += measure_languages(tokenizer, by_language, families=given, nominal_size=size)
+    rows = measure_text(tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size)
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 
@@ -99,31 +96,3 @@ def _texts(files: tuple[str, ...], fields: Fields, megabytes: int | None) -> Ite
     largest = allowance(megabytes, LEAST).largest(COPIES, LEAST) if megabytes and files else None
     documents = with_note(documents_of(files, fields, largest))
     return ((document.language, document.text) for document in documents)
-
-
-def _counted(
-    texts: Iterator[tuple[str, bytes]], scheme: "Pretokenization", megabytes: int | None, output: str | None
-) -> tuple[dict[str, "PretokenCounts"], "PretokenCounts"]:
-    """The counts of each language and of the whole text; spilled beside the output where memory is bound."""
-    from tokbench.atomic import scratch_folder
-    from tokbench.counting.bound import Bound
-    from tokbench.counting.count import count_languages, merge_counts
-    from tokbench.counting.within import count_within
-    from tokbench.pretokens import PretokenCounts
-
-    if megabytes is None:
-        by_language = dict(sorted(count_languages(texts, scheme).items()))
-        return by_language, merge_counts(by_language.values() or [PretokenCounts.from_pairs([], scheme.text)])
-    with scratch_folder(output or os.devnull) as folder:
-        count_within(texts, scheme, folder / "counts.parquet", Bound(megabytes))
-        return _read(str(folder / "counts.parquet"), megabytes)
-
-
-def _read(counts: str, megabytes: int | None) -> tuple[dict[str, "PretokenCounts"], "PretokenCounts"]:
-    """The counts of each language and of the whole text, where they fit."""
-    from tokbench.commands.counts_needs import check_stage
-    from tokbench.counting.languages import read_languages
-    from tokbench.pretokens import PretokenCounts
-
-    check_stage("measure", counts, megabytes)
-    return read_languages(counts), PretokenCounts.read(counts)

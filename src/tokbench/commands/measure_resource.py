@@ -1,6 +1,5 @@
 """``tokbench measure_resource``: measure a tokenizer on the gold data of a resource."""
 
-from importlib import import_module
 from typing import cast
 
 import click
@@ -41,12 +40,11 @@ def command(
     from tokbench.commands.arguments import check_same_files, mapping_of
     from tokbench.commands.measurements import metric_families, write_measurements
     from tokbench.config.errors import validated
-    from tokbench.intrinsic.alignment_by_word import alignment_by_word, nothing_by_word
+    from tokbench.intrinsic.alignment_by_word import boundaries_by_word, nothing_by_word
     from tokbench.intrinsic.measure import measure_cut_words
     from tokbench.intrinsic.read_resource import read_resource, room
     from tokbench.intrinsic.resource_files import resource_files
     from tokbench.intrinsic.words import words_of
-    from tokbench.metric import metrics as registered
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
@@ -74,9 +72,7 @@ def command(
         words = words_of(tokenizer, gold)
         rows = measure_cut_words(words, of, families=families)
         if by_word is not None and of == "segmentations":
-            # By way of the registry, as every metric: a change of it is none of resources of another kind.
-            scored = import_module(registered["morphology"].module).scored_boundaries
-            found = alignment_by_word(words, scored(words))
+            found = boundaries_by_word(words)
     if by_word is not None:
         head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
         write_result(by_word, head | found)

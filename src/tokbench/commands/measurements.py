@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 
 import click
 
 from tokbench.commands.arguments import mapping_of
 from tokbench.config.errors import validated
-from tokbench.intrinsic.measure import ByLanguage
+from tokbench.intrinsic.measure import ByLanguage, record_of
 from tokbench.metric import metrics
 from tokbench.options import Options
 from tokbench.result_files import write_result
@@ -37,13 +36,7 @@ def write_measurements(
 
     What is lost of the text stands there for one that need not give all of it back.
     """
-    result = {
-        "variant": variant or tokenizer.name,
-        "size": tokenizer.nominal_size,
-        "corpus": corpus,
-        **({} if loss is None else {"loss": loss}),
-        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
-    }
+    result = record_of(tokenizer.name, tokenizer.nominal_size, rows, variant=variant, corpus=corpus, loss=loss)
     if output is None:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -91,7 +92,7 @@ def command(
     """
     from tokbench.allowance import allowance
     from tokbench.commands.documents import with_note
-    from tokbench.intrinsic.ngram_bits import ngram_bits
+    from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
     from tokbench.pretraining.encoded import COPIES, encoded
     from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
@@ -104,19 +105,17 @@ def command(
     def read(files: Sequence[str]) -> Iterator["Document"]:
         return _documents(files, fields, largest)
 
-    found = ngram_bits(
-        lambda documents: encoded(tokenizer, documents),
-        tokenizer.entries,
+    result = tokenizer_ngram_bits(
+        tokenizer,
+        partial(encoded, tokenizer),
         lambda: read(training),
         with_note(read(tested)),
+        variant=variant,
+        corpus=corpus,
         order=order,
         training_bytes=training_bytes or None,
         allowed=allowed,
-        ids=tokenizer.id_limit,
-        lost=None if tokenizer.lossless else tokenizer.bytes_lost,
     )
-    size = tokenizer.nominal_size
-    result = {"variant": variant or tokenizer.name, "size": size, "corpus": corpus, **found}
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:

@@ -19,14 +19,11 @@ def command(pilot: str, detect: float, output: str | None) -> None:
 
     PILOT is the folder statistics of an experiment that trained like models with two seeds or more.
     """
-    from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS, plan_seeds, seen_by_seeds, told
-    from tokbench.statistics.tidy_tables import compared_in
+    from tokbench.statistics.seed_plan import SEED_PLAN, seed_tables, told
     from tokbench.tidy.make import write_tables
 
-    comparisons = compared_in(Path(pilot))
-    plan = plan_seeds(comparisons, detect)
+    tables = seed_tables(Path(pilot), detect)
     if output is not None:
-        tables = {SEED_PLAN: plan, SEEN_BY_SEEDS: seen_by_seeds(comparisons, detect)}
         write_tables(tables, Path(output), "statistics")
-    for line in told(plan):
+    for line in told(tables[SEED_PLAN]):
         click.echo(line)

@@ -45,10 +45,9 @@ def command(
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
     from tokbench.commands.baselines import by_corpus
-    from tokbench.tabulation.gathered import Gathered
+    from tokbench.tabulation.gathered import Gathered, tabulate
     from tokbench.tabulation.reading import is_run
-    from tokbench.tidy.collection import tables_of
-    from tokbench.tidy.make import make_tables, write_tables
+    from tokbench.tidy.make import write_tables
 
     for flag, folders in (("--embeddings", embeddings), ("--model", models)):
         for folder in folders:
@@ -72,7 +71,7 @@ def command(
         translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,
     )
-    tables = make_tables(tables_of("tabulate"), gathered)
+    tables = tabulate(gathered)
     write_tables(tables, Path(output), "tables")
     for table, frame in tables.items():
         click.echo(f"{table.name}: {len(frame):,} rows", err=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,6 +11,8 @@ from tokbench.counting.count import merge_counts
 from tokbench.inputs.files import is_parquet
 from tokbench.inputs.parquet import column_names
 from tokbench.languages import by_tag
+from tokbench.needs import Profile, of_languages, require
+from tokbench.pretoken_files import read_parts
 from tokbench.pretokens import PretokenCounts, read_table, write_table
 
 
@@ -84,3 +87,25 @@ def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
 
 def _sum(one: PretokenCounts, other: PretokenCounts) -> PretokenCounts:
     return merge_counts([one, other])
+
+
+def check_stage(
+    stage: str, path: str, megabytes: int | None, *, longest: int | None = None, max_pretoken_bytes: int | None = None
+) -> None:
+    """End where a stage would take more memory than allowed, before anything of the counts is held.
+
+    Args:
+        stage: its name.
+        path: the file of counts.
+        megabytes: what is allowed; anything where it is None.
+        longest: bytes of the longest substring that is looked at; no limit when None.
+        max_pretoken_bytes: longest pre-token that the stage keeps; no limit when None.
+
+    Raises:
+        TokbenchError: it needs more, or the file holds no counts.
+    """
+    if megabytes is not None:
+        _, parts = read_parts(path)
+        batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
+        profile = Profile.of(batches, 1, longest, max_pretoken_bytes)
+        require([of_languages(stage, has_languages(path))], profile, 1, megabytes, whole=True)

@@ -1,17 +1,18 @@
 """Counting and merging of counts within a bound of resident memory; the files are those that are made without one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tokbench.atomic import scratch_folder
 from tokbench.counting.bound import LEAST, Bound
-from tokbench.counting.count import NOTHING, check_scheme, cut_by
+from tokbench.counting.count import NOTHING, check_scheme, count_languages, cut_by, merge_counts
+from tokbench.counting.languages import read_languages
 from tokbench.counting.merge_runs import MOST_RUNS, ROWS, Sizes, Totals, write_runs
 from tokbench.counting.spilled import MOST, Spilled
 from tokbench.errors import TokbenchError
 from tokbench.pretoken_files import read_parts
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
-from tokbench.pretokens import TOO_MUCH
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
 LONG = 1 << 20
 """Bytes of a document at which memory is looked at again."""
@@ -139,3 +140,29 @@ def merge_within(
         tables.end()
         scheme = first[1] if first else None
         return write_runs(tables.runs or {"": []}, scheme, path, folder, Sizes(bound.room, most, runs, rows))
+
+
+def count_texts(
+    texts: Iterable[tuple[str, bytes]],
+    scheme: Pretokenization,
+    megabytes: int | None,
+    beside: Path | str,
+    check: Callable[[str], None] = lambda _: None,
+) -> tuple[dict[str, PretokenCounts], PretokenCounts]:
+    """The pre-token counts of documents, by language and in all.
+
+    Args:
+        texts: the documents, each with its language.
+        scheme: how they are cut.
+        megabytes: memory that counting may take; any where None.
+        beside: counts that take more are sorted on disk in the folder of this path.
+        check: called with the file of such counts before they are read.
+    """
+    if megabytes is None:
+        by_language = dict(sorted(count_languages(texts, scheme).items()))
+        return by_language, merge_counts(by_language.values() or [PretokenCounts.from_pairs([], scheme.text)])
+    with scratch_folder(beside) as folder:
+        path = str(folder / "counts.parquet")
+        count_within(texts, scheme, path, Bound(megabytes))
+        check(path)
+        return read_languages(path), PretokenCounts.read(path)

@@ -8,6 +8,8 @@ from typing import Any
 
 from tokbench.corpus.documents import read_shard
 from tokbench.examples.choice import Candidate, candidates, chosen
+from tokbench.tidy.collection import tables_of
+from tokbench.tidy.make import Tables, make_tables
 from tokbench.tokenizer import Tokenizer
 
 SENTENCES = 24
@@ -59,3 +61,8 @@ class Chosen:
             found = chosen(candidates(read_shard(self.shards[corpus])), those, each)
             given += [Shown(corpus, SPLIT, one, folders) for one in found]
         return given
+
+
+def cut_examples(chosen: Chosen) -> Tables:
+    """Every table of an experiment's sentences."""
+    return make_tables(tables_of("cut_examples"), chosen)

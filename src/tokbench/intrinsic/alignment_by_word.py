@@ -38,6 +38,13 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
     return {name: found[:, place].tolist() for place, name in enumerate(COLUMNS)}
 
 
+def boundaries_by_word(words: Words) -> ByWord:
+    """The agreement of every word's tokens with its morphemes, of gold data that are segmentations."""
+    from tokbench.metric.morphology import scored_boundaries
+
+    return alignment_by_word(words, scored_boundaries(words))
+
+
 def nothing_by_word() -> ByWord:
     """The same where nothing is scored."""
     return {name: [] for name in COLUMNS}

@@ -1,13 +1,8 @@
 """Measuring: every metric that sees a text, a resource or a trained model, taken of one tokenizer."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from tokbench.intrinsic.embeddings import Embeddings
-
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from tokbench.intrinsic.measurement import Measurement
 from tokbench.intrinsic.usage import CountSegmenter, usage_of
@@ -15,6 +10,11 @@ from tokbench.intrinsic.words import Words, WordSegmenter, words_of
 from tokbench.metric import Sight, families_of, metrics
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tokbench.intrinsic.embeddings import Embeddings
 
 Families = Mapping[str, Options]
 ByLanguage = list[tuple[str, Measurement]]
@@ -48,6 +48,28 @@ def measure(
     methods = [(metrics[name], families[name]) for name in sorted(families)]
     usage = usage_of(tokenizer, counts, nominal_size)
     return [row for method, options in methods for row in method.function(usage, options)]
+
+
+def measure_text(
+    tokenizer: CountSegmenter,
+    counts: PretokenCounts,
+    by_language: Mapping[str, PretokenCounts],
+    *,
+    families: Families,
+    nominal_size: int | None = None,
+) -> ByLanguage:
+    """Measure a tokenizer on a text and on each of its languages.
+
+    Args:
+        tokenizer: as for :func:`measure`.
+        counts: the pre-tokens of the text.
+        by_language: those of each language.
+        families: options by family; the defaults of those that are not named.
+        nominal_size: as for :func:`measure`.
+    """
+    chosen = {method.name: families.get(method.name, method.options()) for method in families_of("text")}
+    rows: ByLanguage = [("", row) for row in measure(tokenizer, counts, families=chosen, nominal_size=nominal_size)]
+    return rows + measure_languages(tokenizer, by_language, families=families, nominal_size=nominal_size)
 
 
 def measure_languages(
@@ -123,3 +145,31 @@ def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[
         for method in families_of("embeddings")
         for row in method.function(embeddings, families.get(method.name, method.options()))
     ]
+
+
+def record_of(
+    name: str,
+    size: int | str,
+    rows: ByLanguage,
+    *,
+    variant: str | None = None,
+    corpus: str = "",
+    loss: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Measurements of a tokenizer as JSON has them.
+
+    Args:
+        name: the tokenizer's name.
+        size: its size in the tables.
+        rows: the measurements.
+        variant: its name in the tables; its own when None.
+        corpus: what the text is of.
+        loss: what is lost of the text, for a tokenizer that need not give all of it back.
+    """
+    return {
+        "variant": variant or name,
+        "size": size,
+        "corpus": corpus,
+        **({} if loss is None else {"loss": loss}),
+        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
+    }

@@ -26,6 +26,7 @@ from tokbench.intrinsic.budgets import Budget, budgets_of
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
 from tokbench.languages import tag_of_untagged
 from tokbench.offsets import before
+from tokbench.tokenizer import Tokenizer
 
 SPENT = -1
 """What is left of a budget of which the last document has been cut: not even one without text goes in."""
@@ -260,3 +261,45 @@ def ngram_bits(
         "training": trained,
         "models": models,
     }
+
+
+def tokenizer_ngram_bits(
+    tokenizer: Tokenizer,
+    encode: Encode,
+    training: Callable[[], Iterable[Document]],
+    tested: Iterable[Document],
+    *,
+    variant: str | None = None,
+    corpus: str = "",
+    order: int,
+    training_bytes: Sequence[int] | None = None,
+    allowed: Allowance | None = None,
+) -> dict[str, Any]:
+    """The n-gram bits of a tokenizer: its entries are the vocabulary, and what it loses of a text is counted.
+
+    Args:
+        tokenizer: the tokenizer.
+        encode: documents as its ids.
+        training: as for :func:`ngram_bits`.
+        tested: likewise.
+        variant: its name in the tables; its own when None.
+        corpus: what the texts are of.
+        order: as for :func:`ngram_bits`.
+        training_bytes: likewise.
+        allowed: likewise.
+
+    Returns:
+        ``variant``, ``size`` and ``corpus``, and what :func:`ngram_bits` returns.
+    """
+    found = ngram_bits(
+        encode,
+        tokenizer.entries,
+        training,
+        tested,
+        order=order,
+        training_bytes=training_bytes,
+        allowed=allowed,
+        ids=tokenizer.id_limit,
+        lost=None if tokenizer.lossless else tokenizer.bytes_lost,
+    )
+    return {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus, **found}

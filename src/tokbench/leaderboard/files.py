@@ -6,8 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.corpus.digest import Contents
+from tokbench.corpus.digest import Contents, counts_of, splits_of
+from tokbench.inputs.frames import read_frame
 from tokbench.inputs.json import read_json
+from tokbench.provenance import provenance
+from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tidy.table import TidyTable
 from tokbench.tokenizer_folder import SETTINGS
 
@@ -48,7 +51,32 @@ def leaderboard(
     }
 
 
-def as_table(board: Mapping[str, Any], declared: TidyTable) -> pl.DataFrame:
+def leaderboard_of(
+    name: str, statistics: Path | str, tokenizers: Iterable[str], documents: Iterable[str], counts: Iterable[str]
+) -> dict[str, Any]:
+    """The leaderboard of an experiment's files.
+
+    Args:
+        name: the experiment's.
+        statistics: folder of its statistics.
+        tokenizers: folders.
+        documents: folders of corpora.
+        counts: files ``CORPUS/SPLIT/SCHEME.parquet`` of corpora that have no documents.
+
+    Raises:
+        TokbenchError: a file is missing or damaged.
+    """
+    scores = read_frame(Path(statistics) / f"{SCOREBOARD.name}.parquet", "compute the statistics again")
+    SCOREBOARD.check(scores)
+    corpora: dict[str, Contents] = {}
+    for folder in documents:
+        corpora |= splits_of(Path(folder))
+    for file in counts:
+        corpora |= counts_of(Path(file))
+    return leaderboard(name, scores, map(Path, tokenizers), corpora, provenance())
+
+
+def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.DataFrame:
     """The scores as a table, each with what a reader of one line must know: versions, commit, checksums."""
     evaluated = {one["corpus"]: one["sha256"] for one in board["corpora"] if one["split"] == "evaluation"}
     vocabularies = {(one["variant"], one["size"]): one["sha256"] for one in board["tokenizers"]}

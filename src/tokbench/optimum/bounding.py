@@ -1,6 +1,6 @@
 """What is told of a text: the bound on its tokens, the vocabulary that came near it, and whose the gap between is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokbench.optimum import MAX_PRETOKEN_BYTES
@@ -74,3 +74,41 @@ def bounded_or_why(counts: PretokenCounts, size: int, **options: Any) -> dict[st
         return bounded(counts, size, **options)
     except TooManyPlacesError as error:
         return {"bound": None, "reason": str(error)}
+
+
+def bound_text(
+    counts: PretokenCounts,
+    by_language: Mapping[str, PretokenCounts],
+    size: int,
+    *,
+    must: bool = False,
+    report: Report = lambda *_: None,
+    keep: Callable[[Found], None] = lambda _: None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Bound the tokens of a text, and of each of its languages where there are several.
+
+    Args:
+        counts: the pre-tokens of the text.
+        by_language: those of each of its languages.
+        size: tokens of the vocabulary, the 256 bytes included.
+        must: fail where pre-tokens are too long, in place of a ``reason``.
+        report: as for :func:`bounded`, of the text.
+        keep: likewise.
+        **options: the other options of :func:`bounded`.
+
+    Returns:
+        As :func:`bounded_or_why`, with ``size``, ``longest``, ``max_pretoken_bytes`` and ``scheme``, and bounds by
+        language under ``languages``.
+
+    Raises:
+        TooManyPlacesError: the pre-tokens are too long to look at every substring, and ``must`` is true.
+        TokbenchError: the counts are too great.
+    """
+    made = bounded if must else bounded_or_why
+    found = made(counts, size, **options, report=report, keep=keep)
+    found |= {"size": size, "longest": options["longest"], "max_pretoken_bytes": options["max_pretoken_bytes"]}
+    found["scheme"] = counts.scheme
+    if len(by_language) > 1:
+        found["languages"] = {language: bounded_or_why(part, size, **options) for language, part in by_language.items()}
+    return found

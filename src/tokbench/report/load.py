@@ -12,21 +12,20 @@ from tokbench.pretokenization import pretokenization_of
 from tokbench.provenance import provenance
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.statistics.seeds import same_but_for_seed
+from tokbench.tidy.collection import tables_of
 from tokbench.tidy.table import TidyTable
 
 NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
 
 
-def load(
-    folders: Mapping[str, Path | str], experiment: Mapping[str, Any], declared: Sequence[TidyTable]
-) -> ReportContent:
+def load(folders: Mapping[str, Path | str], experiment: Mapping[str, Any]) -> ReportContent:
     """What the report of an experiment shows.
 
     Args:
         folders: where the tables of ``tables``, ``statistics`` and, if there are any, ``examples`` lie.
         experiment: the configuration, as the user wrote it.
-        declared: the tables that there may be.
     """
+    declared = tables_of("tabulate", "analyse", "cut_examples")
     frames = read_frames(folders, declared)
     return shown(experiment, declared, frames, provenance())
 

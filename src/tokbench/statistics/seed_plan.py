@@ -8,6 +8,7 @@ documents that all of them are tested on, no seed makes smaller.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ import polars as pl
 from tokbench.statistics.judgement import BITS
 from tokbench.statistics.power import ALPHA, POWER
 from tokbench.statistics.student import detectable, power_of
+from tokbench.statistics.tidy_tables import compared_in
 from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE
 from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
 
@@ -215,3 +217,14 @@ SEEN_BY_SEEDS = TidyTable(
         Print("statistics", f"Differences of bits per byte that a number of seeds sees. {_CAPTION}", arranged=True),
     ),
 )  # fmt: skip
+
+
+def seed_tables(pilot: Path, detect: float) -> dict[TidyTable, pl.DataFrame]:
+    """The tables of the seeds that a difference needs.
+
+    Args:
+        pilot: folder of the statistics of an experiment that trained like models with two seeds or more.
+        detect: difference of bits per byte that is to be seen.
+    """
+    comparisons = compared_in(pilot)
+    return {SEED_PLAN: plan_seeds(comparisons, detect), SEEN_BY_SEEDS: seen_by_seeds(comparisons, detect)}

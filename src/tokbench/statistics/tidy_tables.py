@@ -17,8 +17,10 @@ from tokbench.statistics.ngram_bits import KEY as NGRAM_BITS
 from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import Trainings
+from tokbench.tidy.collection import tables_of
 from tokbench.tidy.columns import TEXT
 from tokbench.tidy.documents import BOUNDARIES, TOKENS
+from tokbench.tidy.make import Tables, make_tables
 from tokbench.tidy.table import require, schema
 from tokbench.tidy.translations import SENTENCES
 
@@ -189,3 +191,8 @@ def compared_in(pilot: Path) -> pl.DataFrame:
     frame = read_frame(pilot / f"{BITS_COMPARISONS.name}.parquet", "name the folder statistics of a run with models")
     require(frame, BITS_COMPARISONS.columns, f"{pilot}")
     return frame
+
+
+def analyse(material: TidyTables) -> Tables:
+    """Every statistic of the tidy tables of a run."""
+    return make_tables(tables_of("analyse"), material)

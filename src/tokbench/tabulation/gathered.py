@@ -11,6 +11,8 @@ from tokbench.inputs.frames import read_frame
 from tokbench.tabulation.answers import Results
 from tokbench.tabulation.gap import Bounds, read_bounds
 from tokbench.tabulation.reading import run_of
+from tokbench.tidy.collection import tables_of
+from tokbench.tidy.make import Tables, make_tables
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -110,3 +112,8 @@ class Frames(Mapping[Key, pl.DataFrame]):
 
     def __len__(self) -> int:
         return len(self._files)
+
+
+def tabulate(gathered: Gathered) -> Tables:
+    """Every tidy table of an experiment's files."""
+    return make_tables(tables_of("tabulate"), gathered)

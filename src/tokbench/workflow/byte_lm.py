@@ -93,15 +93,15 @@ class ByteLms:
 
     def training_source(self, wildcards: Any) -> str:
         """Fingerprint of what trains a model of this kind."""
-        return fingerprint("tokbench.commands.train_byte_lm", self._kind(wildcards, "tokbench.byte_lm.train"))
+        return self._fingerprint(wildcards, "tokbench.byte_lm.ngram:train", "tokbench.byte_lm.train:train")
 
     def source(self, wildcards: Any) -> str:
         """Fingerprint of what scores with a model of this kind."""
-        return fingerprint("tokbench.commands.score_bytes", self._kind(wildcards, "tokbench.byte_lm.score"))
+        return self._fingerprint(wildcards, "tokbench.byte_lm.ngram:score", "tokbench.byte_lm.score:score")
 
-    def _kind(self, wildcards: Any, neural: str) -> str:
-        counted = isinstance(self._options(wildcards), ByteNgramOptions)
-        return "tokbench.byte_lm.ngram" if counted else neural
+    def _fingerprint(self, wildcards: Any, counted: str, neural: str) -> str:
+        kind = counted if isinstance(self._options(wildcards), ByteNgramOptions) else neural
+        return fingerprint("tokbench.corpus.documents:read_documents", kind)
 
     def _options(self, wildcards: Any) -> AnyByteLm:
         return self.experiment.byte_lms[wildcards.byte_lm]

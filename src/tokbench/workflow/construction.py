@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tokbench.building import READERS
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Variant, files_among
 from tokbench.construction import Construction, constructions
@@ -97,8 +98,8 @@ class Variants:
         """Fingerprint of the modules and kernels of the three phases."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
         cut = variant.segmentation.method if variant.segmentation else construction.segmentation
-        phases = (construction.module, segmentations[cut].module, *self._pretokenization(wildcards).modules)
-        return fingerprint("tokbench.commands.build", *phases)
+        phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
+        return fingerprint(*_stages(construction), *phases)
 
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.built[wildcards.variant]
@@ -112,9 +113,16 @@ class Variants:
 
 def initial_source(wildcards: Any) -> str:
     """Fingerprint of an initial vocabulary's construction."""
-    return fingerprint("tokbench.commands.build", constructions[wildcards.initial].module)
+    construction = constructions[wildcards.initial]
+    return fingerprint(*_stages(construction), construction.definition)
 
 
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """MB that building an initial vocabulary asks for."""
     return counts_memory([wildcards.initial], input.get("counts"), attempt)
+
+
+def _stages(construction: Construction) -> tuple[str, ...]:
+    """What reads and builds; counts are read for any construction, to compare ids with other libraries."""
+    build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
+    return *build, READERS["counts"], READERS[construction.source]

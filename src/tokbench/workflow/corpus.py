@@ -125,8 +125,18 @@ class Corpora:
 
     def code(self, wildcards: Any) -> str:
         """Fingerprint of what a corpus is prepared by; of a corpus in parts hardly more than its sizes are kept."""
-        stages = ("read_sizes", "split_corpus", "deal_part", "write_shards") if self._in_parts(wildcards) else ()
-        return fingerprint(*(f"tokbench.commands.{stage}" for stage in ("prepare", *stages)))
+        if not self._in_parts(wildcards):
+            return fingerprint("tokbench.corpus.prepare:prepare")
+        return fingerprint(
+            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.parts:groups_of",
+            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.sizes:write_sizes",
+            "tokbench.corpus.places:place_documents",
+            "tokbench.corpus.queues:deal_part",
+            "tokbench.corpus.queues:write_queued",
+            "tokbench.corpus.gather:gather",
+        )
 
     def shards(self, wildcards: Any) -> list[str]:
         """Names of the shards of each split."""

@@ -1,146 +1,312 @@
 """Fingerprints of source code, so that a change to a method reruns that method's chain and nothing else.
 
-What a command's result depends on is what its module imports, directly or not; no list of it is kept. A registry is a
-seam: which methods a command calls is the configuration's choice, and their modules are named beside the command's.
-Tables are none: a command makes all that the modules of a package declare, which count as imported where they are
-gathered.
+A rule names the functions that make its result, ``"tokbench.corpus.prepare:prepare"``, or a module for all that it
+defines. What a definition uses counts with it: other definitions of ours that it names, the kernels, the tables and
+templates whose files it names. No list of these is kept. A registry is a seam: which methods a stage calls is the
+configuration's choice, and the rule names them too. The tables of a package are none: a stage makes all of them.
+
+How a command is called, how files are read and written, and what bounds memory is plumbing, and not followed.
 """
 
-import atexit
+import ast
 import hashlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+from typing import NamedTuple
 
 from tokbench.tidy.modules import PLACES, modules_in
-from tokbench.workflow.syntax import KEPT, Kept, Syntax
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
-PLUMBING = tuple(
-    f"{PACKAGE}.{module}"
-    for module in (
-        "__main__",
-        "allowance",
-        "atomic",
-        "auto_tokenizer",
-        "byte_lm.needs",
-        "commands.arguments",
-        "commands.devices",
-        "commands.evaluation_needs",
-        "commands.fields",
-        "commands.inputs",
-        "commands.log",
-        "commands.main",
-        "commands.memory_option",
-        "commands.method_name",
-        "commands.numbers",
-        "commands.outputs",
-        "commands.pretokenization_option",
-        "config",
-        "downstream.needs",
-        "errors",
-        "faults",
-        "gauge",
-        "imported",
-        "inputs.numbers",
-        "inputs.paths",
-        "inputs.strict",
-        "lean",
-        "manifest",
-        "meanings",
-        "memory",
-        "needs",
-        "options",
-        "pretraining.needs",
-        "translation.needs",
-        "workflow",
-    )
+PLUMBING = (
+    "tokbench.commands",
+    "tokbench.config",
+    "tokbench.workflow",
+    "tokbench.errors",
+    "tokbench.options",
+    "tokbench.meanings",
+    "tokbench.inputs",
+    "tokbench.atomic",
+    "tokbench.manifest",
+    "tokbench.provenance",
+    "tokbench.plain_json",
+    "tokbench.result_files",
+    "tokbench.spreadsheets",
+    "tokbench.text_arguments",
+    "tokbench.allowance",
+    "tokbench.faults",
+    "tokbench.imported",
+    "tokbench.lean",
+    "tokbench.memory",
+    "tokbench.needs",
+    "tokbench.gauge",
+    "tokbench.byte_lm.needs",
+    "tokbench.downstream.needs",
+    "tokbench.pretraining.needs",
+    "tokbench.translation.needs",
 )
-"""Modules that no result depends on: how options are read, which recipes hold as they were read, how memory is told and
-files are written, and what notes who made them."""
-CHOSEN = {
-    "tokbench.building": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
-    "tokbench.commands.construction_inputs": {"tokbench.candidates.running_text", "tokbench.candidates.scored_text"},
-    "tokbench.commands.train_byte_lm": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.train"},
-    "tokbench.commands.score_bytes": {"tokbench.byte_lm.ngram", "tokbench.byte_lm.score"},
-}
-"""Seams without a registry: of these modules a command calls only what the chosen method is made of or imports."""
+"""Rooms and modules that no result depends on."""
+GATHERING = "tables_of"
+"""The function that imports all modules with tables of some commands, see :mod:`tokbench.tidy.collection`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
-"""Data of which recipes hold in full whatever is taken from them."""
+"""Data of which recipes hold in full all that is taken from them."""
+LONGEST_NAME = 100
+"""Characters of the longest text that may name a file."""
 FLAGS = Path("kernels", "flags.json")
 """The options with which our kernels are compiled: they decide how sums round."""
+_parse = cache(ast.parse)
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
 """How our Cython sources import modules of ours."""
+ALL = "*"
+"""In place of a definition's name: all definitions of the module."""
+EFFECTS = ""
+"""In place of a definition's name: the statements that define nothing, which an import of the module runs."""
+IMPORTS = (ast.Import, ast.ImportFrom)
+INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+class Name(NamedTuple):
+    """A name of a module's top level; for an import of the module itself an empty one."""
+
+    module: str
+    name: str
+
+
+class Source(NamedTuple):
+    """The top level of a Python module.
+
+    Attributes:
+        definitions: the statements that define each name, and under ``EFFECTS`` those that define none.
+        imports: what each imported name is.
+    """
+
+    definitions: dict[str, list[ast.stmt]]
+    imports: dict[str, Name]
+
+
+class Uses:
+    """What statements are and use, taken in one pass over their syntax trees.
+
+    Attributes:
+        code: the trees as text, without documentation and layout.
+        names: names that are read, with the attribute that is taken of each or an empty text.
+        imports: import statements among them.
+        texts: string constants that are short enough to name a file.
+        gathered: the commands whose tables are gathered.
+    """
+
+    def __init__(self, statements: Iterable[ast.stmt]) -> None:
+        self.code: list[str] = []
+        self.names: set[tuple[str, str]] = set()
+        self.imports: list[ast.stmt] = []
+        self.texts: set[str] = set()
+        self.gathered: list[str] = []
+        for statement in statements:
+            self._add(statement)
+
+    def _add(self, node: ast.AST) -> None:
+        self.code.append(type(node).__name__)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            self.names.add((node.value.id, node.attr))
+            self.code += [node.value.id, node.attr]
+            return
+        self._note(node)
+        for field, value in ast.iter_fields(node):
+            self.code.append(field)
+            for child in value if isinstance(value, list) else [value]:
+                if not isinstance(child, ast.AST):
+                    self.code.append(repr(child))
+                elif field != "body" or not _is_documentation(child):
+                    self._add(child)
+
+    def _note(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            self.names.add((node.id, ""))
+        elif isinstance(node, IMPORTS):
+            self.imports.append(node)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) <= LONGEST_NAME:
+            self.texts.add(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
+            commands = [str(command.value) for command in node.args if isinstance(command, ast.Constant)]
+            if len(commands) < len(node.args):
+                raise ValueError(f"{ast.unparse(node)}: name commands as they are, so that they can be found")
+            self.gathered += commands
 
 
 @cache
-def fingerprint(*modules: str) -> str:
-    """Hash of the modules' code and of all our own modules, kernels and data behind them.
+def fingerprint(*names: str) -> str:
+    """Hash of some definitions' code and of all our own definitions, kernels and data behind them.
+
+    Args:
+        names: ``module:definition``, or a module.
 
     Returns:
         Sixteen hexadecimal digits.
     """
-    behind = sorted(code_behind(*modules).items())
+    behind = sorted(code_behind(*names).items())
     return hashlib.sha256("".join(f"{name} {code}\n" for name, code in behind).encode()).hexdigest()[:16]
 
 
-def code_behind(*modules: str) -> dict[str, str]:
-    """The modules and all that they import of ours or of their own package, plumbing left out, with a hash of each.
+def code_behind(*names: str) -> dict[str, str]:
+    """The definitions and all that they use of ours or of their own package, plumbing left out, with a hash of each.
 
-    Documentation and layout do not count in Python modules (the syntax tree is hashed, docstrings left out). Cython
-    sources count as they stand, with the compiler's options; so do compiled modules of other distributions, and data
-    and templates that lie beside a module which names them.
+    Documentation and layout do not count in Python modules. Cython sources count as they stand, with the compiler's
+    options; so do compiled modules of other distributions, and data and templates that lie in the folder of a
+    definition which names them.
+
+    Returns:
+        Hashes by ``module:definition``; by the module alone where it is no Python source.
+
+    Raises:
+        ValueError: one of ``names`` is not there.
     """
-    seen: dict[str, str] = {}
-    pending = list(modules)
+    behind: dict[str, str] = {}
+    seen: set[Name] = set()
+    pending = [_named(name) for name in names]
     while pending:
-        module = pending.pop()
-        if module in seen or is_plumbing(module):
+        one = pending.pop()
+        if one in seen or is_plumbing(one.module):
             continue
-        code, imports = _read(module)
-        seen[module] = code
-        pending.extend(imports)
-        pending.extend(_packages(module))
-    return seen
+        seen.add(one)
+        code, used = _read(*one)
+        if code:
+            behind[":".join(filter(None, one))] = code
+        pending += used
+    return behind
 
 
 @cache
 def is_plumbing(module: str) -> bool:
-    """Whether a module cannot change what a command writes."""
+    """Whether a module cannot change a result."""
     return module == PACKAGE or any(module == name or module.startswith(f"{name}.") for name in PLUMBING)
 
 
+def _named(text: str) -> Name:
+    """The definition that a rule names."""
+    module, _, name = text.partition(":")
+    source = _source(module)
+    if module.startswith(f"{PACKAGE}.") and (_locate(module) is None or (name and source and name not in source[0])):
+        raise ValueError(f"{text}: no such definition; name one as module:definition")
+    return Name(module, name or ALL)
+
+
 @cache
-def _read(module: str) -> tuple[str, tuple[str, ...]]:
-    """Hash of one module's code, and the modules that it imports of ours and of its own package."""
+def _read(module: str, name: str) -> tuple[str, list[Name]]:
+    """Hash of a definition's code, empty where it has none of its own, and what it uses of ours and its own package."""
+    source = _source(module)
+    if source is None:
+        return _read_file(module) if not name else ("", [Name(module, "")])
+    if name == ALL:
+        return "", [Name(module, other) for other in (*source.definitions, EFFECTS)]
+    if name not in source.definitions:
+        if name == EFFECTS:
+            return "", _packages(module)
+        return "", _followed(module, source.imports[name], "") if name in source.imports else [Name(module, ALL)]
+    uses = Uses(source.definitions[name])
+    bound = source.imports | _bindings(uses.imports, module)
+    used, foreign = {Name(module, EFFECTS), *_packages(module)}, []
+    for word, attribute in uses.names:
+        if word in source.definitions:
+            used.add(Name(module, word))
+        elif word in bound:
+            followed = _followed(module, bound[word], attribute)
+            used.update(followed)
+            foreign += [] if followed else [f"{word} {bound[word]}"]
+    for place in (place for command in uses.gathered for place in PLACES[command]):
+        path = _locate(place)
+        folder = [str(path.parent)] if path is not None and path.name == "__init__.py" else None
+        used.update(Name(table, ALL) for table in (place, *modules_in(place, folder)))
+    path = _locate(module)
+    data = _data(uses.texts, path.parent) if path else b""
+    code = hashlib.sha256(" ".join((*uses.code, *sorted(foreign))).encode() + data)
+    return code.hexdigest(), sorted(used - {Name(module, name)})
+
+
+def _read_file(module: str) -> tuple[str, list[Name]]:
+    """Hash of a module that is no Python source, and what it uses of ours."""
     path = _locate(module)
     if path is None:
-        return "", ()
+        return "", []
     code = path.read_bytes()
-    imports: set[str] = set()
+    used: set[Name] = set()
     if path.suffix in (".pyx", ".pxd"):
         header = path.with_suffix(".pxd")
         code += header.read_bytes() if path.suffix == ".pyx" and header.exists() else b""
         code += (ROOT / FLAGS).read_bytes() if module.startswith(f"{PACKAGE}.") else b""
-        imports = set(_kernel_imports(code.decode("utf-8")))
-    elif path.suffix == ".py":
-        syntax = _kept().syntax(code)
-        imports = {*_imports(syntax, module, is_package=path.name == "__init__.py"), *_gathered(syntax)}
-        code = syntax.code.encode() + _data(syntax, path.parent)
-    return hashlib.sha256(code).hexdigest(), tuple(sorted(imports - CHOSEN.get(module, set()) - {module}))
+        for parent, enclosed, plain in KERNEL_IMPORT.findall(code.decode("utf-8")):
+            names = (words.split()[0] for words in (enclosed or plain).split(",") if words.strip())
+            used.update(name for word in names for name in _followed(module, Name(parent, word), ""))
+    return hashlib.sha256(code).hexdigest(), sorted(used - {Name(module, "")})
 
 
 @cache
-def _kept() -> Kept:
-    """What was found in sources before, and what is found in this run once it ends."""
-    kept = Kept(KEPT.absolute())
-    atexit.register(kept.write)
-    return kept
+def _source(module: str) -> Source | None:
+    """The top level of a module; None where it is no Python source."""
+    path = _locate(module)
+    if path is None or path.suffix != ".py":
+        return None
+    definitions: dict[str, list[ast.stmt]] = {}
+    imports: list[ast.stmt] = []
+    for statement in _parse(path.read_bytes()).body:
+        if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
+            continue  # What is for type checkers alone is never run.
+        nodes = list(_own_nodes(statement))
+        inner = [node for node in nodes if isinstance(node, IMPORTS)]
+        names = set(filter(None, map(_defined, nodes)))
+        imports += inner
+        if names or not (isinstance(statement, IMPORTS) or _is_documentation(statement)):
+            for name in names or {EFFECTS}:
+                definitions.setdefault(name, []).append(statement)
+    return Source(definitions, _bindings(imports, module))
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A statement of a module's top level and what is in it, without the bodies of functions and classes."""
+    yield node
+    if not isinstance(node, INNER):
+        for child in ast.iter_child_nodes(node):
+            yield from _own_nodes(child)
+
+
+def _defined(node: ast.AST) -> str:
+    """The name that a node defines or changes; empty where it does neither."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    changed = isinstance(getattr(node, "ctx", None), ast.Store)
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if changed and isinstance(node, ast.Name) else ""
+
+
+def _bindings(statements: Iterable[ast.stmt], module: str) -> dict[str, Name]:
+    """What the names are that import statements of a module bind."""
+    path = _locate(module)
+    here = module if path is not None and path.name == "__init__.py" else module.rpartition(".")[0]
+    found: dict[str, Name] = {}
+    for statement in statements:
+        for alias in statement.names if isinstance(statement, IMPORTS) else ():
+            if isinstance(statement, ast.Import):
+                found[alias.asname or alias.name.partition(".")[0]] = Name(alias.name, "")
+            elif isinstance(statement, ast.ImportFrom):
+                parent = "." * statement.level + (statement.module or "")
+                found[alias.asname or alias.name] = Name(resolve_name(parent, here or None), alias.name)
+    return found
+
+
+def _followed(module: str, bound: Name, attribute: str) -> list[Name]:
+    """What an imported name is, or an attribute of it where it is a module; nothing where it is not ours."""
+    if bound.module.split(".")[0] not in {PACKAGE, module.split(".")[0]}:
+        return []
+    source = _source(bound.module)
+    whole = bound.module if not bound.name else f"{bound.module}.{bound.name}"
+    if not bound.name or (_locate(whole) is not None and (source is None or bound.name not in source.definitions)):
+        return [Name(whole, attribute or ALL)]
+    return [bound]
 
 
 @cache
@@ -161,57 +327,24 @@ def _locate(module: str) -> Path | None:
     return Path(origin) if origin else None
 
 
-def _packages(module: str) -> list[str]:
-    """The packages that a module lies in; they are imported before it."""
+def _packages(module: str) -> list[Name]:
+    """What is run of the packages that a module lies in, which are imported before it."""
     parts = module.split(".")
-    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
+    return [Name(".".join(parts[:depth]), EFFECTS) for depth in range(1, len(parts))]
 
 
-def _data(syntax: Syntax, folder: Path) -> bytes:
-    """Hash of the data and templates that lie beside a module and that it names, with their ending or without."""
-    files = [file for file in _beside(folder) if not {file.name, file.stem}.isdisjoint(syntax.texts)]
+def _data(texts: set[str], folder: Path) -> bytes:
+    """Hash of the data and templates of a folder that some texts name, with their ending or without."""
+    files = [file for file in _data_of(folder) if not {file.name, file.stem}.isdisjoint(texts)]
     return b"".join(hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).digest() for file in files)
 
 
 @cache
-def _beside(folder: Path) -> list[Path]:
+def _data_of(folder: Path) -> list[Path]:
     """Data and templates of a folder."""
     found = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
     return sorted(file for file in found if file.suffix in DATA and file.name not in SPELLED_OUT)
 
 
-def _kernel_imports(text: str) -> Iterator[str]:
-    for parent, enclosed, plain in KERNEL_IMPORT.findall(text):
-        for name in (enclosed or plain).split(","):
-            if name.strip():
-                yield _module(parent, name.split()[0])
-
-
-def _imports(syntax: Syntax, module: str, *, is_package: bool) -> Iterator[str]:
-    own = {PACKAGE, module.split(".")[0]}
-    here = module if is_package else module.rpartition(".")[0]
-    for source, level, names in syntax.imports:
-        parent = resolve_name("." * level + (source or ""), here or None) if level else source
-        if parent is None:
-            yield from (name for name in names if name.split(".")[0] in own)
-        elif parent.split(".")[0] in own:
-            yield from (_module(parent, name) for name in names)
-
-
-def _gathered(syntax: Syntax) -> Iterator[str]:
-    """The modules in the packages whose tables are gathered, those of other distributions included."""
-    for place in (place for command in syntax.gathered for place in PLACES[command]):
-        yield place
-        yield from modules_in(place, _folder(place))
-
-
-def _folder(place: str) -> list[str] | None:
-    """Where a package lies; None for a module by itself."""
-    path = _locate(place)
-    return [str(path.parent)] if path is not None and path.name == "__init__.py" else None
-
-
-def _module(parent: str, name: str) -> str:
-    """The module that ``from parent import name`` reads: the name itself where it is a module."""
-    inner = f"{parent}.{name}"
-    return inner if _locate(inner) else parent
+def _is_documentation(statement: ast.AST) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

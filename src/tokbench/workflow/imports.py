@@ -83,7 +83,9 @@ class Imports:
         form = self._variant(wildcards).form
         names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
         forms = (f"tokbench.adapters.forms.{name}" for name in names)
-        return fingerprint("tokbench.commands.import", *forms, *libraries)
+        return fingerprint(
+            "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.read:read_source", *forms, *libraries
+        )
 
     def _variant(self, wildcards: Any) -> MadeElsewhere:
         return self.experiment.elsewhere[wildcards.variant]

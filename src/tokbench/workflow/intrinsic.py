@@ -17,6 +17,37 @@ from tokbench.workflow.requests import counts_memory
 UNKNOWN = 4000
 """MB for measuring what is not there yet, or is no counts."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
+RECORD = "tokbench.intrinsic.measure:record_of"
+GOLD = (
+    RECORD,
+    "tokbench.intrinsic.read_resource:read_resource",
+    "tokbench.intrinsic.words:words_of",
+    "tokbench.intrinsic.measure:measure_cut_words",
+    "tokbench.intrinsic.measure_encoded:words_without_values",
+    "tokbench.tokenizer:Tokenizer",
+)
+STAGES: dict[Sight, tuple[str, ...]] = {
+    "text": (
+        RECORD,
+        "tokbench.corpus.read:read_source",
+        "tokbench.counting.within:count_texts",
+        "tokbench.intrinsic.measure:measure_text",
+        "tokbench.intrinsic.measure_encoded:measure_encoded",
+        "tokbench.adapters.loss:Watched",
+        "tokbench.tokenizer:Tokenizer",
+    ),
+    "languages": (),
+    "segmentations": (*GOLD, "tokbench.intrinsic.alignment_by_word:boundaries_by_word"),
+    "lexical_decisions": (*GOLD, "tokbench.intrinsic.alignment_by_word:nothing_by_word"),
+    "embeddings": (
+        RECORD,
+        "tokbench.intrinsic.embeddings:embeddings_of",
+        "tokbench.intrinsic.measure:measure_embeddings",
+        "tokbench.occurrences:read_occurrences",
+        "tokbench.tokenizer:Tokenizer",
+    ),
+}
+"""What measures, by what a metric sees."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +113,13 @@ class Measurements:
     def resource_source(self, wildcards: Any) -> str:
         """Fingerprint of how a resource is read and of every metric that is taken of it."""
         kind = resource_types[self._resource(wildcards).type]
-        return measured_by("measure_resource", kind.gold, reader=kind.module)
+        return measured_by(kind.gold, also=(kind.definition,))
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
 
 
-def measured_by(command: str, *of: Sight, reader: str | None = None) -> str:
-    """Fingerprint of a command that measures, and of every metric that sees one of these."""
-    families = (method.module for method in families_of(*of))
-    return fingerprint(f"tokbench.commands.{command}", *([reader] if reader else []), *families)
+def measured_by(*of: Sight, also: tuple[str, ...] = ()) -> str:
+    """Fingerprint of what measures, and of every metric that sees one of these."""
+    families = (method.definition for method in families_of(*of))
+    return fingerprint(*(stage for one in of for stage in STAGES[one]), *families, *also)

@@ -26,7 +26,13 @@ class Pretokenization:
     def source(self, wildcards: Any) -> str:
         """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
         return fingerprint(
-            "tokbench.commands.count", "tokbench.commands.merge_counts", *self._scheme(wildcards).modules
+            "tokbench.corpus.read:read_source",
+            "tokbench.counting.count:count_languages",
+            "tokbench.counting.languages:write_languages",
+            "tokbench.counting.languages:merge_files",
+            "tokbench.counting.within:count_within",
+            "tokbench.counting.within:merge_within",
+            *self._scheme(wildcards).modules,
         )
 
     def setting(self, wildcards: Any) -> str:

@@ -74,8 +74,21 @@ class Models:
 
     def packing_source(self, wildcards: Any) -> str:
         """Fingerprint of what packs; of what encodes and packs slices, too, because these are not kept."""
-        stages = ("encode_shard", "gather_tokens", "pack_slice") if self.slices(wildcards) else ()
-        return fingerprint("tokbench.commands.pack", *(f"tokbench.commands.{stage}" for stage in stages))
+        stages = (
+            "tokbench.tokenizer:Tokenizer",
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.pretraining.encoded:encoded",
+            "tokbench.pretraining.order:in_order",
+        )
+        if not self.slices(wildcards):
+            return fingerprint(*stages, "tokbench.pretraining.pack:pack", "tokbench.pretraining.phases:pack_phases")
+        return fingerprint(
+            *stages,
+            "tokbench.pretraining.sliced:write_tokens",
+            "tokbench.pretraining.sliced:gather",
+            "tokbench.pretraining.pack_slice:pack_slice",
+            "tokbench.pretraining.join:join",
+        )
 
     def length(self, wildcards: Any) -> int:
         """Tokens of a packed sequence."""

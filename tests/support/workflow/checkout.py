@@ -13,8 +13,6 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tokbench.workflow.syntax import KEPT, Kept
-
 ROOT = Path(__file__).parents[3]
 PARTS = ("Snakefile", "rules", "envs", "profiles", "report", "src")
 UNUSED = shutil.ignore_patterns("*.c", "*.cpp", "*.egg-info")
@@ -63,16 +61,6 @@ def _server() -> subprocess.Popen[str]:
     return server
 
 
-@cache
-def _understood() -> Path:
-    """The file that keeps what was found in the sources, as a plan made where they lie leaves it there."""
-    kept = Kept(ROOT / KEPT)
-    for path in (ROOT / "src").rglob("*.py"):
-        kept.syntax(path.read_bytes())
-    kept.write()
-    return ROOT / KEPT
-
-
 class Prepared:
     """Snakemake in a process that has imported it and a folder's sources; every run is a process forked from there.
 
@@ -82,7 +70,6 @@ class Prepared:
     """
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        _understood()
         server = _server()
         assert server.stdin is not None
         assert server.stdout is not None
@@ -130,9 +117,6 @@ class Checkout:
                 shutil.copytree(ROOT / part, folder / part, ignore=UNUSED, copy_function=copied)
             else:
                 shutil.copy(ROOT / part, folder / part)
-        if _understood().is_file():
-            (folder / KEPT).parent.mkdir(parents=True)
-            shutil.copy(_understood(), folder / KEPT)
         if stand_in:
             (folder / "src" / "tokbench" / "__main__.py").write_text(STAND_IN)
 

@@ -35,7 +35,7 @@ def prepare(folder: str, environment: dict[str, str]) -> None:
     for stage in iter_modules(workflow.__path__, "tokbench.workflow."):
         import_module(stage.name)
     for path in Path(sources).rglob("*.py"):
-        fingerprint._kept().syntax(path.read_bytes())
+        fingerprint._parse(path.read_bytes())
     gc.collect()
     gc.freeze()
 
