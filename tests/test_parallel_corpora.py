@@ -21,7 +21,6 @@ from tests.conftest import Tokbench
 from tests.support.parallel_text import corpus
 from tokbench.allowance import Allowance, Largest
 from tokbench.atomic import atomic_folder
-from tokbench.config.errors import validated
 from tokbench.config.load import validate
 from tokbench.corpus.parallel.again import repeated
 from tokbench.corpus.parallel.clean import cleaned, digest
@@ -33,6 +32,7 @@ from tokbench.corpus.parallel.sources import Cleaning, LinePairs, ParallelCorpus
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
+from tokbench.options import validated
 from tokbench.tabulation.translations import cleaning_table
 from tokbench.workflow.corpus import Corpora
 

@@ -26,10 +26,9 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
             "pretokenization_of",
             "Pretokenization",
             "Scheme",
-            "Boundaries",
             "Choose",
-            "Cut",
-        )
+        ),
+        "pattern_cuts.py": ("Boundaries", "Cut"),
     },
     "Metrics": {
         "metric/__init__.py": ("metric", "Metric", "Shown", "Take"),
@@ -49,6 +48,8 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """What is shown: names of each file, in the order in which a reader needs them."""
+OFFERED_BY = {"pattern_cuts.py": "tokbench.pretokenization"}
+"""Files whose names another module offers: the module."""
 INTRODUCTION = """\
 # The Python interface
 
@@ -75,7 +76,9 @@ def page() -> str:
         lines.append(f"## {heading}\n")
         for file, names in files.items():
             body = {node.name: node for node in _tree(file).body if isinstance(node, Definition)}
-            module = "tokbench." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            module = OFFERED_BY.get(
+                file, "tokbench." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            )
             for name in names:
                 shown = f"tokbench.{name}" if name in offered else f"{module}.{name}"
                 lines += _described(body[name], "###", shown)

@@ -17,12 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation
-from tokbench.config.errors import validated
 from tokbench.construction import Construction, constructions
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.given import shown
 from tokbench.metric import families_of, metrics
+from tokbench.options import validated
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import segmentations

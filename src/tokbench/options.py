@@ -1,12 +1,26 @@
-"""Options of methods and of everything else that a configuration holds: typed, strict and unchangeable."""
+"""Options of methods and of everything else that a configuration holds: typed, strict and unchangeable.
+
+A wrong value is told in one line, which names the key, what is wrong and the remedy.
+"""
 
 import re
-from typing import Annotated, Any
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, ErrorDetails
 
+from tokbench.errors import TokbenchError, nearest
 from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.inputs.strict import exact
 from tokbench.meanings import meanings
@@ -60,3 +74,210 @@ class Options(BaseModel):
             if name in options:
                 options[name].setdefault("description", meaning)
         return schema
+
+
+Chosen = TypeVar("Chosen", bound=BaseModel)
+
+KEY = "[key]"
+"""Pydantic's mark for an error in a mapping's key, not in its value."""
+EXPECTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text, in quotes if it looks like a number",
+    "list_type": "a list, [a, b]",
+    "tuple_type": "a list, [a, b]",
+    "dict_type": "a mapping, {{key: value}}",
+    "model_type": "a mapping, {{key: value}}",
+    "model_attributes_type": "a name or a mapping, {{key: value}}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+}
+"""What a value must be, by pydantic's type of error."""
+PATTERNS = {
+    r"^[0-9a-f]{40}$": "a commit, 40 hexadecimal digits",
+    r"^[A-Za-z0-9][A-Za-z0-9_-]*$": "a name of letters, digits, '_' and '-' that starts with a letter or digit",
+}
+LONGEST = 60
+
+
+def validated(value: Any, options: type[Chosen], name: str) -> Chosen:
+    """Options from a mapping.
+
+    Args:
+        value: the mapping.
+        options: their class.
+        name: the file, or whatever else the values came from.
+
+    Raises:
+        TokbenchError: an unknown key or a value of the wrong type; the message names it.
+    """
+    try:
+        return options.model_validate(value)
+    except ValidationError as error:
+        raise TokbenchError(explain(error, options, name)) from None
+
+
+def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
+    """One line a mistake: ``name: key: what is wrong. Did you mean ...?``.
+
+    Args:
+        error: what pydantic found.
+        model: the class that was validated, searched for the nearest known key.
+        name: the file, or whatever else the values came from.
+    """
+    mistakes: dict[tuple[str, ...], list[tuple[ErrorDetails, Any, Any]]] = {}
+    for details in error.errors():
+        path, parent, annotation = _follow(details["loc"], model)
+        mistakes.setdefault(tuple(path), []).append((details, parent, annotation))
+    lines = []
+    for keys, found in mistakes.items():
+        inner = any(keys == other[: len(keys)] and keys != other for other in mistakes)
+        if inner and found[0][0]["type"] == "too_short":
+            continue  # short only because its wrong entries, of which we tell, were left out
+        where = ".".join(keys)
+        reason = _reason(*found[0]) if len(found) == 1 else _none_fits([details for details, *_ in found])
+        lines.append(f"{name}: {where + ': ' if where else ''}{reason}")
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
+    value, context = details["input"], details.get("ctx", {})
+    match details["type"]:
+        case "extra_forbidden":
+            known = sorted({key for model in _models(parent) for key in model.model_fields})
+            near = nearest(str(details["loc"][-1]), known)
+            rest = f" Known here: {', '.join(known)}." if known else " There is none here; remove it."
+            return f"unknown key.{near or rest}"
+        case "missing":
+            return "this key is missing; add it"
+        case "literal_error" | "enum":
+            return _not_among(value, _choices(context["expected"].replace(" or ", ", ")))
+        case "union_tag_invalid":
+            return _not_among(context["tag"], _choices(context["expected_tags"]))
+        case "union_tag_not_found":
+            tags = sorted(tag for model in _models(annotation) for tag in _tags(model))
+            return f"the key {context['discriminator']} is missing; add it with one of {', '.join(tags)}"
+        case "too_short":
+            return f"needs {context['min_length']} or more entries (found {_shown(value)})"
+        case "too_long":
+            return f"takes {context['max_length']} entries at most (found {_shown(value)})"
+        case "string_too_short":
+            return f"must have {context['min_length']} or more characters (found {_shown(value)})"
+        case "string_too_long":
+            return f"must have {context['max_length']} characters at most (found {_shown(value)})"
+        case "string_pattern_mismatch":
+            pattern = context["pattern"]
+            return f"{_shown(value)} is not {PATTERNS.get(pattern, f'of the form {pattern}')}"
+        case "value_error":
+            return str(context["error"])
+        case _:
+            return f"must be {_expected(details)} (found {_shown(value)})"
+
+
+def _none_fits(found: list[ErrorDetails]) -> str:
+    """The one mistake behind several errors: a value that fits no alternative of a union, or is wrong within one."""
+    for details in found:
+        if details["type"] == "value_error":
+            return str(details["ctx"]["error"])
+    expected = dict.fromkeys(_expected(details) for details in found)
+    return f"must be {' or '.join(expected)} (found {_shown(found[0]['input'])})"
+
+
+def _expected(details: ErrorDetails) -> str:
+    form = EXPECTED.get(details["type"])
+    if form is None:
+        return details["msg"].removeprefix("Input should be ")
+    return form.format(**details.get("ctx", {})).replace("'", "")
+
+
+def _not_among(value: Any, choices: list[str]) -> str:
+    return f"{_shown(value)} is not one of {', '.join(choices)}.{nearest(str(value), choices)}"
+
+
+def _choices(listed: str) -> list[str]:
+    return [{"True": "true", "False": "false"}.get(choice, choice.strip("'")) for choice in listed.split(", ")]
+
+
+def _shown(value: Any) -> str:
+    """A value as it stands in the file, cut where it is long."""
+    text = "nothing" if value is None else repr(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _follow(location: tuple[int | str, ...], model: type[BaseModel]) -> tuple[list[str], Any, Any]:
+    """The keys a user wrote, the annotation of the last key's parent, and that of the last key.
+
+    Pydantic's own steps are left out: the tags and labels by which it tells the alternatives of a union apart.
+    """
+    path: list[str] = []
+    here: Any = model
+    parent: Any = model
+    for step in location:
+        if step == KEY:
+            continue
+        if isinstance(step, str) and _is_tag(step, here):
+            here = parent = _tagged(step, here)
+            continue
+        if len(list(_members(here))) > 1 and not _models(here):
+            here = Any
+            continue
+        parent = here
+        path.append(str(step))
+        here = _inside(here, step)
+    return path, parent, here
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    """The alternatives of an annotation, without ``Annotated`` and ``None``."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _members(member)
+    elif origin is not None and hasattr(annotation, "__metadata__"):
+        yield from _members(get_args(annotation)[0])
+    elif annotation is not type(None):
+        yield annotation
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    return [member for member in _members(annotation) if isinstance(member, type) and issubclass(member, BaseModel)]
+
+
+def _tags(model: type[BaseModel]) -> set[str]:
+    """What tells a model from its alternatives: its own tag, or the values of a key."""
+    return {tag for tag in [getattr(model, "TAG", None)] if tag} | {
+        value
+        for key in ("method", "type", "kind", "architecture")
+        if key in model.model_fields
+        for value in get_args(model.model_fields[key].annotation)
+        if isinstance(value, str)
+    }
+
+
+def _is_tag(step: str, annotation: Any) -> bool:
+    models = _models(annotation)
+    return any(step in _tags(model) and step not in model.model_fields for model in models)
+
+
+def _tagged(step: str, annotation: Any) -> Any:
+    return next(model for model in _models(annotation) if step in _tags(model))
+
+
+def _inside(annotation: Any, step: int | str) -> Any:
+    for member in _members(annotation):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            if step in member.model_fields:
+                return member.model_fields[str(step)].annotation
+        elif get_origin(member) in (dict, list, tuple) and get_args(member):
+            return get_args(member)[-1]
+    return Any

@@ -14,7 +14,7 @@ import regex
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError, shortened
-from tokbench.pretokenization import Boundaries, Cut
+from tokbench.pattern_cuts import Boundaries, Cut
 
 Characters = Callable[[str], Iterable[int]]
 """Where the pieces of a text end, in characters, ascending; the last is its length."""

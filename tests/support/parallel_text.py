@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.config.errors import validated
 from tokbench.corpus.parallel.sources import ParallelCorpus
+from tokbench.options import validated
 from tokbench.translation.options import PRESETS
 
 WORDS = {"one": "eins", "two": "zwei", "red": "rot", "cat": "Katze", "dog": "Hund", "sees": "sieht"}

@@ -6,10 +6,9 @@ from typing import Any, TypeVar
 
 from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
-from tokbench.config.errors import validated
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.inputs.yaml import parse_yaml
-from tokbench.options import Options, Seed
+from tokbench.options import Options, Seed, validated
 from tokbench.registry import Method
 
 Chosen = TypeVar("Chosen", bound=Options)

@@ -15,11 +15,11 @@ def command(configuration: str | None, keys: str | None, output: str | None) -> 
     file, such as config.yaml."""
     from tokbench.citations.cited import cited
     from tokbench.citations.entries import bibliography
-    from tokbench.config.errors import validated
     from tokbench.config.experiment import Experiment
     from tokbench.errors import TokbenchError
     from tokbench.inputs.json import parse_json
     from tokbench.inputs.yaml import read_yaml
+    from tokbench.options import validated
 
     if (configuration is None) == (keys is None):
         raise TokbenchError("cite: name the file of a configuration, or give --cited, one of the two")

@@ -17,9 +17,9 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--experiment", required=True, help="The configuration as JSON.")
     @wraps(command)
     def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:
-        from tokbench.config.errors import validated
         from tokbench.config.experiment import Experiment
         from tokbench.inputs.json import parse_json
+        from tokbench.options import validated
         from tokbench.report.load import load
 
         remedy = "give the configuration as one JSON object"

@@ -7,7 +7,6 @@ import click
 
 from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
 from tokbench.config.corpus import Corpus
-from tokbench.config.errors import validated
 from tokbench.corpus.manifest import lines_of, read_findings
 from tokbench.corpus.parts import WHOLE, Span, groups_of
 from tokbench.corpus.sources import (
@@ -20,6 +19,7 @@ from tokbench.corpus.sources import (
     files_of,
 )
 from tokbench.errors import TokbenchError
+from tokbench.options import validated
 
 
 def corpus_of(recipe: str) -> tuple[Corpus, int]:

@@ -21,10 +21,10 @@ def command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], outp
     The recipe has the keys 'examples', a list of texts, 'shown', the tokenizers that cut them as VARIANT/SIZE, and
     'corpora', a mapping of corpora to the tokenizers that cut their sentences.
     """
-    from tokbench.config.errors import validated
     from tokbench.examples.chosen import Chosen, cut_examples
     from tokbench.examples.recipe import Recipe
     from tokbench.inputs.json import parse_json
+    from tokbench.options import validated
     from tokbench.tidy.make import write_tables
 
     memory.purpose("cut examples")

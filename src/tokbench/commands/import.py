@@ -78,9 +78,9 @@ def command(
     from tokbench.adapters.forms import FORMS, ReadOptions
     from tokbench.adapters.read import import_tokenizer
     from tokbench.atomic import atomic_folder
-    from tokbench.config.errors import validated
     from tokbench.errors import unknown
     from tokbench.manifest import write_manifest
+    from tokbench.options import validated
 
     started = time.monotonic()
     memory.purpose(f"import {path}")

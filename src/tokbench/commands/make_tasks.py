@@ -13,9 +13,9 @@ from tokbench.commands.outputs import OutputFolder
 def command(recipe: str, examples: str, output: str, shards: tuple[str, ...]) -> None:
     """Make lm-eval tasks from corpus SHARDS."""
     from tokbench.commands.arguments import mapping_of, recipe_options
-    from tokbench.config.errors import validated
     from tokbench.corpus.documents import read_documents
     from tokbench.downstream.tasks import Examples, TaskOptions, make_tasks
+    from tokbench.options import validated
 
     options = recipe_options(recipe, TaskOptions, {})
     needed = validated({"tasks": mapping_of(examples, "--examples")}, Examples, "--examples").tasks

@@ -39,12 +39,12 @@ def command(
     from tokbench.allowance import RESERVE, require, resident
     from tokbench.commands.arguments import check_same_files, mapping_of
     from tokbench.commands.measurements import metric_families, write_measurements
-    from tokbench.config.errors import validated
     from tokbench.intrinsic.alignment_by_word import boundaries_by_word, nothing_by_word
     from tokbench.intrinsic.measure import measure_cut_words
     from tokbench.intrinsic.read_resource import read_resource, room
     from tokbench.intrinsic.resource_files import resource_files
     from tokbench.intrinsic.words import words_of
+    from tokbench.options import validated
     from tokbench.resource import ResourceOptions, resource_types
     from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer

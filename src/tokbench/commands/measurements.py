@@ -6,10 +6,9 @@ from collections.abc import Mapping
 import click
 
 from tokbench.commands.arguments import mapping_of
-from tokbench.config.errors import validated
 from tokbench.intrinsic.measure import ByLanguage, record_of
 from tokbench.metric import metrics
-from tokbench.options import Options
+from tokbench.options import Options, validated
 from tokbench.result_files import write_result
 from tokbench.tokenizer import Tokenizer
 

@@ -54,7 +54,7 @@ def _read(place: Path, reading: Reading) -> Tokenizer:
 
 def _options(reading: Reading) -> "ReadOptions":
     from tokbench.adapters.forms import ReadOptions
-    from tokbench.config.errors import validated
+    from tokbench.options import validated
 
     given: dict[str, Any] = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
     given["special_tokens"] = special_tokens(reading.special)

@@ -22,9 +22,9 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
 
     from tokbench.atomic import atomic_folder
     from tokbench.commands.arguments import Seeded, check_same_files, mapping_of
-    from tokbench.config.errors import validated
     from tokbench.corpus.parallel.prepare import LEAST, prepare_parallel
     from tokbench.corpus.parallel.sources import ParallelCorpus
+    from tokbench.options import validated
 
     values = mapping_of(recipe, "--recipe")
     seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed

@@ -39,9 +39,9 @@ def command(
     import json
 
     from tokbench.commands.arguments import recipe_options
-    from tokbench.config.errors import validated
     from tokbench.errors import TokbenchError
     from tokbench.inputs.yaml import parse_yaml
+    from tokbench.options import validated
     from tokbench.pretraining.launch import launched, pretrain_together
     from tokbench.pretraining.options import PRESETS, MptOptions, architecture_of
     from tokbench.pretraining.placement import Placement

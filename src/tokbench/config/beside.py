@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from tokbench.config.check import check
-from tokbench.config.errors import KEY
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Run
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.options import KEY
 
 Place = tuple[str, ...]
 """A section, and the entry in it where it has any."""

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from tokbench.config.beside import check_beside
 from tokbench.config.check import check
-from tokbench.config.errors import explain
 from tokbench.config.experiment import Experiment
 from tokbench.errors import TokbenchError
 from tokbench.inputs.scalars import reread
 from tokbench.inputs.yaml import read_yaml
+from tokbench.options import explain
 
 
 def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ()) -> Experiment:

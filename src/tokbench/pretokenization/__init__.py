@@ -6,7 +6,7 @@ A pre-tokenization with its options is written as a setting, ``gpt2`` or ``{meth
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -16,43 +16,12 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.kernels.scan import Scanner
-from tokbench.options import Options
+from tokbench.options import Options, validated
+from tokbench.pattern_cuts import Boundaries, Cut
 from tokbench.registry import Method, Registry
 
 Setting = str | Mapping[str, Any]
 """A pre-tokenization's name, where it has no options or takes their defaults; or its ``method`` and options."""
-
-
-class Boundaries(Protocol):
-    """How a pre-tokenization without options is called."""
-
-    def __call__(self, text: bytes) -> NDArray[np.int64]:
-        """Where pre-tokens begin and end: int64 [n + 1], the first 0, the last the length; ``[0]`` for an empty text.
-
-        Bytes that are not valid UTF-8 count as characters that are neither space, letter nor number.
-        """
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cut:
-    """What a pre-tokenization does once its options are chosen.
-
-    Attributes:
-        boundaries: where it cuts a text.
-        splits: regular expressions that do the same on text, each applied to every piece that the one before left; both
-            what matches and what lies between is a piece. Empty where a document stays whole, None where none do it.
-        scanner: what kernels cut by without a call into Python; None where they call ``boundaries``.
-        characters: the same as ``splits``, each a function from text to where its pieces end, in characters; None where
-            the pre-tokenization works on bytes.
-        modules: modules of other pre-tokenizations that it calls.
-    """
-
-    boundaries: Boundaries
-    splits: tuple[str, ...] | None = None
-    scanner: Scanner | None = None
-    characters: tuple[Callable[[str], Iterable[int]], ...] | None = None
-    modules: tuple[str, ...] = ()
 
 
 class Choose(Protocol):
@@ -218,8 +187,6 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
     method = schemes[name]
     if not method.options.model_fields and not given:
         return Pretokenization(name, method, method.options())
-    from tokbench.config.errors import validated
-
     options = validated(given, method.options, f"{key} ({name})")
     plain = _setting(method, options)
     text = plain if isinstance(plain, str) else _canonical(plain)
