@@ -264,7 +264,7 @@ def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path:
         (None, ": no such configuration; name an existing file"),
         (b"", ": not a configuration; start from config.yaml"),
         (b"- a\n", ": not a configuration; start from config.yaml"),
-        (b"name: [", ":1:8: not YAML (expected the node content, but found '<stream end>', while parsing a flow node"),
+        (b"name: [", ":1:8: not YAML (while parsing a flow node, expected the node content, but found '<stream end>')"),
         (b"name: \xff\n", ":1:7: not UTF-8 (byte 0xff); save the file as UTF-8"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is read from outside: numbers, YAML, options of every class, and all mistakes of a file at once."""
+"""Values from outside: numbers, YAML, options of every class, and all wrong values of a file at once."""
 
 import json
 import math
@@ -21,8 +21,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_SEED, real_number, whole_number
-from tokbench.inputs.scalars import dump_yaml
-from tokbench.inputs.yaml import parse_yaml, survey
+from tokbench.inputs.yaml import dump_yaml, parse_yaml
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 
@@ -149,18 +148,20 @@ def test_surrogates_that_are_a_pair() -> None:
     assert parse_yaml(json.dumps("🦀"), "x") == "🦀"
 
 
-def test_all_that_is_wrong_is_told() -> None:
-    read = survey("a: 1\na: 2\n3: x\nb: !!int 4\nc: {d: 1, d: 2}\n", "f")
-    assert read.value == {"a": 1, "b": "4", "c": {"d": 1}}
-    assert [line.partition(": ")[0] for line in read.mistakes] == ["f:2:1", "f:3:1", "f:4:4", "f:5:11"]
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("a: 1\na: 2\n", "f:2:1"), ("x: &x {a: 1}\ny: {<<: *x, a: 2, a: 3}\n", "f:2:19"), ("c: {d: 1, d: 2}", "f:1:11")],
+)
+def test_keys_are_unique(text: str, place: str) -> None:
+    with pytest.raises(TokbenchError, match=f"^{place}: the key '.' stands twice"):
+        parse_yaml(text, "f")
 
 
-# All mistakes of a configuration at once
+# All wrong values of a configuration at once
 
 WRONG = """
 name: a/b
 seed: -1
-seed: 2
 corpora:
   pydoc: {source: embedded, splits: {tokenizer: .nan, evaluation: 0.1}}
   other: {source: text, splits: {tokenizer: 0.7, evaluation: 0.7}}
@@ -178,28 +179,55 @@ report: {venn: [bpe, forth], titel: x}
 """
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path, tokbench: Tokbench) -> None:
+def test_all_wrong_values_are_listed_at_once(tmp_path: Path, tokbench: Tokbench) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(WRONG)
     outcome = tokbench("validate", file)
     assert outcome.status == 2
-    told = [line.partition(str(file))[2] for line in outcome.stderr.splitlines()]
-    assert told[0].startswith(":4:1: the key 'seed' stands twice")
-    assert sorted(line.split(": ")[1] for line in told[1:]) == [
-        "corpora.other.source.path",
-        "corpora.other.splits",
+    lines = [line.partition(str(file))[2] for line in outcome.stderr.splitlines()]
+    assert sorted(line.split(": ")[1] for line in lines) == [
         "corpora.pydoc.splits.tokenizer",
         "models.other.learning_rate",
         "name",
         "report.titel",
-        "report.venn",
-        "report.venn",
-        "runs.0.variants",
         "runs.1.variants",
         "seed",
         "sizes.0",
         "sizes.2",
         "variants.bpe.construction",
+    ]
+
+
+CONTRADICTORY = """
+name: a
+corpora:
+  pydoc: {source: embedded}
+  other: {source: text, splits: {tokenizer: 0.7, evaluation: 0.7}}
+variants:
+  bpe: {pretokenization: gpt2, construction: bpe}
+  second: {pretokenization: gpt2, construction: bpe, corpus: nowhere}
+  path: {pretokenization: gpt2, construction: {method: pathpiece, initial_size: 512}}
+sizes: [1024]
+models: {tiny: tiny}
+suites: {offline: offline}
+runs:
+ - {models: [tiny], variants: [bpe, bpo], suites: [offline]}
+report: {venn: [bpe, forth]}
+"""
+
+
+def test_all_contradictions_are_listed_at_once(tmp_path: Path, tokbench: Tokbench) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(CONTRADICTORY)
+    outcome = tokbench("validate", file)
+    assert outcome.status == 2
+    lines = [line.partition(str(file))[2] for line in outcome.stderr.splitlines()]
+    assert sorted(line.split(": ")[1] for line in lines) == [
+        "corpora.other.source.path",
+        "corpora.other.splits",
+        "report.venn",
+        "report.venn",
+        "runs.0.variants",
         "variants.path.construction.initial_size",
         "variants.second.corpus",
     ]
@@ -232,17 +260,17 @@ def test_files_and_values_of_snakemake(tmp_path: Path) -> None:
 
 def test_mistakes_of_files_of_snakemake(tmp_path: Path) -> None:
     one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
-    one.write_text(EXPERIMENT + "seed: 1\nseed: 2\n")
+    one.write_text(EXPERIMENT)
     two.write_text("seed: 017\n")
     with pytest.raises(TokbenchError) as rejected:
         read_all([one, two], {"sizes": ["1_0"]})
-    lines = str(rejected.value).splitlines()
-    assert "one.yaml:" in lines[0]
-    assert "the key 'seed' stands twice" in lines[0]
-    assert lines[1:] == [
+    assert str(rejected.value).splitlines() == [
         f"{two}: seed: must be a whole number (found '017')",
         f"{two}: sizes.0: must be a whole number (found '1_0')",
     ]
+    one.write_text(EXPERIMENT + "seed: 1\nseed: 2\n")
+    with pytest.raises(TokbenchError, match=r"one\.yaml:\d+:1: the key 'seed' stands twice"):
+        read_all([one, two], {})
 
 
 def test_the_full_configuration_is_read_back(tmp_path: Path, tokbench: Tokbench) -> None:

@@ -61,8 +61,8 @@ numbers; `yes`, `off`, `1_000`, `+5`, `017` and `1:30` are text, which a key tha
 finite. A vocabulary has at most {LARGEST_VOCABULARY:,} tokens; a seed at most 64 bits, one of the language-model stack
 32; bytes and documents of a text are counted in 64 bits, all else in 31. A key stands once, and so does an entry of a
 list; aliases and `<<` may be used, tags may not. A name (of the experiment, a corpus, a variant, a model, ...) has at
-most 64 letters, digits, `_` and `-`; that of a test of a parallel corpus 32, that of its languages 24. All mistakes of
-a file are listed at once.
+most 64 letters, digits, `_` and `-`; that of a test of a parallel corpus 32, that of its languages 24. All wrong
+values of a file are listed at once; only then are they compared with each other.
 
 `tokbench schema > config.schema.json` writes the JSON schema of the installed version. An editor that speaks YAML (by
 yaml-language-server, as that of VS Code) completes and checks a configuration that begins with

@@ -36,18 +36,16 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
     "UTF-16": ("name: a\n".encode("utf-16"), (":1:1: not UTF-8",)),
     "a gzip file": (b"\x1f\x8b\x08\x00", (":1:2: not UTF-8",)),
     "a Parquet file": (b"PAR1\x00\x15\x04", ("not YAML",)),
-    "two documents": (HEAD.encode() + b"sizes: [512]\n---\nname: b\n", (":5:1: a second document",)),
+    "two documents": (HEAD.encode() + b"sizes: [512]\n---\nname: b\n", (":5:1: not YAML (expected a single document",)),
     "brackets": (b"[" * 10_000, (":1:51: nested more than 50 deep",)),
     "braces": (b"{a: " * 10_000, ("nested more than 50 deep",)),
     "dashes": (b"- " * 10_000, ("nested more than 50 deep",)),
-    "unknown alias": (b"name: *a\n", (":1:7: alias '*a' of nothing",)),
-    "an alias within itself": (b"name: &a [*a]\n", (":1:11: alias '*a' of nothing",)),
-    "a billion laughs": (
-        b"a0: &a0 [x, x]\n"
-        + b"".join(b"a%d: &a%d [%s]\n" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 9)) for n in range(1, 12)),
-        ("more than 1,000,000 values", "aliases"),
+    "unknown alias": (b"name: *a\n", (":1:7: not YAML (found undefined alias",)),
+    "an alias within itself": (b"name: &a [*a]\n", (":1:11: alias '*a' within its own value",)),
+    "a merge of no mapping": (
+        HEAD.encode() + b"sizes: [512]\nreport: {<<: 3}\n",
+        (":5:14: not YAML", "expected a mapping or list of mappings for merging"),
     ),
-    "a merge of no mapping": (HEAD.encode() + b"sizes: [512]\nreport: {<<: 3}\n", (":5:14: '<<' takes a mapping",)),
     # Tags and keys
     "a tag of Python's": (b"name: !!python/object/apply:os.system [ls]\n", (":1:7: tags such as",)),
     "a tag of a type": (HEAD.encode() + b"sizes: [!!int '512']\n", (":4:9: tags such as",)),
@@ -103,10 +101,10 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
             "16777217": ("sizes.0: must be at most 16777216 (found 16777217)",),
             "2147483648": ("sizes.0: must be at most 16777216",),
             "99999999999999": ("sizes.0: must be at most 16777216",),
-            "9" * 30: (":4:9: ", "is a number of more than 64 bits"),
-            "9" * 5000: (":4:9: ", "is a number of more than 64 bits"),
-            "-" + "9" * 30: (":4:9: ", "is a number of more than 64 bits"),
-            "1e400": (":4:9: 1e400 is too large for a number",),
+            "9" * 30: ("sizes.0: must be at most 16777216",),
+            "9" * 5000: ("sizes.0: must be a whole number (found '999",),
+            "-" + "9" * 30: ("is smaller than the alphabet of 'bpe'",),
+            "1e400": ("sizes.0: must be a whole number (found inf)",),
         }.items()
     },
 }

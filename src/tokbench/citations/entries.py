@@ -23,7 +23,7 @@ ADDRESSES = ("url", "doi", "eprint")
 @cache
 def known() -> Mapping[str, Mapping[str, Any]]:
     """Publications by key."""
-    found: Mapping[str, Mapping[str, Any]] = read_yaml(REFERENCES).value
+    found: Mapping[str, Mapping[str, Any]] = read_yaml(REFERENCES)
     return found
 
 

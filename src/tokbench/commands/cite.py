@@ -29,7 +29,7 @@ def command(configuration: str | None, keys: str | None, output: str | None) -> 
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise TokbenchError(f"--cited: not a list of texts; {remedy}")
     else:
-        found = cited(validated(read_yaml(str(configuration)).value, Experiment, str(configuration)))
+        found = cited(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
     text = bibliography(found)
     if output is None:
         click.echo(text, nl=False)

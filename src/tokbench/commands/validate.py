@@ -16,7 +16,7 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     """
     from tokbench.commands.arguments import settings_of
     from tokbench.config.load import read
-    from tokbench.inputs.scalars import dump_yaml
+    from tokbench.inputs.yaml import dump_yaml
 
     experiment = read(configuration, settings_of(settings, "--set"))
     if full:

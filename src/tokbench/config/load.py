@@ -6,16 +6,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tokbench.config.beside import check_beside
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.errors import TokbenchError
-from tokbench.inputs.scalars import reread
-from tokbench.inputs.yaml import read_yaml
+from tokbench.inputs.yaml import parse_words, read_yaml
 from tokbench.options import explain
 
 
-def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ()) -> Experiment:
+def validate(values: Mapping[str, Any], name: str) -> Experiment:
     """The experiment that a configuration describes.
 
     A top-level key that bears the name of a corpus, a resource, a local suite or a variant that was made elsewhere is
@@ -25,22 +23,16 @@ def validate(values: Mapping[str, Any], name: str, mistakes: Iterable[str] = ())
     Args:
         values: the configuration as read.
         name: what messages call it, the file's name.
-        mistakes: what reading the file has found already, told together with what is found here.
 
     Raises:
-        TokbenchError: one line a mistake.
+        TokbenchError: one line for each wrong value, or else for each value that contradicts another.
     """
-    found = list(mistakes)
-    values = _with_paths(values)
     try:
-        experiment = Experiment.model_validate(values)
+        experiment = Experiment.model_validate(_with_paths(values))
     except ValidationError as error:
-        found += explain(error, Experiment, name).splitlines()
-        found += [f"{name}: {mistake}" for mistake in check_beside(values, error)]
-    else:
-        found += [f"{name}: {mistake}" for mistake in check(experiment)]
-    if found:
-        raise TokbenchError("\n".join(dict.fromkeys(found)))
+        raise TokbenchError(explain(error, Experiment, name)) from None
+    if mistakes := check(experiment):
+        raise TokbenchError("\n".join(dict.fromkeys(f"{name}: {mistake}" for mistake in mistakes)))
     return experiment
 
 
@@ -50,8 +42,7 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
     Raises:
         TokbenchError: the file is missing, not YAML, or holds a mistake.
     """
-    values, mistakes = _read(path)
-    return validate({**values, **(overrides or {})}, str(path), mistakes)
+    return validate({**_read(path), **(overrides or {})}, str(path))
 
 
 def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Experiment:
@@ -65,24 +56,20 @@ def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Exper
         overrides: values by key, stronger than all files; mappings change a mapping key by key.
 
     Raises:
-        TokbenchError: one line a mistake.
+        TokbenchError: one line for each wrong value.
     """
     values: dict[str, Any] = {}
-    mistakes: list[str] = []
     name = "configuration"
     for name in map(str, files):
-        read, found = _read(name)
-        values = over(values, read)
-        mistakes += found
-    return validate(over(values, _as_given(overrides)), name, mistakes)
+        values = over(values, _read(name))
+    return validate(over(values, _as_given(overrides)), name)
 
 
-def _read(path: Path | str) -> tuple[dict[str, Any], list[str]]:
-    """The values of a file, and what is wrong in them."""
-    read = read_yaml(path)
-    if not isinstance(read.value, dict):
+def _read(path: Path | str) -> dict[str, Any]:
+    values = read_yaml(path)
+    if not isinstance(values, dict):
         raise TokbenchError(f"{path}: not a configuration; start from config.yaml")
-    return read.value, read.mistakes
+    return values
 
 
 def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,11 +82,8 @@ def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of Snakemake's command line: words alone are what it took them for, those in lists are read again."""
-    try:
-        return {key: value if isinstance(value, str) else reread(value) for key, value in overrides.items()}
-    except ValueError as error:
-        raise TokbenchError(f"--config: {error}") from None
+    """Values of Snakemake's command line: it has parsed single words, but not the words of lists."""
+    return {key: value if isinstance(value, str) else parse_words(value) for key, value in overrides.items()}
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:

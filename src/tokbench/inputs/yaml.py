@@ -1,58 +1,55 @@
-"""YAML as configurations and the command line hold it: mappings, lists and plain values, each key once.
+"""YAML of configurations and of the command line: mappings, lists and plain values, with unique keys and without tags.
 
-What YAML has beyond that is rejected, or bounded where it may be meant: tags name types of a program, aliases can stand
-for more than any memory holds, brackets can lie deeper than any reader goes, and of two equal keys one would be lost.
+Plain values are those that all versions of YAML and JSON read alike: ``true``, ``false``, ``null`` and decimal numbers.
+Words that versions read differently (``yes``, ``1_000``, ``+5``, ``017``, ``0x1f``, ``1:30``, dates) are text. An
+option that takes a number rejects them, and the language tag of Norwegian may be written ``no``.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import io
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, MaxDepthExceededError
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, ScalarNode
+from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.representer import SafeRepresenter
+from ruamel.yaml.resolver import VersionedResolver
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.regular import check_regular
-from tokbench.inputs.scalars import plain_value
 
-DEEPEST = 50
-"""Brackets or indents within each other."""
-MOST_VALUES = 1_000_000
-"""Values of a document, those that an alias repeats counted again."""
-LONGEST = 1 << 24
-"""Bytes of a file."""
-MERGE = "<<"
+MAX_DEPTH = 50
+MAX_BYTES = 1 << 24
 BOM = "\ufeff"
+MERGE = "<<"
+PLAIN = re.compile(
+    r"|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|-?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    r"|-?(?:0|[1-9][0-9]{0,99})|-?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?",
+    re.ASCII,
+)
+"""Words without quotes that are not text."""
+BREAKS = re.compile("[\r\x85\u2028\u2029]")
 
 
-@dataclass(frozen=True)
-class Read:
-    """What a text holds.
-
-    Attributes:
-        value: the value, without what is wrong.
-        mistakes: one line for each place that is wrong though all else could be read.
-    """
-
-    value: Any
-    mistakes: list[str]
-
-
-def read_yaml(path: Path | str) -> Read:
-    """The value in a file.
+def read_yaml(path: Path | str) -> Any:
+    """Return the value of a YAML file.
 
     Raises:
-        TokbenchError: the file cannot be read, or is no YAML.
+        TokbenchError: The file cannot be read, is larger than 16 MiB, or is not valid (see :func:`parse_yaml`).
     """
     check_regular(path, descriptors=True)
     try:
         with Path(path).open("rb") as file:
-            content = file.read(LONGEST + 1)
+            content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TokbenchError(f"{path}: cannot be read ({reason}); name an existing file") from None
-    if len(content) > LONGEST:
-        raise TokbenchError(f"{path}: larger than {LONGEST >> 20} MiB, so no configuration; name another file")
+    if len(content) > MAX_BYTES:
+        raise TokbenchError(f"{path}: larger than {MAX_BYTES >> 20} MiB, so no configuration; name another file")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -60,180 +57,126 @@ def read_yaml(path: Path | str) -> Read:
         line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
         byte = content[error.start]
         raise TokbenchError(f"{path}:{line}:{column}: not UTF-8 (byte 0x{byte:02x}); save the file as UTF-8") from None
-    return survey(text, str(path))
+    return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """The value of a text, for example of an argument of the command line.
-
-    Raises:
-        TokbenchError: one line for each place that is wrong.
-    """
-    read = survey(text, name)
-    if read.mistakes:
-        raise TokbenchError("\n".join(read.mistakes))
-    return read.value
-
-
-def survey(text: str, name: str) -> Read:
-    """The value of a text, together with what is wrong in it.
+    """Return the value of a YAML text.
 
     Args:
-        text: the YAML.
-        name: what it came from, the file's name or the option.
+        text: The text.
+        name: The source in messages: a file or an option of the command line.
 
     Raises:
-        TokbenchError: the text as a whole cannot be read.
+        TokbenchError: The text is not YAML, a key is not text or occurs twice, or there is a tag, a second document, or
+            more than 50 levels; the message names line and column.
     """
     try:
-        composer = _Composer(name)
-        for event in yaml.parse(text.removeprefix(BOM), Loader=yaml.SafeLoader):
-            composer.take(event)
-    except yaml.MarkedYAMLError as error:
+        return _parser().load(text.removeprefix(BOM))
+    except MaxDepthExceededError as error:
+        mark, reason = error.problem_mark, f"nested more than {MAX_DEPTH} deep; no configuration is"
+    except _InvalidError as error:
+        mark, reason = error.problem_mark, str(error.problem)
+    except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        reason = ", ".join(filter(None, (error.problem, error.context))).replace("'\\x00'", "the end")
-        raise TokbenchError(f"{_place(name, mark)}: not YAML ({' '.join(reason.split())}); mend it") from None
-    except yaml.reader.ReaderError as error:
+        reason = ", ".join(filter(None, (error.context, error.problem))).replace("'\\x00'", "the end")
+        reason = f"not YAML ({' '.join(reason.split())}); mend it"
+    except ReaderError as error:
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
-        cannot = f"the character U+{error.character:04X} cannot stand here"
-        raise TokbenchError(f"{name}:{line}:{column}: not YAML ({cannot}); remove it") from None
-    return Read(composer.value, composer.mistakes)
+        reason = f"not YAML (the character U+{error.character:04X} is not allowed); remove it"
+        raise TokbenchError(f"{name}:{line}:{column}: {reason}") from None
+    raise TokbenchError(f"{name}:{mark.line + 1}:{mark.column + 1}: {reason}" if mark else f"{name}: {reason}")
 
 
-def _place(name: str, mark: Any) -> str:
-    return f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
+def parse_words(value: Any) -> Any:
+    """Return a value whose words are parsed as YAML; Snakemake reads lists on its command line as lists of text."""
+    if isinstance(value, dict):
+        return {key: parse_words(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [parse_words(inner) for inner in value]
+    return parse_yaml(value, value) if isinstance(value, str) and PLAIN.fullmatch(value) else value
 
 
-@dataclass
-class _Open:
-    """A mapping or list of which the end has not come.
-
-    Attributes:
-        value: what it holds so far.
-        anchor: the name under which aliases repeat it.
-        values: how many values it holds, itself counted.
-        keys: the mapping's own keys with the lines where they stand.
-        key: the key whose value comes next; None where a key comes next.
-        merged: mappings that ``<<`` names, whose keys come last.
-        lost: whether the value that comes next belongs to no key.
-    """
-
-    value: Any
-    anchor: str | None
-    values: int = 1
-    keys: dict[str, int] = field(default_factory=dict)
-    key: str | None = None
-    merged: list[dict[str, Any]] = field(default_factory=list)
-    lost: bool = False
-
-    @property
-    def awaits_key(self) -> bool:
-        return isinstance(self.value, dict) and self.key is None and not self.lost
+def dump_yaml(value: Any) -> str:
+    """Return YAML that :func:`parse_yaml` reads as the same value."""
+    stream = io.StringIO()
+    yaml = _parser()
+    yaml.representer.add_representer(str, _represent_text)
+    yaml.dump(value, stream)
+    return stream.getvalue().removesuffix("...\n")
 
 
-class _Composer:
-    """Puts a value together from the parser's events, one after another, without recursion."""
+def _parser() -> Any:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer, yaml.Resolver, yaml.Representer = _Composer, _Resolver, _Representer
+    yaml.max_depth = MAX_DEPTH
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False
+    return yaml
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.value: Any = None
-        self.mistakes: list[str] = []
-        self.open: list[_Open] = []
-        self.anchors: dict[str, tuple[Any, int]] = {}
-        self.documents = 0
 
-    def take(self, event: yaml.Event) -> None:
-        match event:
-            case yaml.DocumentStartEvent():
-                self.documents += 1
-                if self.documents > 1:
-                    self._reject(event, "a second document starts here; leave one in the file")
-            case yaml.ScalarEvent():
-                self._tag(event)
-                self._add(event, self._scalar(event), 1, event.anchor)
-            case yaml.AliasEvent():
-                known = self.anchors.get(event.anchor or "")
-                if known is None:
-                    self._reject(event, f"alias '*{event.anchor}' of nothing that stands whole before it; remove it")
-                self._add(event, *known, None)
-            case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._tag(event)
-                if self.open and self.open[-1].awaits_key:
-                    self._reject(event, "a key must be text, and here a list or a mapping is one; put it in quotes")
-                if len(self.open) == DEEPEST:
-                    self._reject(event, f"nested more than {DEEPEST} deep; no configuration is")
-                self.open.append(_Open({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor))
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                done = self.open.pop()
-                for mapping in done.merged:
-                    done.value = {**mapping, **done.value}
-                self._add(event, done.value, done.values, done.anchor)
+class _InvalidError(MarkedYAMLError):
+    """Valid YAML that is not accepted."""
 
-    def _add(self, event: yaml.Event, value: Any, values: int, anchor: str | None) -> None:
-        """Put a whole value where it belongs."""
-        if anchor is not None:
-            self.anchors[anchor] = (value, values)
-        if not self.open:
-            self.value = value
-            return
-        within = self.open[-1]
-        within.values += values
-        if within.values > MOST_VALUES:
-            self._reject(event, f"more than {MOST_VALUES:,} values, by way of aliases; write fewer")
-        if within.awaits_key:
-            self._key(event, within, value)
-        elif isinstance(within.value, list):
-            within.value.append(value)
-        else:
-            if within.key == MERGE and not within.lost:
-                within.merged.extend(self._mappings(event, value))
-            elif within.key is not None and not within.lost:
-                within.value[within.key] = value
-            within.key, within.lost = None, False
 
-    def _key(self, event: yaml.Event, within: _Open, key: Any) -> None:
-        line = event.start_mark.line + 1 if event.start_mark else 0
-        if not isinstance(key, str):
-            shown = shortened(str(getattr(event, "value", key)))
-            self._note(event, f"the key {shown or 'that is empty'} is not text; put it in quotes")
-            within.lost = True
-        elif key in within.keys and key != MERGE:
-            self._note(event, f"the key '{shortened(key)}' stands twice (first in line {within.keys[key]}); remove one")
-            within.lost = True
-        else:
-            within.keys[key] = line
-            within.key = key
+def _reject(reason: str, mark: Any) -> NoReturn:
+    raise _InvalidError(problem=reason, problem_mark=mark)
 
-    def _mappings(self, event: yaml.Event, value: Any) -> Iterator[dict[str, Any]]:
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict):
-                yield one
-            else:
-                self._note(event, "'<<' takes a mapping, or a list of them; name one by an alias")
 
-    def _scalar(self, event: yaml.ScalarEvent) -> Any:
-        if not event.implicit[0]:
-            try:
-                text: str = event.value.encode("utf-16", "surrogatepass").decode("utf-16")
-            except UnicodeDecodeError:
-                text = ""
-                self._note(event, "half a pair of surrogates, which is no character; write the character itself")
-            if "\0" in text:
-                self._note(event, "text holds the character U+0000; remove it")
-            return text
-        try:
-            return plain_value(event.value)
-        except ValueError as error:
-            self._note(event, str(error))
-            return event.value
+class _Composer(Composer):
+    """Rejects tags, aliases within their own value, and keys that are not text or occur twice."""
 
-    def _tag(self, event: yaml.NodeEvent) -> None:
-        if event.tag is not None:  # type: ignore[attr-defined]
-            self._note(event, "tags such as '!!int' are not read; remove it, and put text in quotes")
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        if getattr(event, "ctag", None) is not None:
+            _reject("tags such as '!!int' are not read; remove it, and put text in quotes", event.start_mark)
+        node = super().compose_node(parent, index)
+        if isinstance(event, AliasEvent) and node.end_mark is None:
+            _reject(f"alias '*{event.anchor}' within its own value; remove it", event.start_mark)
+        if isinstance(node, ScalarNode):
+            node.value = _text(node)
+        if isinstance(node, MappingNode) and not isinstance(event, AliasEvent):
+            _check_keys(node)
+        return node
 
-    def _note(self, event: yaml.Event, reason: str) -> None:
-        self.mistakes.append(f"{_place(self.name, event.start_mark)}: {reason}")
 
-    def _reject(self, event: yaml.Event, reason: str) -> NoReturn:
-        raise TokbenchError("\n".join([*self.mistakes, f"{_place(self.name, event.start_mark)}: {reason}"]))
+def _text(node: ScalarNode) -> str:
+    """Return the text of a scalar; two escapes of JSON may be one character outside the basic plane."""
+    try:
+        text: str = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        _reject("half a pair of surrogates, which is no character; write the character itself", node.start_mark)
+    if "\0" in text:
+        _reject("text holds the character U+0000; remove it", node.start_mark)
+    return text
+
+
+def _check_keys(mapping: MappingNode) -> None:
+    lines: dict[str, int] = {}
+    for key, _ in mapping.value:
+        if not isinstance(key, ScalarNode):
+            _reject("a key must be text, and here a list or a mapping is one; put it in quotes", key.start_mark)
+        if not str(key.tag).endswith((":str", ":merge")):
+            _reject(f"the key {shortened(key.value) or 'that is empty'} is not text; put it in quotes", key.start_mark)
+        if key.value in lines:
+            first = f"first in line {lines[key.value]}"
+            _reject(f"the key '{shortened(key.value)}' stands twice ({first}); remove one", key.start_mark)
+        lines[key.value] = key.start_mark.line + 1
+
+
+class _Resolver(VersionedResolver):
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        if kind is ScalarNode and value != MERGE and not PLAIN.fullmatch(value):
+            implicit = (False, implicit[1])
+        return super().resolve(kind, value, implicit)
+
+
+class _Representer(SafeRepresenter):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(representer: SafeRepresenter, text: str) -> ScalarNode:
+    """Represent a text; one with a line break of Unicode needs double quotes, or it would be read as a space."""
+    return representer.represent_scalar("tag:yaml.org,2002:str", text, style='"' if BREAKS.search(text) else None)
