@@ -108,7 +108,7 @@ def dump_yaml(value: Any) -> str:
 
 
 def _parser() -> Any:
-    yaml = YAML(typ="safe", pure=True)
+    yaml: Any = YAML(typ="safe", pure=True)
     yaml.Composer, yaml.Resolver, yaml.Representer = _Composer, _Resolver, _Representer
     yaml.max_depth = MAX_DEPTH
     yaml.default_flow_style = False
