@@ -1,4 +1,4 @@
-"""Parquet files: checksums verified by Arrow, rows read a few at a time, and errors in one line with the file's name."""
+"""Parquet files: checksums verified by Arrow, rows read a few at a time, errors in one line with the file name."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
