@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -49,22 +50,28 @@ def test_hub_suites_name_tasks_that_lm_eval_has(torch: ModuleType) -> None:
             assert any(f"dataset_path: {data_set}\n" in text for text in texts), data_set
 
 
-def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path) -> None:
+def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
     from lm_eval.tasks import TaskManager
 
     from tokbench.downstream.task_loading import pinned, revision
 
+    asked = []
+
+    def load_dataset(**given: Any) -> None:
+        asked.append(given)
+        raise FileNotFoundError
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     commit = "0123456789" * 4
     (tmp_path / "toy.yaml").write_text("task: toy\ndataset_path: some/set\ndataset_kwargs: {data_dir: x}\n")
     manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
     suite = SuiteOptions(source="hub", tasks=("toy",))
     assert pinned(manager, "toy", suite) == "toy"
     suite = SuiteOptions(source="hub", tasks=("toy",), revisions={"some/set": commit})
-    assert pinned(manager, "toy", suite) == {
-        "task": "toy",
-        "dataset_path": "some/set",
-        "dataset_kwargs": {"data_dir": "x", "revision": commit},
-    }
+    with pytest.raises(FileNotFoundError):
+        manager.load([pinned(manager, "toy", suite)])
+    assert asked == [{"path": "some/set", "name": None, "data_dir": "x", "revision": commit}]
     with pytest.raises(TokbenchError, match="Did you mean 'toy'"):
         pinned(manager, "toi", suite)
     cached = SimpleNamespace(cache_files=[{"filename": f"cache/some___set/default/0.0.0/{commit}/set-test.arrow"}])

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 from scipy.stats import norm, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
@@ -25,8 +24,8 @@ from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.translations import translation_comparisons
 from tokbench.tidy.table import schema
 from tokbench.tidy.translations import SENTENCES
-from tokbench.translation.score import score
-from tokbench.translation_scores import bleu, chrf, resampled
+from tokbench.translation.score import metrics, score
+from tokbench.translation_scores import bleu, resampled
 
 LINES = st.lists(st.tuples(*[st.text("ab cd.,é", max_size=24)] * 2), min_size=2, max_size=8)
 
@@ -35,12 +34,12 @@ LINES = st.lists(st.tuples(*[st.text("ab cd.,é", max_size=24)] * 2), min_size=2
 @given(LINES)
 def test_scores_from_statistics_are_those_of_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     ours, theirs = map(list, zip(*pairs, strict=True))
-    for metric, own in ((BLEU(), bleu), (CHRF(), chrf)):
-        statistics = np.array(metric._extract_corpus_statistics(ours, [theirs]), np.int64)
+    for _, metric, own, counts in metrics():
+        statistics = np.array([counts(*pair) for pair in pairs], np.int64)
         assert float(own(statistics.sum(0))) == pytest.approx(metric.corpus_score(ours, [theirs]).score, abs=1e-9)
     draws = np.random.default_rng(3).integers(len(pairs), size=(4, len(pairs)))
-    metric = BLEU()
-    statistics = np.array(metric._extract_corpus_statistics(ours, [theirs]), np.int64)
+    _, metric, _, counts = metrics()[0]
+    statistics = np.array([counts(*pair) for pair in pairs], np.int64)
     brute = [metric.corpus_score([ours[i] for i in draw], [[theirs[i] for i in draw]]).score for draw in draws]
     assert resampled(statistics, bleu, resamples=4, seed=3).tolist() == pytest.approx(brute, abs=1e-9)
 
@@ -53,8 +52,7 @@ def test_two_systems_are_compared_as_by_brute_force() -> None:
     rows = []
     for name, seeds in (("a", ours), ("b", theirs)):
         for lines in seeds:
-            metric = BLEU()
-            numbers = metric._extract_corpus_statistics(lines, [references])
+            numbers = [metrics()[0][3](*pair) for pair in zip(lines, references, strict=True)]
             for pair, (line, counts) in enumerate(zip(lines, numbers, strict=True)):
                 value = BLEU(effective_order=True).sentence_score(line, [references[pair]]).score
                 of = ("news", "en", "de", "test", "m", 500, name, "BLEU", pair, value, " ".join(map(str, counts)))

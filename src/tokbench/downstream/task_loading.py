@@ -100,13 +100,11 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     """A task of lm-eval's own, at the suite's revision of its data set if it says one."""
     if name not in manager.all_subtasks:
         raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
-    from lm_eval.tasks._yaml_loader import load_yaml
-
-    entry = manager.task_index[name]
-    if entry.yaml_path is None:
+    config = manager.task_index[name].cfg
+    if config is None:
         return name
-    config = load_yaml(entry.yaml_path)
-    if (config.get("dataset_kwargs") or {}).get("trust_remote_code"):
+    arguments = config.get("dataset_kwargs") or {}
+    if arguments.get("trust_remote_code"):
         raise TokbenchError(
             f"suite: task '{name}' of lm-eval runs a script of its data set; Tokbench runs no code of data sets; "
             "leave the task out"
@@ -114,7 +112,11 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     commit = suite.revisions.get(config.get("dataset_path", ""))
     if commit is None:
         return name
-    return {**config, "dataset_kwargs": {**(config.get("dataset_kwargs") or {}), "revision": commit}}
+    # Keys of a task are replaced only within a group of tasks.
+    return {
+        "group": f"{name} at {commit}",
+        "task": [{"task": name, "dataset_kwargs": {**arguments, "revision": commit}}],
+    }
 
 
 def _set_examples(name: str, task: "Task", wanted: int | None) -> None:

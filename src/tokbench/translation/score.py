@@ -1,6 +1,7 @@
 """Scores of translations: BLEU and chrF by sacrebleu, COMET by its own package where a model of it is at hand."""
 
 import os
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet, require, strings, whole
 from tokbench.result_files import write_result
-from tokbench.translation_scores import bleu, chrf, mean, resampled
+from tokbench.translation_scores import CHRF_ORDER, Score, bleu, chrf, mean, resampled
 
 NEAR = 1e-6
 """How far a score from statistics may lie from sacrebleu's own."""
@@ -53,9 +54,10 @@ def score(
         raise TokbenchError(f"{translations}: no sentences; translate a split that has some")
     sentences: dict[str, list[Any]] = {"pair": list(found.pairs), "translation": list(found.translation)}
     scores = []
-    for name, metric, combine in _metrics(tokenizer):
+    for name, metric, combine, statistics in metrics(tokenizer):
         corpus = metric.corpus_score(found.translation, [found.reference])
-        own = np.array(metric._extract_corpus_statistics(found.translation, [found.reference]), np.int64)
+        pairs = zip(found.translation, found.reference, strict=True)
+        own = np.array([statistics(translation, reference) for translation, reference in pairs], np.int64)
         value = float(combine(own.sum(0)))
         if abs(value - corpus.score) > NEAR:
             raise TokbenchError(f"{name}: {value} from sentences, {corpus.score} by sacrebleu; install sacrebleu 2.6")
@@ -78,11 +80,36 @@ def _scored(metric: str, value: float, samples: NDArray[np.float64], signature: 
     return {"metric": metric, "value": value, "low": low, "high": high, "signature": signature}
 
 
-def _metrics(tokenizer: str) -> list[tuple[str, Any, Any]]:
+Statistics = Callable[[str, str], list[int]]
+"""Function that counts what a score is computed from, for a translation and its reference."""
+
+
+def metrics(tokenizer: str = "13a") -> list[tuple[str, Any, Score, Statistics]]:
+    """Return the name, sacrebleu's metric, our score of summed counts and a sentence's counts, for BLEU and chrF."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    return [("BLEU", BLEU(tokenize=tokenizer), bleu), ("chrF", CHRF(), chrf)]
+    by_sentence = BLEU(tokenize=tokenizer, effective_order=True)
+
+    def bleu_counts(translation: str, reference: str) -> list[int]:
+        score = by_sentence.sentence_score(translation, [reference])
+        return [score.sys_len, score.ref_len, *score.counts, *score.totals]
+
+    return [("BLEU", BLEU(tokenize=tokenizer), bleu, bleu_counts), ("chrF", CHRF(), chrf, _chrf_counts)]
+
+
+def _chrf_counts(translation: str, reference: str) -> list[int]:
+    """Return by order the n-grams of the translation, of the reference, and those in common.
+
+    sacrebleu counts no n-grams of the translation for an order that the reference lacks.
+    """
+    from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+    counts = []
+    both = (extract_all_char_ngrams(text, CHRF_ORDER) for text in (translation, reference))
+    for ours, theirs in zip(*both, strict=True):
+        counts += [ours.total() if theirs else 0, theirs.total(), (ours & theirs).total()]
+    return counts
 
 
 def _sentence_bleu(found: Translated, tokenizer: str) -> list[float]:
