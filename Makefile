@@ -63,7 +63,7 @@ published-results: install  ## make every table and figure of results/published 
 
 nightly: install  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_FUZZ_PATTERNS=$(PATTERNS) TOKBENCH_BULK=1 \
-	  TOKBENCH_EXISTING=1 TOKBENCH_LAUNCHER=1 python -m pytest tests/test_fuzz.py tests/test_readers.py \
+	  TOKBENCH_EXISTING=1 python -m pytest tests/test_fuzz.py tests/test_readers.py \
 	  tests/test_pattern_fuzz.py tests/test_large_counts.py tests/test_hub.py tests/test_existing_real.py \
 	  "tests/test_pretraining.py::test_composers_own_launcher_trains_the_same"
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder

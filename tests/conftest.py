@@ -55,7 +55,6 @@ LANGUAGE_MODELS = [
         "test_hugging_face",
         "test_transformers",
         "test_transformers_uses",
-        "test_lean",
         "test_fingerprint_commands",
         "test_saving",
         "test_security",
@@ -66,7 +65,7 @@ LANGUAGE_MODELS = [
     "test_determinism",
     "test_translation_models",
     *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_training_parts"),
-    *("test_phases", "test_averaging"),
+    "test_phases",
     *("test_recipes", "test_model_options", "test_byte_lm_needs"),
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last

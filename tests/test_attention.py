@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from tokbench.lean import lean_imports
-from tokbench.pretraining.train import UNUSED
-
 BATCH, TOKENS, HEADS, WIDTH = 2, 40, 4, 32
 USUAL = {
     "past_key_value": None,
@@ -26,8 +23,8 @@ USUAL = {
 @pytest.fixture
 def functions(torch: ModuleType) -> tuple[Callable[..., Any], Callable[..., Any]]:
     pytest.importorskip("llmfoundry")
-    with lean_imports(hollow=UNUSED):
-        from tokbench.pretraining.attention import fused_attention, scaled_multihead_dot_product_attention
+    from tokbench.pretraining.attention import fused_attention, scaled_multihead_dot_product_attention
+
     return fused_attention, scaled_multihead_dot_product_attention
 
 

@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from importlib.util import find_spec
-from itertools import accumulate, count
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,12 +20,11 @@ import yaml
 
 from benchmarks.gpu.run import RECIPE
 from benchmarks.gpu.tables import COLUMNS, markdown
-from tokbench import gauge
 from tokbench.config.load import read as read_experiment
 from tokbench.construction import constructions
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
-from tokbench.gauge import GAUGES, START, Gauge, Pace, effort, forget, gauged, peak_of, speed
+from tokbench.gauge import GAUGES, START, Pace, effort, forget, gauged, metered, peak_of, speed
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
@@ -120,22 +118,23 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
 
 
 def test_joules_of_all_starts(tmp_path: Path) -> None:
+    """They are unknown if a start was killed, or had no GPU."""
     file = tmp_path / "gauge"
     assert gauged(file) == (None, None, None)
-    file.write_text(f"{START}0.50,40.0,1073741824\n1.00,90.0,2147483648\n1.00,90.5,0\n{START}{START}0.50,7.0,0\n0.9")
-    assert gauged(file) == (97.5, 2.0, 3)
+    file.write_text(f"{START}90.5,1073741824\n{START}7.0,2147483648\n")
+    assert gauged(file) == (97.5, 2.0, 2)
     file.write_text(START)
     assert gauged(file) == (None, None, 1)
-    file.write_text(f"{START}0.50,40.0,1073741824\n1.00,90.0,{START}0.50,7.0,1\n1.00,8.")
-    assert gauged(file) == (47.0, 1.0, 2)
-    file.write_text(f"{START}0.50,40.0,1073741824\n1.00,901.50,95.0,7\n")
-    assert gauged(file) == (40.0, 1.0, 1)
+    file.write_text(f"{START}{START}7.0,1073741824\n")
+    assert gauged(file) == (None, 1.0, 2)
+    file.write_text(f"{START},1073741824\n")
+    assert gauged(file) == (None, 1.0, 1)
 
 
 def test_what_gauges_told_is_forgotten(tmp_path: Path) -> None:
     for _ in range(2):
         forget(tmp_path)
-        with Gauge(tmp_path / GAUGES / "0.csv", on_gpu=False):
+        with metered(tmp_path / GAUGES / "0.csv", on_gpu=False):
             pass
         assert gauged(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
 
@@ -148,33 +147,31 @@ def test_peaks_are_those_of_whole_devices() -> None:
         assert peak_of(other) is None
 
 
-def test_a_gpu_is_asked_by_its_identity_until_it_tells_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever GPUs are shown; a library that fails on the way ends the telling and not the training."""
-    asked, counted, before = [], iter([1000, 3000, 5000]), threading.active_count()
-    told = SimpleNamespace(
+@pytest.mark.parametrize(("counted", "joules"), [([1000, 5000], 4.0), ([1000], None)])
+def test_a_gpu_is_found_by_its_uuid(
+    counted: list[int], joules: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library that fails at the end leaves no joules and ends no training."""
+    asked, counters = [], iter(counted)
+    library = SimpleNamespace(
         nvmlInit=lambda: None,
         nvmlDeviceGetHandleByUUID=lambda name: asked.append(name),
-        nvmlDeviceGetTotalEnergyConsumption=lambda _: next(counted),
+        nvmlDeviceGetTotalEnergyConsumption=lambda _: next(counters),
         nvmlDeviceGetMemoryInfo=lambda _: SimpleNamespace(used=2**30),
     )
-    monkeypatch.setitem(sys.modules, "pynvml", told)
+    monkeypatch.setitem(sys.modules, "pynvml", library)
     cuda = SimpleNamespace(current_device=lambda: 1, get_device_properties=lambda one: SimpleNamespace(uuid=one))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
-    monkeypatch.setattr(gauge, "SAMPLED_EVERY", 0.01)
-    monkeypatch.setattr(time, "monotonic", count(100, 5).__next__)
-    with Gauge(tmp_path / "0.csv"):
-        for _ in range(1000):
-            if threading.active_count() > before:
-                time.sleep(0.01)
+    with metered(tmp_path / "0.csv"):
+        pass
     assert asked == ["GPU-1"]
-    assert (tmp_path / "0.csv").read_text() == f"{START}5.00,2.0,{2**30}\n10.00,4.0,{2**30}\n"
-    assert gauged(tmp_path / "0.csv") == (4.0, 1.0, 1)
+    assert gauged(tmp_path / "0.csv") == (joules, joules and 1.0, 1)
 
 
 def test_what_a_training_took(tmp_path: Path) -> None:
     """On two A100: the peak is that of both, joules are summed, and the most memory is that of any."""
     marks = [(100 * batch, 0.5 * batch) for batch in range(121)]
-    for rank, line in enumerate(("1.0,30.0,1073741824", "1.0,40.0,2147483648")):
+    for rank, line in enumerate(("30.0,1073741824", "40.0,2147483648")):
         (tmp_path / f"{rank}.csv").write_text(f"{START}{line}\n")
     took = effort(tmp_path, marks, 3.12e10, 312.0, 2)
     assert took == {
@@ -186,12 +183,12 @@ def test_what_a_training_took(tmp_path: Path) -> None:
         "joules": 70.0,
         "starts": 1,
     }
-    for processes, more in ((4, ""), (2, f"{START}2.0,1.0,1\n")):
+    for processes, more in ((4, ""), (2, f"{START}1.0,1\n")):
         with (tmp_path / "0.csv").open("a") as file:
             file.write(more)
         took = effort(tmp_path, marks, 3.12e10, 312.0, processes)
         assert (took["tokens_per_second"], took["mfu"]) == (None, None)
-    with Gauge(tmp_path / "cpu" / "0.csv"):
+    with metered(tmp_path / "cpu" / "0.csv"):
         pass
     took = effort(tmp_path / "cpu", marks, 3.12e10, None, 1)
     assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)

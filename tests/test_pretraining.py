@@ -1,30 +1,25 @@
 """Pretraining: resumption after a kill, by one process and by several, the export, losses."""
 
 import csv
-import gc
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sysconfig
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+import sys
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.support import isolated_process
-from tests.support.forked import Forked
 from tests.support.outputs import names
 from tests.support.packing import packed_documents
 from tests.support.small_models import SMALL
-from tokbench.commands.main import main
 from tokbench.errors import TokbenchError
-from tokbench.pretraining import processes, train
+from tokbench.pretraining import train
 from tokbench.pretraining.launch import launched
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.pack import Packing
@@ -34,6 +29,7 @@ from tokbench.pretraining.train import pretrain
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
+ROOT = Path(__file__).parents[1]
 SHARDED = SMALL.model_copy(update={"microbatch": 1, "fsdp": Sharding(activation_checkpointing=True)})
 
 
@@ -77,39 +73,30 @@ def killed(packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFacto
 
 def together(
     packed: Path, tokenizer: Path, place: Path, options: ModelOptions = SMALL, killed_at: int | None = None
-) -> int:
-    """The status of ``tokbench pretrain`` by two processes, of which the second kills itself after a batch.
+) -> subprocess.CompletedProcess[str]:
+    """``tokbench pretrain`` by two processes, of which the second kills itself after a batch.
 
     What they have among their checkpoints after batch 7 is copied to ``then``."""
-    from tokbench.pretraining.curve import Curve
-
-    def work() -> None:
-        batch_end = Curve.batch_end
-
-        def until_killed(self: Curve, state: Any, logger: Any) -> None:
-            batch_end(self, state, logger)
-            if (int(state.timestamp.batch), os.environ["RANK"]) == (killed_at, "1"):
-                os.kill(os.getpid(), signal.SIGKILL)
-            if (int(state.timestamp.batch), os.environ["RANK"]) == (7, "0"):
-                shutil.copytree(place / "checkpoints", place / "then", symlinks=True)
-
-        Curve.batch_end = until_killed
-        processes.subprocess = SimpleNamespace(Popen=Forked, DEVNULL=subprocess.DEVNULL)  # type: ignore[attr-defined]
-        call = ["pretrain", "--recipe", options.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
-        call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
-        with suppress(SystemExit):
-            main([str(word) for word in call])
-            return
-        os._exit(1)
-
-    return isolated_process.end(isolated_process.start(work, place / "told"))
+    call = ["pretrain", "--recipe", options.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
+    call += ["--checkpoints", place / "checkpoints", "--processes-per-node", "2", "-o", place / "model"]
+    program = "from tests.support.small_models import train_watched; train_watched()"
+    watched = {"PYTHONPATH": str(ROOT), "KILLED_AT": str(killed_at), "COPIED_TO": str(place / "then")}
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, call)],
+        env=os.environ | watched,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
 def killed_together(packed: Path, tokenizer: Path, killed: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run by two processes, one of which was killed after batch 5."""
     place = tmp_path_factory.mktemp("killed_together")
-    assert together(packed, tokenizer, place, killed_at=5)
+    ended = together(packed, tokenizer, place, killed_at=5)
+    assert ended.returncode == 137, ended.stderr
+    (place / "told").write_text(ended.stderr)
     return place
 
 
@@ -118,7 +105,8 @@ def finished_together(packed: Path, tokenizer: Path, killed: Path, tmp_path_fact
     """The folder of a run that one process began and two ended, with the model divided over them."""
     place = tmp_path_factory.mktemp("finished_together")
     shutil.copytree(killed / "checkpoints", place / "checkpoints", symlinks=True)
-    assert together(packed, tokenizer, place, SHARDED) == 0, (place / "told").read_text()
+    ended = together(packed, tokenizer, place, SHARDED)
+    assert ended.returncode == 0, ended.stderr
     return place
 
 
@@ -266,19 +254,6 @@ def test_many_processes_train_as_one_does(
         assert not checkpoints.exists()
 
 
-@pytest.mark.skipif("TOKBENCH_LAUNCHER" not in os.environ, reason="TOKBENCH_LAUNCHER=1 starts Composer's own launcher")
-def test_composers_own_launcher_trains_the_same(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
-    """A real one, with processes that import all themselves: variables are set by it, not by us."""
-    call = [Path(sysconfig.get_path("scripts"), "composer"), "-n", "2", "-m", "tokbench", "pretrain"]
-    call += ["--recipe", SMALL.model_dump_json(), "--packed", packed, "--tokenizer", tokenizer]
-    call += ["--checkpoints", tmp_path / "checkpoints", "-o", tmp_path / "model"]
-    done = subprocess.run([str(word) for word in call], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found, expected = ([float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained))
-    assert found == pytest.approx(expected, rel=0, abs=1e-6)
-    assert json.loads((tmp_path / "model" / "manifest.json").read_text())["settings"]["devices"] == 2
-
-
 def test_processes_write_nothing_before_the_first_has_prepared(
     packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,36 +281,11 @@ def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path,
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
-@dataclass(frozen=True)
-class Watched:
-    """A training in this process: its model, and the parameters that there were before and after."""
-
-    model: Path
-    before: int
-    after: int
-
-
-@pytest.fixture(scope="module")
-def fused(trained: object, packed: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Watched:
-    import torch
-
-    def held() -> int:
-        gc.collect()
-        return sum(isinstance(one, torch.nn.Parameter) for one in gc.get_objects())
-
-    place, before = tmp_path_factory.mktemp("fused"), held()
+def test_fused_attention_trains_alike(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"attn_impl": "sdpa"})
-    pretrain(packed, tokenizer, options, place / "model", place / "checkpoints")
-    return Watched(place / "model", before, held())
-
-
-def test_fused_attention_trains_alike(trained: Path, fused: Watched) -> None:
-    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (fused.model, trained)]
+    pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
+    losses = [[float(loss) for _, _, loss, _ in curve(folder)] for folder in (tmp_path / "model", trained)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
-
-
-def test_nothing_of_a_model_outlives_its_training(fused: Watched) -> None:
-    assert fused.after == fused.before
 
 
 def test_checkpoints_along_the_way_are_kept(trained: Path, packed: Path, tokenizer: Path, tmp_path: Path) -> None:

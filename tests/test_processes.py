@@ -1,4 +1,4 @@
-"""Processes that work on one thing: passed on, ended together, and told of in a line; a model's resources."""
+"""Processes that train one model: started by torchrun, ended together, with one line that says why; resources."""
 
 import json
 import os
@@ -19,10 +19,10 @@ from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.pretraining import launch
-from tokbench.pretraining.launch import pretrain_together
+from tokbench.pretraining.launch import pretrain_together, run_together
 from tokbench.pretraining.options import PRESETS, MptOptions
 from tokbench.pretraining.phases import read_phases
-from tokbench.pretraining.processes import Process, run_together
+from tokbench.pretraining.placement import Placement
 from tokbench.pretraining.standing import is_made, recipe_of
 from tokbench.workflow.pretraining import Models
 
@@ -35,20 +35,17 @@ def _silent_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
 
 
-def shell(*scripts: str) -> list[Process]:
-    """Processes of a shell, which wait for the end of one that ``signs`` where they say ``after``."""
-    words = """
-        signs() { echo $$ > $1.partial; mv $1.partial $1; }
-        after() {
-            while [ ! -e $1 ]; do sleep .01; done
-            while grep -qs ') [^Z]' /proc/$(cat $1)/stat; do sleep .01; done
-        }
-    """
-    return [Process(rank, ["sh", "-c", words + script], {"OF": "2"}) for rank, script in enumerate(scripts)]
+def shell(tmp_path: Path, *scripts: str) -> list[str]:
+    """A launcher of processes of a shell, one for each script, each of which may wait until another has ended."""
+    words = "after() { while [ ! -e $1 ]; do sleep .01; done; sleep 1; }"
+    cases = " ".join(f"{rank}) {script};;" for rank, script in enumerate(scripts))
+    started = launch.torchrun(Placement(processes_per_node=len(scripts)), tmp_path / "logs")
+    script = f"{words}; case $RANK in {cases} esac"
+    return [*started, "--no-python", "sh", "-c", script.replace("$", "$$")]
 
 
-def test_what_the_first_says_is_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run_together(shell('echo "rank $RANK of $OF"; echo more >&2', "echo other"), 2) == 0
+def test_what_the_first_says_is_passed_on(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_together(shell(tmp_path, 'echo "rank $RANK of $WORLD_SIZE"; echo more >&2', "echo other"), 2) == 0
     assert capfd.readouterr().err == "rank 0 of 2\nmore\n"
 
 
@@ -58,13 +55,7 @@ def test_what_the_first_says_is_passed_on(capfd: pytest.CaptureFixture[str]) -> 
         ("echo working; sleep 60", "echo 'tokbench: no room'; exit 2", 2, "tokbench: no room"),
         (
             "after {0}; echo 'tokbench: the other is gone'; exit 70",
-            "echo lost; echo 'tokbench: why'; signs {0}; exit 2",
-            2,
-            "tokbench: why",
-        ),
-        (
-            "after {0}; echo 'tokbench: the other is gone'; exit 70",
-            "signs {0}; kill -9 $$",
+            "echo lost; touch {0}; kill -9 $$",
             137,
             "tokbench: process 1 of 2 was ended by SIGKILL; the training ends with it",
         ),
@@ -74,34 +65,52 @@ def test_what_the_first_says_is_passed_on(capfd: pytest.CaptureFixture[str]) -> 
 def test_all_end_with_the_first_that_fails_and_one_line_says_why(
     first: str, second: str, status: int, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    began = time.monotonic()
     scripts = (script.format(tmp_path / "mark") for script in (first, second))
-    assert run_together(shell(*scripts), 2) == status
+    assert run_together(shell(tmp_path, *scripts), 2) == status
     assert [line for line in capfd.readouterr().err.splitlines() if line != "working"] == [told]
-    assert time.monotonic() - began < 30
 
 
-def test_a_node_that_misses_another_says_so(capfd: pytest.CaptureFixture[str]) -> None:
-    """And does not take it for a fault of ours."""
-    lost = "echo 'tokbench: a fault of ... (RuntimeError: Connection closed by peer)'; exit 70"
-    assert run_together(shell(lost), 2) == 70
-    assert capfd.readouterr().err == "tokbench: a process of another node is gone, and the training ends with it\n"
+REPORT = """
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-01-01_00:00:00
+  host      : n{0}
+  rank      : {0} (local_rank: 0)
+  exitcode  : {1} (pid: 7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "told"),
+    [
+        (["[rank1]:tokbench: why", "[rank0]:tokbench: Connection reset", "0 70", "1 2"], 2, "tokbench: why"),
+        (["[rank1]:tokbench: Connection reset", "1 70", "0 -9"], 137, "tokbench: process 0 of 2 was ended by SIGKILL"),
+        (["srun: error: n1: no such node"], 1, "tokbench: torchrun ended with status 1: srun: error: n1: no such node"),
+    ],
+)
+def test_a_process_that_lost_another_is_not_the_first_that_failed(
+    lines: list[str], status: int, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of several nodes, each of which reports a failure."""
+    printed = [REPORT.format(*line.split()) if line[0].isdigit() else f"{line}\n" for line in lines]
+    (tmp_path / "printed").write_text("".join(printed))
+    assert run_together(["sh", "-c", f"cat {tmp_path / 'printed'}; exit 1"], 2) == status
+    assert capfd.readouterr().err.startswith(told)
 
 
 def test_none_outlives_whoever_started_it(tmp_path: Path) -> None:
     """Whether that was asked to end or killed."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         note = tmp_path / f"{number.name}"
-        script = f"echo $$ > {note}.partial; mv {note}.partial {note}; sleep 60"
-        launcher = isolated_process.start(
-            lambda script=script: run_together(shell("sleep 60", script), 2), tmp_path / "told"
-        )
+        script = f"echo $$ > {note}.partial; mv {note}.partial {note}; exec sleep 60"
+        command = shell(tmp_path, "exec sleep 60", script)
+        launcher = isolated_process.start(lambda command=command: run_together(command, 2), tmp_path / "told")
         while not note.exists():
             time.sleep(0.01)
         os.kill(launcher, number)
         os.waitpid(launcher, 0)
         started = int(note.read_text())
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while Path(f"/proc/{started}").exists() and "Z" not in Path(f"/proc/{started}/stat").read_text().split()[2:3]:
             assert time.monotonic() < end
             time.sleep(0.01)
@@ -171,22 +180,26 @@ def test_what_another_has_not_made_is_trained(
     assert len(started) == starts
 
 
-def test_launchers_of_nodes_are_started_by_srun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By stand-ins of SLURM's programs, on nodes that one machine plays one after the other."""
+def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By stand-ins of SLURM's programs, with two nodes on one machine, whose processes meet."""
     (tmp_path / "bin").mkdir()
     for name, script in {
-        "scontrol": 'case $2 in hostnames) printf "n3\\nn7\\n";; *) echo "NodeName=$4 NodeAddr=10.0.0.3 CPUs=8";; esac',
-        "srun": 'echo "$@" > ' + f"{tmp_path}/called; env > {tmp_path}/environment",
+        "scontrol": 'case $2 in hostnames) printf "n3\\nn7\\n";; *) echo "NodeName=$4 NodeAddr=127.0.0.1";; esac',
+        "srun": f'echo "$@" > {tmp_path}/called; while [ $1 != {sys.executable} ]; do shift; done; "$@" & "$@"; wait',
     }.items():
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     for name, value in {"JOB_NODELIST": "n[3,7]", "JOB_ID": "30007", "CPUS_PER_TASK": "6"}.items():
         monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setattr(launch, "PROGRAM", ("--no-python", "sh", "-c"))
+    script = f"echo $LOCAL_RANK $LOCAL_WORLD_SIZE $WORLD_SIZE $TOKBENCH_LAUNCHED > {tmp_path}/rank$RANK"
     packed = packed_documents(tmp_path / "packed")
     options = placed(nodes=2, processes_per_node=2)
-    where: tuple[Any, ...] = (packed, options, tmp_path / "model", tmp_path / "checkpoints")
-    assert pretrain_together(["pretrain", "--recipe", "tiny"], *where) == 0
+    assert pretrain_together([script], packed, options, tmp_path / "model", tmp_path / "checkpoints") == 0
+    assert [(tmp_path / f"rank{rank}").read_text().split() for rank in range(4)] == [
+        [str(rank % 2), "2", "4", "1"] for rank in range(4)
+    ]
     called = (tmp_path / "called").read_text().split()
     assert called[: called.index(sys.executable)] == [
         "--quiet",
@@ -196,25 +209,7 @@ def test_launchers_of_nodes_are_started_by_srun(tmp_path: Path, monkeypatch: pyt
         "--kill-on-bad-exit=1",
         "--cpus-per-task=6",
     ]
-    assert called[-3:] == ["pretrain", "--recipe", "tiny"]
-    environment = dict(line.partition("=")[::2] for line in (tmp_path / "environment").read_text().splitlines())
-    assert (environment["MASTER_ADDR"], environment["MASTER_PORT"]) == ("10.0.0.3", "20007")
-
-    monkeypatch.setenv(launch.ON_NODE, environment[launch.ON_NODE])
-    ranks = []
-    monkeypatch.setattr(launch, "run_together", lambda processes, of: ranks.append((processes, of)) or 0)
-    for node in ("0", "1"):
-        monkeypatch.setenv("SLURM_NODEID", node)
-        assert pretrain_together(["pretrain"], *where) == 0
-    assert [[process.rank for process in processes] for processes, _ in ranks] == [[0, 1], [2, 3]]
-    last = ranks[1][0][1].environment
-    assert [last[name] for name in ("LOCAL_RANK", "NODE_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE")] == [
-        "1",
-        "1",
-        "2",
-        "4",
-    ]
-    assert "MASTER_ADDR" not in last
+    assert called[called.index("--rdzv-endpoint") + 1] == "127.0.0.1:20007"
 
 
 def test_jobs_ask_for_what_recipes_say() -> None:

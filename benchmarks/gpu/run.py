@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
-from tokbench.gauge import Gauge, gauged, peak_of, speed
+from tokbench.gauge import gauged, metered, peak_of, speed
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions, architecture_of
@@ -137,7 +137,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         pack_one(folder, corpus, options, output / "packed" / name)
-        with Gauge(gauge):
+        with metered(gauge):
             pretrain(output / "packed" / name, folder, options, model, checkpoints)
         if torch.cuda.is_available():
             allocated = torch.cuda.max_memory_allocated() / 2**30
@@ -218,11 +218,7 @@ def train_all(
 
 def import_libraries() -> None:
     """Import what training does, so that no training's seconds and joules are those of imports."""
-    from tokbench.lean import lean_imports
-    from tokbench.pretraining.train import UNUSED
-
-    with lean_imports(hollow=UNUSED):
-        importlib.import_module("tokbench.pretraining.foundry")
+    importlib.import_module("tokbench.pretraining.foundry")
 
 
 def begin(output: Path, what: dict[str, Any]) -> None:
@@ -267,14 +263,17 @@ def main() -> None:
 def train_within(
     folders: Sequence[Path], corpus: Path, options: ModelOptions, output: Path, peak: float | None, deadline: float
 ) -> bool:
-    """Pack on all cores, then train one after another; whether the deadline left time for all."""
+    """Pack on all cores, then train in a process each, since libraries keep a trained model until their process ends.
+
+    Returns whether the deadline left time for all.
+    """
     spawned = multiprocessing.get_context("spawn")
     jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
     cores = os.cpu_count() or 1
     shares = [jobs[first::cores] for first in range(min(cores, len(jobs)))]
     packing = [spawned.Process(target=pack_ahead, args=(share,)) for share in shares]
-    training = spawned.Process(target=train_all, args=(folders, corpus, options, output, peak))
-    return all(ended_by(deadline, processes) for processes in (packing, [training]))
+    trainings = [[spawned.Process(target=train_all, args=([each], corpus, options, output, peak))] for each in folders]
+    return all(ended_by(deadline, processes) for processes in (packing, *trainings))
 
 
 def ended_by(deadline: float, processes: Sequence[SpawnProcess]) -> bool:

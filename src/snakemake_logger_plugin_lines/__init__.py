@@ -22,11 +22,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_lines.disk import of_engine, why_silent
 from snakemake_logger_plugin_lines.executor import attach
 from snakemake_logger_plugin_lines.plans import remember_signatures, tell_briefly
-from tokbench.lean import lean_imports
 from tokbench.workflow import unlock
 
-with lean_imports(absent=("azure", "boto3", "google.cloud.exceptions", "paramiko")):
-    import smart_open  # noqa: F401  Snakemake opens local files with it, and it brings the clients of every cloud.
 # What is imported stays, and so do a plan's jobs: nothing is won by looking through them for garbage again and again.
 gc.set_threshold(100_000, 50, 50)
 gc.freeze()

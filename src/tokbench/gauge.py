@@ -1,61 +1,59 @@
-"""What a training took: tokens a second, how much of the device that is, memory and joules; nothing that decides it.
+"""Training cost: tokens per second, model FLOPs utilisation, peak memory and energy. No result depends on it.
 
-Each process appends what its device tells to a file of its own beside the checkpoints, so that a training that was
-killed and gone on with tells of all its starts.
+Each process appends what its device reports to a file of its own among the checkpoints, so that a training that was
+interrupted and resumed reports all of its starts.
 """
 
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tokbench.allowance import most_resident
 
 GAUGES = "gauges"
-"""Folder among the checkpoints, of what the processes' devices told."""
+"""Folder among the checkpoints, with a file for each process."""
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
-"""Dense bfloat16 TFLOP/s by the makers' data sheets, by the device's name, behind which memory or slot may stand."""
+"""Dense bfloat16 TFLOP/s in the data sheets, by the first words of the device's name."""
 OTHERS = "NVL", "MIG"
 """In the name of a slower device of the same family, and of a part of one."""
-SAMPLED_EVERY = 0.5
-START = "seconds,joules,bytes in use\n"
-"""Line that opens each start's samples."""
+START = "joules,bytes in use\n"
+"""Line that begins each start of a process."""
 SKIPPED = 10
 """Marks that are left out of the speed: libraries choose their kernels in the batches until there."""
 STRETCHES = 10
 MARKS = 1000
-"""That a :class:`Pace` keeps of a training at least, where it has as many steps."""
+"""Least number of marks that a :class:`Pace` keeps of a training that has as many steps."""
 Mark = tuple[int, float]
-"""Tokens that a training had seen after so many seconds."""
+"""Tokens that a training had seen after a number of seconds."""
 
 
 def peak_of(device: str) -> float | None:
-    """TFLOP/s of a device by its name; None where it is not known."""
+    """Return the peak TFLOP/s of a device by its name; None if it is not known."""
     if any(other in device for other in OTHERS):
         return None
     return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 
 
 def speed(marks: Sequence[Mark]) -> float | None:
-    """Tokens a second: the median over stretches of equally many marks, the first of a training left out."""
+    """Return tokens per second: the median over ten stretches of equal length; None of a short training."""
     length = (len(marks) - 1 - SKIPPED) // STRETCHES
     if length < 1:
         return None
     ends = [marks[SKIPPED + number * length] for number in range(STRETCHES + 1)]
-    found = sorted((end[0] - start[0]) / max(0.01, end[1] - start[1]) for start, end in pairwise(ends))
-    return (found[STRETCHES // 2 - 1] + found[STRETCHES // 2]) / 2
+    return median((end[0] - start[0]) / max(0.01, end[1] - start[1]) for start, end in pairwise(ends))
 
 
 class Pace:
-    """How a training of known length goes on, from now on: a mark of every step, of long ones of every so many.
+    """Marks of a training of known length, from now on: at every step, or at every few steps of a long one.
 
     Args:
-        steps: of the whole training.
+        steps: of the training.
     """
 
     def __init__(self, steps: int) -> None:
@@ -65,23 +63,23 @@ class Pace:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """State for a checkpoint."""
         return {"marks": self.marks, "seconds": self._seconds}
 
     def resume(self, state: dict[str, Any] | None) -> None:
-        """Go on from what a checkpoint kept; of one that kept nothing only what comes is told."""
-        kept = state or {"marks": [], "seconds": 0.0}
-        self.marks = [(int(tokens), float(seconds)) for tokens, seconds in kept["marks"]]
-        self._began = time.monotonic() - float(kept["seconds"])
+        """Continue from the state of a checkpoint, or begin if there is none."""
+        state = state or {"marks": [], "seconds": 0.0}
+        self.marks = [(int(tokens), float(seconds)) for tokens, seconds in state["marks"]]
+        self._began = time.monotonic() - float(state["seconds"])
 
     def mark(self, step: int, tokens: int) -> None:
-        """After a step, counted from 1, with so many tokens seen in all."""
+        """Mark the end of a step, counted from 1, with the number of tokens seen in all."""
         if step % max(1, self._steps // MARKS) == 0 or step == self._steps:
             self.marks.append((tokens, self._seconds))
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """The time within does not count."""
+        """Leave out the time of the block."""
         before = time.monotonic()
         yield
         self._began += time.monotonic() - before
@@ -91,71 +89,44 @@ class Pace:
         return round(time.monotonic() - self._began, 3)
 
 
-class Gauge:
-    """Appends seconds, joules and bytes in use to a file, while it is entered.
+@contextmanager
+def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
+    """Append energy and memory of the block to a file: of the GPU, or of this process where it uses none.
 
-    Of a GPU twice a second, where it tells them; of a process that computes on processors the most that it has held,
-    once, at the end, and no joules.
+    A block that is killed appends its start alone.
 
     Args:
         path: the file.
         on_gpu: whether the process computes on a GPU, if there is one.
     """
-
-    def __init__(self, path: Path, *, on_gpu: bool = True) -> None:
-        self._path = path
-        self._on_gpu = on_gpu
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._began = 0.0
-
-    def __enter__(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._began = time.monotonic()
-        self._append(START)
-        if not self._on_gpu:
-            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _append(path, START)
+    try:
+        read = device_counters() if on_gpu else None
+    except Exception:  # No GPU, or one without counters: training does not depend on them.
+        read = None
+    try:
+        yield
+    finally:
         try:
-            tell = device_counters()
-        except Exception:  # No GPU, or none that tells: whatever its library raises, training goes on.
-            return
-        self._thread = threading.Thread(target=self._sample, args=(tell,), daemon=True)
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._thread is not None:
-            self._thread.join()
-        else:
-            self._append(f"{time.monotonic() - self._began:.2f},,{most_resident()}\n")
-
-    def _sample(self, tell: Callable[[], tuple[float, int]]) -> None:
-        ended = False
-        while not ended:
-            ended = self._ended.wait(SAMPLED_EVERY)
-            try:
-                joules, used = tell()
-            except Exception:  # As at first: training goes on, with what has been told until here.
-                return
-            self._append(f"{time.monotonic() - self._began:.2f},{joules},{used}\n")
-
-    def _append(self, line: str) -> None:
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line)
+            joules, used = ("", most_resident()) if read is None else read()
+            _append(path, f"{joules},{used}\n")
+        except Exception:  # As above.
+            pass
 
 
-def forget(checkpoints: Path) -> None:
-    """Remove the files of gauges among checkpoints."""
-    shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
+def _append(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line)
 
 
 def device_counters() -> Callable[[], tuple[float, int]]:
-    """A function that tells joules since now and bytes in use of this process's GPU, by NVIDIA's management library.
+    """Return a function that reads joules since now and bytes in use of this process's GPU, by NVIDIA's NVML.
 
-    That has an order of its own, and all GPUs of a machine where a process is shown some: it is asked by identity.
+    NVML numbers all GPUs of a machine in an order of its own, so the GPU is found by its UUID.
 
     Raises:
-        Exception: of any kind, where there is no GPU or none that tells.
+        Exception: of any kind, if there is no GPU or none with these counters.
     """
     import torch
 
@@ -171,40 +142,47 @@ def device_counters() -> Callable[[], tuple[float, int]]:
     )
 
 
-def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
-    """Joules over all starts, most GiB in use, and the number of starts that such a file tells of.
+def forget(checkpoints: Path) -> None:
+    """Remove the files of :func:`metered` among checkpoints."""
+    shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
 
-    A line that a kill or a full disk cut off counts for nothing."""
+
+def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
+    """Return joules over all starts, most GiB in use and the number of starts in a file of :func:`metered`.
+
+    Joules are None if a start was killed, since its energy is not known.
+    """
     if not path.is_file():
         return None, None, None
-    starts = path.read_text(encoding="utf-8").split(START)[1:]
-    told = [[line.split(",") for line in start.split("\n")[:-1] if line.count(",") == 2] for start in starts]
-    told = [rows for rows in told if rows]
-    if not told:
-        return None, None, len(starts)
-    used = max(int(row[2]) for rows in told for row in rows)
-    joules = [float(rows[-1][1]) for rows in told if rows[-1][1]]
-    return sum(joules) if joules else None, used / 2**30, len(starts)
+    starts = [start.split("\n")[0].split(",") for start in path.read_text(encoding="utf-8").split(START)[1:]]
+    ended = [start for start in starts if len(start) == 2]
+    joules = [float(start[0]) for start in ended if start[0]]
+    used = max((int(start[1]) for start in ended), default=None)
+    return (
+        sum(joules) if starts and len(joules) == len(starts) else None,
+        None if used is None else used / 2**30,
+        len(starts),
+    )
 
 
 def effort(
     folder: Path, marks: Sequence[Mark], flops_per_token: float, peak: float | None, processes: int = 1
 ) -> dict[str, Any]:
-    """What a training took, for its manifest.
+    """Return the cost of a training, for its manifest.
 
     Args:
-        folder: the files of all its processes' gauges.
-        marks: of its steps, the last one among them.
+        folder: the files of :func:`metered` of all its processes.
+        marks: of its steps, with the last one.
         flops_per_token: floating-point operations of training for a token.
         peak: TFLOP/s of a device in the training's arithmetic, see :func:`peak_of`.
-        processes: how many there were at its end, a device each.
+        processes: number of processes at its end, each with a device.
 
     Returns:
         ``seconds`` between its first batch and its last, interruptions left out; ``tokens_per_second`` of all devices
         (None of a short training, and where its starts had different numbers of processes); ``flops_per_token`` as
         given; ``mfu``, the arithmetic of these tokens over the peak of all devices, where both are known (Chowdhery et
-        al. 2022, appendix B); ``peak_gib``, the most that any process or its GPU held; ``joules`` of all GPUs, over all
-        starts; ``starts``.
+        al. 2022, appendix B); ``peak_gib``, the most that any process used, or its GPU at the end; ``joules`` of all
+        GPUs, over all starts, None if one was killed; ``starts``.
     """
     told = [gauged(path) for path in sorted(folder.glob("*.csv"))]
     joules = [one for one, _, _ in told if one is not None]
@@ -217,6 +195,6 @@ def effort(
         "flops_per_token": flops_per_token,
         "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
         "peak_gib": max(used, default=None),
-        "joules": sum(joules) if joules else None,
+        "joules": None if None in joules or not joules else sum(each for each in joules if each is not None),
         "starts": max(starts, default=0),
     }

@@ -7,8 +7,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from tokbench import lean
-
 NOTE = "TOKBENCH_IMPORTED"
 """Environment variable: the file for the note."""
 
@@ -19,7 +17,7 @@ def note() -> None:
     The note only makes later starts faster. Where it cannot be written there is none.
     """
     if path := os.environ.get(NOTE):
-        noted = {"modules": list(sys.modules), "absent": list(lean.ABSENT), "hollow": list(lean.HOLLOW)}
+        noted = {"modules": list(sys.modules)}
         partial = Path(f"{path}.{os.getpid()}")
         try:
             partial.write_text(json.dumps(noted | {"environment": dict(os.environ)}))
@@ -29,13 +27,8 @@ def note() -> None:
                 partial.unlink()
 
 
-def import_noted(modules: list[str], absent: list[str], hollow: list[str]) -> None:
-    """Import modules in the order in which they were, packages taken for absent or hollow that were then.
-
-    What cannot be imported is left out: some modules come and go while others are imported.
-    """
-    kept = frozenset(modules)
-    with lean.lean_imports(*(tuple(name for name in names if name not in kept) for names in (absent, hollow))):
-        for module in modules:
-            with suppress(Exception):
-                importlib.import_module(module)
+def import_noted(modules: list[str]) -> None:
+    """Import modules in the order in which they were imported; those that cannot be are skipped."""
+    for module in modules:
+        with suppress(Exception):
+            importlib.import_module(module)

@@ -5,15 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
 from tokbench.atomic import reject_altered
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.errors import TokbenchError
-from tokbench.lean import OPTIONAL, VISION, lean_imports
-
-with lean_imports((*OPTIONAL, *VISION, "accelerate")):
-    from transformers.models.llama.configuration_llama import LlamaConfig
-    from transformers.models.llama.modeling_llama import LlamaForCausalLM
 
 START = 256
 """Token that begins every document; tokens 0 to 255 are the bytes."""

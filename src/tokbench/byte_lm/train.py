@@ -18,7 +18,7 @@ from tokbench.byte_lm.needs import flops_per_byte
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
-from tokbench.gauge import GAUGES, Gauge, Pace, effort, forget, peak_of
+from tokbench.gauge import GAUGES, Pace, effort, forget, metered, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
 from tokbench.resumable import is_made, own_checkpoints
@@ -74,7 +74,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     if not step:
         forget(checkpoints)
     tokens = options.batch * windows.context
-    with arithmetic(options, device), Gauge(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+    with arithmetic(options, device), metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
         while step < options.steps:
             rate = learning_rate(step, options)
             loss = _step(model, optimizer, torch.from_numpy(windows.batch(step, options.batch)), rate, options)

@@ -20,7 +20,6 @@ from tokbench.downstream.task_loading import load_tasks, revision
 from tokbench.downstream.texts import Measure, measure_text
 from tokbench.errors import TokbenchError, shortened
 from tokbench.inputs.files import first_line
-from tokbench.lean import OPTIONAL, VISION, lean_imports
 from tokbench.offsets import before
 from tokbench.result_files import write_result
 from tokbench.tokenizer_folder import OWN
@@ -101,16 +100,14 @@ def evaluate(
     if hub_cache is not None:
         os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
     import torch
+    from transformers import AutoModelForCausalLM
 
-    with lean_imports(OPTIONAL + VISION):
-        from transformers import AutoModelForCausalLM
-
-        from tokbench.adapters.adapted_transformers import adapter_of
-        from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
-        from tokbench.downstream.coverings import Spellings
-        from tokbench.downstream.draws import drawn_anew
-        from tokbench.downstream.scoring_lm import ScoringLM
-        from tokbench.downstream.segmentations import EXCERPT, next_after, one_segmentation
+    from tokbench.adapters.adapted_transformers import adapter_of
+    from tokbench.downstream.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
+    from tokbench.downstream.coverings import Spellings
+    from tokbench.downstream.draws import drawn_anew
+    from tokbench.downstream.scoring_lm import ScoringLM
+    from tokbench.downstream.segmentations import EXCERPT, next_after, one_segmentation
 
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"

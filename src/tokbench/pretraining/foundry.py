@@ -1,31 +1,23 @@
 """The adapter to llm-foundry: our options as its configuration, and one call that trains."""
 
-import atexit
 import logging
 import os
-import platform
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import catalogue
-from composer.core import Engine
-from composer.models import huggingface
-from composer.utils import collect_env, dist, get_device
+from composer.core import Algorithm, Event, State
+from composer.loggers import Logger
+from composer.utils import dist, get_device
 from llmfoundry import registry
-from llmfoundry.callbacks import hf_checkpointer
 from llmfoundry.command_utils import train
 from omegaconf import OmegaConf
-from torch.distributed.checkpoint import state_dict
 
 from tokbench.pretraining.alike import Alike
 from tokbench.pretraining.along import Along
 from tokbench.pretraining.attention import choose
-from tokbench.pretraining.averaging import average_on_cpus
 from tokbench.pretraining.budget import kept_at
 from tokbench.pretraining.checkpoints import LATEST, UNSEALED, newest, states
 from tokbench.pretraining.curve import Curve
@@ -39,36 +31,30 @@ from tokbench.pretraining.sequences import packed_loader
 ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
 """Environment variables by which the libraries know one process of many, as of one that is by itself."""
 
+
+class Average(Algorithm):
+    """Divides gradients by the number of processes where the backend is Gloo.
+
+    PyTorch asks the backend for the mean of the gradients of a divided model. Gloo, the backend on processors, returns
+    the sum.
+    """
+
+    def match(self, event: Event, state: State) -> bool:
+        return event == Event.AFTER_TRAIN_BATCH and state.device.dist_backend == "gloo" and dist.get_world_size() > 1
+
+    def apply(self, event: Event, state: State, logger: Logger) -> None:
+        for parameter in state.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad.div_(dist.get_world_size())
+
+
+registry.algorithms.register("tokbench_average", func=Average)
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
 registry.callbacks.register("tokbench_alike", func=Alike)
 registry.callbacks.register("tokbench_along", func=Along)
 registry.callbacks.register("tokbench_curve", func=Curve)
 registry.callbacks.register("tokbench_rate", func=Rate)
 registry.callbacks.register("tokbench_sealing", func=Sealing)
-
-# Composer asks whether labels must be shifted by importing every causal model of transformers; llm-foundry's MPT is
-# none of them.
-huggingface._is_registered_causal_lm = lambda model: False
-
-# llm-foundry asks a thousand times a training which entry points it has, each time by going through all that are
-# installed.
-catalogue.AVAILABLE_ENTRY_POINTS = {
-    group: entry_points(group=group) for group in entry_points().groups if group.startswith("llmfoundry")
-}
-
-# Composer names a file by which a node's processes wait for their first, the same on every node, and the first of each
-# deletes it: on a file system that nodes share only one of them finds it.
-_signal_file = dist.get_node_signal_file_name
-dist.get_node_signal_file_name = lambda rng=None: f"{_signal_file(rng)}_{dist.get_node_rank()}"
-
-# Composer has a program of another package measure the processor for a second, whose name it then writes into
-# checkpoints.
-collect_env.get_cpu_model = cache(platform.machine)
-
-average_on_cpus()
-
-# Its export carries the model's code, rewritten for the hub; only its weights and configuration are read.
-hf_checkpointer.edit_files_for_hf_compatibility = lambda *_, **__: None
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
@@ -121,6 +107,7 @@ def train_config(
     Where the last checkpoint is already that of the last batch, only the export is asked for.
     """
     batches = [phase.course.batches for phase in phases]
+    clipping = {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}}
     vocabulary = phases[0].packing.vocabulary
     last = newest(states(checkpoints))
     done = last is not None and last.stem == f"ba{sum(batches)}"
@@ -155,7 +142,8 @@ def train_config(
             "weight_decay": options.weight_decay,
         },
         "scheduler": {"name": "constant_with_warmup", "t_warmup": "0ba"},
-        "algorithms": {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}},
+        # Composer runs the last algorithm first after an event.
+        "algorithms": {**clipping, "tokbench_average": {}} if options.fsdp is not None else clipping,
         "max_duration": f"{sum(batches)}ba",
         "global_train_batch_size": options.batch,
         "device_train_microbatch_size": microbatch(options, dist.get_world_size()),
@@ -178,7 +166,8 @@ def train_config(
         "save_latest_filename": LATEST,
         "save_interval": f"{options.checkpoint_every}ba",
         "save_num_checkpoints_to_keep": -1,
-        "autoresume": True,
+        "load_path": None if last is None else str(last),
+        "save_overwrite": True,
         "only_hf_checkpoint": done,
         "progress_bar": False,
         "log_to_console": False,
@@ -227,6 +216,8 @@ def joined(timeout: float) -> Iterator[bool]:
     Args:
         timeout: seconds that processes wait for each other, here and at all later points.
     """
+    if "GROUP_RANK" in os.environ:  # torchrun's name for Composer's NODE_RANK.
+        os.environ.setdefault("NODE_RANK", os.environ["GROUP_RANK"])
     launched = any(os.environ.get(name, value) != value for name, value in ALONE.items())
     added = {} if launched else {name: value for name, value in ALONE.items() if name not in os.environ}
     os.environ.update(added)
@@ -261,12 +252,3 @@ def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, 
             train(OmegaConf.create(train_config(options, phases, tokenizer, checkpoints))).close()
     finally:
         choose("torch")
-        _forget()
-
-
-def _forget() -> None:
-    """Let go of the trained model and its optimizer, which the libraries keep until the process ends: Composer to close
-    it again, PyTorch because it names the parameters of a model but once."""
-    atexit.unregister(Engine._close)
-    if forget := getattr(state_dict._get_fqns, "cache_clear", None):
-        forget()

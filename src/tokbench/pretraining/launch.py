@@ -1,34 +1,51 @@
-"""A training by many processes: on this machine, or on the nodes of a SLURM job.
+"""Training by several processes: ``torchrun`` starts them, on this machine or on every node of a SLURM job.
 
-The one that launches checks what training reads and puts its checkpoints in order before any process starts, and holds
-them until all have ended. Processes find each other by the variables of PyTorch's and Composer's own launchers. These
-are not used: they import what training does, for nothing, outlive whoever started them, and print everything that each
-process says as it fails. On several nodes SLURM starts one launcher on each, which sees all of its GPUs.
+The launcher validates the inputs and prepares the checkpoints before any process starts, and keeps the checkpoints
+locked until all processes have ended. It passes on what the process of rank 0 writes. If a process fails, torchrun ends
+the others, and one line says which process failed and why.
 """
 
+import ctypes
 import os
-import socket
+import re
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tokbench.atomic import alone
 from tokbench.errors import TokbenchError
-from tokbench.imported import NOTE
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import read_phases
-from tokbench.pretraining.processes import LAUNCHED, Process, dying_with_parent, run_together
-from tokbench.pretraining.standing import is_made, log, prepare, recipe_of
+from tokbench.pretraining.placement import Placement
+from tokbench.pretraining.standing import LOGS, is_made, log, prepare, recipe_of
 
-ON_NODE = "TOKBENCH_LAUNCHING"
-"""Environment variable: set for the launchers of single nodes."""
+LAUNCHED = "TOKBENCH_LAUNCHED"
+"""Environment variable of processes whose launcher has prepared and locked the checkpoints."""
+PROGRAM = ("-m", "tokbench")
+"""What each process runs, for ``torchrun``."""
 PORTS = 20_000, 30_000
-"""From and up to: where processes of several nodes meet, by the number of the job."""
+"""First port and end of the range in which nodes meet; the number of the SLURM job chooses one."""
+SIGNALLED = 128
+"""A shell adds this to the number of a signal for an exit status."""
+DEATH_SIGNAL = 1
+"""``PR_SET_PDEATHSIG`` of Linux's prctl."""
+LINE = re.compile(r"\[rank(\d+)\]:(.*)", re.DOTALL)
+"""A line of a process, as ``torchrun`` passes it on by the template below."""
+TEMPLATE = "[rank${rank}]:"
+FAILURE = re.compile(r"Root Cause.*?rank *: (\d+) .*?exitcode *: (-?\d+) ", re.DOTALL)
+"""In torchrun's report: the process that failed first, and how it ended."""
+MESSAGE = "tokbench: "
+"""Start of the line with which a command of Tokbench fails."""
+DISCONNECTED = "onnection "
+"""Part of the message of a process whose peer has gone: "Connection closed by peer", "connection reset"."""
 
 
 def launched() -> bool:
-    """Whether this is one process of a launch, ours or another program's."""
+    """Return whether this process is one of several that a launcher started."""
     return "RANK" in os.environ
 
 
@@ -38,21 +55,19 @@ def pretrain_together(
     """Train a model by as many processes as its ``resources`` say.
 
     Args:
-        command: what each process calls, without the interpreter.
+        command: arguments of ``tokbench`` for each process.
         packed: packed sequences.
         options: architecture, recipe and resources.
-        output: where the model goes.
-        checkpoints: folder of this run's own.
+        output: folder of the model.
+        checkpoints: folder of this run's checkpoints.
 
     Returns:
-        The exit status; what went wrong has been told in one line.
+        The exit status: 0, or that of the process that failed first; one line on standard error says why.
 
     Raises:
-        TokbenchError: what :func:`tokbench.pretraining.train.pretrain` raises before it trains, or there are not as
-            many nodes.
+        TokbenchError: as :func:`tokbench.pretraining.train.pretrain` before it trains, or the SLURM job has too few
+            nodes.
     """
-    if ON_NODE in os.environ:
-        return _on_this_node(command, options)
     phases = read_phases(options, packed)
     recipe = recipe_of(options, phases)
     with alone(checkpoints) as waited:
@@ -60,81 +75,125 @@ def pretrain_together(
             log.info("%s: made by the process that was waited for", output)
             return 0
         prepare(phases, recipe, checkpoints)
-        return _on_this_node(command, options) if options.resources.nodes == 1 else _on_nodes(command, options)
+        logs = checkpoints / LOGS
+        shutil.rmtree(logs, ignore_errors=True)
+        words = [word.replace("$", "$$") for word in command]  # torchrun substitutes ${local_rank} in them.
+        return run_together([*torchrun(options.resources, logs), *PROGRAM, *words], options.resources.processes)
 
 
-def _on_this_node(command: Sequence[str], options: ModelOptions) -> int:
-    """Start this node's processes and wait for them."""
-    each = options.resources.processes_per_node
-    node = int(os.environ.get("SLURM_NODEID", "0")) if ON_NODE in os.environ else 0
-    meeting = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())} if ON_NODE not in os.environ else {}
-    shared = meeting | {
-        "WORLD_SIZE": str(options.resources.processes),
-        "LOCAL_WORLD_SIZE": str(each),
-        "NODE_RANK": str(node),
-        "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
-        LAUNCHED: "1",
-    }
-    processes = [
-        Process(node * each + number, _called(command), shared | {"LOCAL_RANK": str(number)}) for number in range(each)
-    ]
-    return run_together(processes, options.resources.processes)
+def run_together(launcher: Sequence[str], processes: int) -> int:
+    """Run ``torchrun`` and pass on what rank 0 writes, except for the line with which it fails.
+
+    Args:
+        launcher: the command line.
+        processes: number of processes on all machines.
+
+    Returns:
+        The exit status of the process that failed first, or 0.
+    """
+    environment = {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": TEMPLATE, "PYTHONSAFEPATH": "1", LAUNCHED: "1"}
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(SIGNALLED + number))
+    running = subprocess.Popen(
+        launcher,
+        env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        preexec_fn=_end_with_parent,
+    )
+    try:
+        assert running.stdout is not None
+        messages, report = _pass_on(running.stdout)
+        status = running.wait()
+    finally:
+        running.terminate()
+        running.wait()
+        signal.signal(signal.SIGTERM, before)
+    if status == 0:
+        return 0
+    message, status = _first_failure(messages, report, processes, status)
+    sys.stderr.write(f"{message}\n")
+    return status
 
 
-def _on_nodes(command: Sequence[str], options: ModelOptions) -> int:
-    """Have SLURM start a launcher on each node of the job that this is part of."""
-    nodes, resources = _nodes(), options.resources
+def _pass_on(lines: Iterable[str]) -> tuple[dict[int, str], str]:
+    """Write the lines of rank 0 to standard error; return the last message of each rank, and torchrun's own lines."""
+    messages: dict[int, str] = {}
+    report = []
+    for line in lines:
+        match = LINE.fullmatch(line)
+        if match is None:
+            report.append(line)
+        elif match[2].startswith(MESSAGE):
+            messages.setdefault(int(match[1]), match[2].rstrip())
+        elif match[1] == "0":
+            sys.stderr.write(match[2])
+            sys.stderr.flush()
+    return messages, "".join(report)
+
+
+def _first_failure(messages: dict[int, str], report: str, processes: int, status: int) -> tuple[str, int]:
+    """Return the line that says why training failed, and the exit status.
+
+    On several nodes each torchrun reports a failure of its own. A process that only lost a connection did not fail
+    first.
+    """
+    failures = [(int(rank), int(code)) for rank, code in FAILURE.findall(report)]
+    if not failures:
+        lines = [line for line in report.splitlines() if line.strip()]
+        return f"tokbench: torchrun ended with status {status}: {lines[-1] if lines else 'no message'}", status
+    rank, code = min(failures, key=lambda failure: DISCONNECTED in messages.get(failure[0], ""))
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    ended = f"tokbench: process {rank} of {processes} {how}; the training ends with it"
+    return messages.get(rank, ended), code if code > 0 else SIGNALLED - code
+
+
+def torchrun(resources: Placement, logs: Path) -> list[str]:
+    """Return the command that starts the processes, without their program."""
+    each = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
+    torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *each]
+    if resources.nodes == 1:
+        return [*torchrun, "--standalone"]
+    nodes = _nodes()
     if len(nodes) < resources.nodes:
         raise TokbenchError(
             f"nodes: {resources.nodes}, but this is not part of a job of SLURM with so many; start it by the "
             "workflow with profiles/slurm, or within sbatch or salloc"
         )
-    first, last = PORTS
-    meeting = {
-        "MASTER_ADDR": _address(nodes[0]),
-        "MASTER_PORT": str(first + int(os.environ["SLURM_JOB_ID"]) % (last - first)),
-        ON_NODE: "1",
-    }
-    srun = [
-        "srun",
-        "--quiet",
-        f"--nodes={resources.nodes}",
-        f"--ntasks={resources.nodes}",
-        "--ntasks-per-node=1",
-        "--kill-on-bad-exit=1",
-    ]
+    first, end = PORTS
+    job = os.environ["SLURM_JOB_ID"]
+    meeting = f"{_address(nodes[0])}:{first + int(job) % (end - first)}"
+    srun = ["srun", "--quiet", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", "--ntasks-per-node=1"]
+    srun.append("--kill-on-bad-exit=1")
     if cpus := os.environ.get("SLURM_CPUS_PER_TASK"):
         srun.append(f"--cpus-per-task={cpus}")
-    environment = {name: value for name, value in os.environ.items() if name != NOTE}
-    started = subprocess.Popen([*srun, *_called(command)], env=environment | meeting, preexec_fn=dying_with_parent)
-    return started.wait()
+    rendezvous = ["--rdzv-backend", "c10d", "--rdzv-endpoint", meeting, "--rdzv-id", job]
+    return [*srun, *torchrun, "--nnodes", str(resources.nodes), *rendezvous]
 
 
 def _nodes() -> list[str]:
-    """Nodes of the job that this is part of, in SLURM's order; none outside one."""
+    """Return the nodes of the SLURM job in SLURM's order; none outside a job."""
     listed = os.environ.get("SLURM_JOB_NODELIST")
-    return _told("scontrol", "show", "hostnames", listed).split() if listed else []
+    return _output("scontrol", "show", "hostnames", listed).split() if listed else []
 
 
 def _address(node: str) -> str:
-    """Where SLURM itself finds a node."""
-    fields = dict(field.partition("=")[::2] for field in _told("scontrol", "--oneliner", "show", "node", node).split())
+    """Return the address by which SLURM reaches a node."""
+    shown = _output("scontrol", "--oneliner", "show", "node", node)
+    fields = dict(field.partition("=")[::2] for field in shown.split())
     return fields.get("NodeAddr", node)
 
 
-def _told(*command: str) -> str:
+def _output(*command: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise TokbenchError(f"{command[0]}: {error}; is this a job of SLURM?") from None
 
 
-def _called(command: Sequence[str]) -> list[str]:
-    return [sys.executable, "-P", "-m", "tokbench", *command]
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-    return port
+def _end_with_parent() -> None:
+    """On Linux, have the calling process end with its parent, or training would go on without a lock."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)

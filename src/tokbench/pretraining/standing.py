@@ -17,7 +17,9 @@ from tokbench.pretraining.phases import Phase, described
 log = logging.getLogger("tokbench.pretraining")
 
 NOTE = "recipe.json"
-RUN = ("states", "huggingface", "gauges", "curve.csv", NOTE)
+LOGS = "logs"
+"""Folder of what each of several processes wrote."""
+RUN = ("states", "huggingface", "gauges", LOGS, "curve.csv", NOTE)
 """What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
 OF_NO_WEIGHT = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
 """Options that a training may be gone on with changed, for they decide the order of sums at most, as the number of

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 
 from tokbench.atomic import alone, failures_reported
 from tokbench.errors import TokbenchError
-from tokbench.gauge import GAUGES, Gauge, effort, peak_of
-from tokbench.lean import lean_imports
+from tokbench.gauge import GAUGES, effort, metered, peak_of
 from tokbench.pretraining.flops import flops_per_token
+from tokbench.pretraining.launch import LAUNCHED
 from tokbench.pretraining.options import ModelOptions
 from tokbench.pretraining.phases import described, read_in_all, read_phases
-from tokbench.pretraining.processes import LAUNCHED
 from tokbench.pretraining.standing import discard, is_made, prepare, recipe_of
 from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
 
-UNUSED = ("mcli", "mlflow", "scipy", "torchmetrics.utilities.plot")
-"""Imported whether wanted or not: tracking services, and what torchmetrics draws and measures sound with."""
 TIMEOUT = 1800.0
 """Seconds that processes wait for each other: the first one alone writes, and reads what it wrote."""
 
@@ -37,7 +34,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     run goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
     killed. Checkpoints of other options or other sequences are discarded. Of several that share checkpoints one is at
     work and the others wait: a killed run may have left the job that the next one starts. Of many processes that a
-    launcher has started (:mod:`tokbench.pretraining.launch`, or Composer's) the first writes.
+    launcher has started (see :mod:`tokbench.pretraining.launch`) the first writes.
 
     Args:
         packed: what :func:`tokbench.pretraining.pack.pack` wrote, or :func:`tokbench.pretraining.phases.pack_phases`.
@@ -56,9 +53,8 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         warnings.simplefilter("ignore")
         import torch
 
-        with lean_imports(hollow=UNUSED):
-            from tokbench.pretraining import foundry
-            from tokbench.pretraining.export import publish
+        from tokbench.pretraining import foundry
+        from tokbench.pretraining.export import publish
     from tokbench.pretraining.budget import kept_at
     from tokbench.pretraining.curve import read_curve
 
@@ -89,7 +85,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         torch.set_num_threads(options.cpu_threads)
         try:
             rank = os.environ.get("RANK", "0")
-            with failures_reported(checkpoints, checkpoints), Gauge(checkpoints / GAUGES / f"{rank}.csv"):
+            with failures_reported(checkpoints, checkpoints), metered(checkpoints / GAUGES / f"{rank}.csv"):
                 foundry.run(options, phases, tokenizer, checkpoints)
         finally:
             torch.set_num_threads(threads)

@@ -5,17 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from transformers.models.marian.configuration_marian import MarianConfig
+from transformers.models.marian.modeling_marian import MarianMTModel
 
 from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError
 from tokbench.inputs.files import first_line
-from tokbench.lean import OPTIONAL, VISION, lean_imports
 from tokbench.translation.options import TranslationOptions
 from tokbench.translation.special import END, PADDING, SPECIAL
-
-with lean_imports((*OPTIONAL, *VISION, "accelerate")):
-    from transformers.models.marian.configuration_marian import MarianConfig
-    from transformers.models.marian.modeling_marian import MarianMTModel
 
 
 def build(options: TranslationOptions, source: int, target: int, *, joint: bool) -> MarianMTModel:

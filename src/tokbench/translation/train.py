@@ -15,7 +15,7 @@ import torch
 from tokbench.atomic import NOT_CONTENT, alone, atomic_folder
 from tokbench.corpus.parallel.pairs import Sentences, read_sentences
 from tokbench.errors import TokbenchError
-from tokbench.gauge import GAUGES, Gauge, effort, peak_of
+from tokbench.gauge import GAUGES, effort, metered, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
 from tokbench.occurrences import write_occurrences
@@ -109,7 +109,7 @@ def _train(
     steps = in_epoch * options.epochs
     done = resume(checkpoints, recipe, model, optimizer, steps)
     spent = done.seconds
-    with Gauge(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+    with metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
         while done.step < steps:
             epoch, first = divmod(done.step, in_epoch)
             dealt = pairs.batches(options.batch_tokens, (options.seed, epoch))

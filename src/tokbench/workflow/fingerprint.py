@@ -40,7 +40,6 @@ PLUMBING = (
     "tokbench.allowance",
     "tokbench.faults",
     "tokbench.imported",
-    "tokbench.lean",
     "tokbench.memory",
     "tokbench.needs",
     "tokbench.gauge",
