@@ -1,17 +1,13 @@
-"""The limits beside which kernels are timed: any text gives them."""
+"""Lower bounds on the times of kernels: any text has them."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.speed import limits
+from benchmarks.speed.worker import Job
 from tokbench.counting.count import count_pretokens
 from tokbench.vocabulary import BYTES, Vocabulary
-
-sys.path.append(str(Path(__file__).parent.parent / "benchmarks"))
-
-import limits
-from job import Job
 
 LONG = "にほんごのながいことば".encode()
 """A token of more than the 32 bytes that PathPiece's kernel takes, as texts in such scripts give."""

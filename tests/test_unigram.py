@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.agreement_unigram import (
+from tests.support.unigram_agreement import (
     GPT2,
     SENTENCEPIECE,
     TOKENIZERS,
