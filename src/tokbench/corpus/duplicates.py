@@ -125,8 +125,9 @@ def _shared(
     if not len(numbers):
         return numbers
     order = np.lexsort((digests[:, 1], digests[:, 0]))
-    begins = np.append(True, (digests[order][1:] != digests[order][:-1]).any(axis=1))
-    group = np.cumsum(begins) - 1
+    ordered = digests[order]
+    group = np.cumsum(np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))) - 1
+    del ordered
     shared = np.zeros(group[-1] + 1, np.bool_)
     shared[group[others[order]]] = True
     return numbers[order[shared[group] & own[order]]]
