@@ -1,9 +1,6 @@
-"""Work shared out among threads: in order, as far as it is asked for, and never waited for in vain."""
+"""Work that threads share: results in order, and nothing runs on after an error."""
 
-import _thread
 import threading
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -51,24 +48,3 @@ def test_nothing_runs_on_after_an_error() -> None:
         with pytest.raises(ValueError):  # noqa: PT011
             list(mapped(work, range(64), 4))
         assert running == []
-
-
-@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
-@pytest.mark.parametrize("started", [0, 1, 2])
-def test_threads_that_cannot_start(error: Exception, started: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = [None] * started
-    start = _thread.start_new_thread
-
-    def reject(function: Callable[..., Any], arguments: tuple[Any, ...]) -> int:
-        if not left:
-            raise error
-        left.pop()
-        return start(function, arguments)
-
-    monkeypatch.setattr(_thread, "start_new_thread", reject)
-    assert list(mapped(square, range(64), 4)) == [number**2 for number in range(64)]
-
-
-def test_threads_that_die_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_thread, "start_new_thread", lambda function, arguments: 0)
-    assert list(mapped(square, range(64), 4)) == [number**2 for number in range(64)]

@@ -16,6 +16,7 @@ from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
 from tokbench.given import bytes_of, characters_of, several, shown
+from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.offsets import character_spans
 from tokbench.options import Options
 from tokbench.parallel import mapped
@@ -226,7 +227,11 @@ class Tokenizer:
             ids: int32 [tokens], the segmentations laid end to end in the order of ``counts``; a token's place in the
                 vocabulary, where it has ids of its own too.
             bounds: int64 [n + 1], where each pre-token's ids start.
+
+        Raises:
+            TokbenchError: ``threads`` is not a whole number from 1 to 1024.
         """
+        threads = whole_argument("threads", threads, 1, MOST_THREADS)
         edges = np.linspace(0, len(counts), min(PARTS, max(1, len(counts))) + 1).astype(np.int64)
 
         def part(index: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -14,6 +14,7 @@ from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
 from tokbench.given import bytes_of, characters_of, numbers_of, several
+from tokbench.inputs.numbers import MOST_THREADS, whole_argument
 from tokbench.parallel import mapped
 from tokbench.saved import files_to_remove, outdated_export
 from tokbench.tokenizer import Tokenizer
@@ -142,7 +143,7 @@ class AdaptedTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order."""
-        return list(mapped(self.encode, several(texts), threads))
+        return list(mapped(self.encode, several(texts), whole_argument("threads", threads, 1, MOST_THREADS)))
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
