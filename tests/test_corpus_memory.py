@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench
 from tests.support.memory_capped import MEGABYTE, contents, peak
 from tokbench.allowance import Allowance, Largest
-from tokbench.corpus import long_lines
+from tokbench.corpus import json_rows
 from tokbench.corpus.documents import SCHEMA, Document, read_documents, read_shard
 from tokbench.corpus.parquet_rows import texts_of_rows
 from tokbench.corpus.prepare import prepare, shard_paths
@@ -88,10 +88,7 @@ def test_a_shard_of_long_documents_has_plain_values(tmp_path: Path) -> None:
 
 @pytest.fixture
 def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_lines, "PIECE", 10)
-    monkeypatch.setattr(long_lines, "LOOK_BACK", 4)
-    few = re.sub(rb"\{1,\d+\}", b"{1,3}", long_lines.LETTERS.pattern)
-    monkeypatch.setattr(long_lines, "LETTERS", re.compile(few, re.DOTALL))
+    monkeypatch.setattr(json_rows, "PIECE", 10)
 
 
 def read(line: bytes, path: Path) -> list[Document] | str:
@@ -129,7 +126,7 @@ def same(line: bytes, folders: pytest.TempPathFactory) -> None:
     path = folders.getbasetemp() / "line.jsonl"
     found = read(line, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_lines, "PIECE", 1 << 30)
+        patch.setattr(json_rows, "PIECE", 1 << 30)
         assert found == read(line, path)
 
 

@@ -16,7 +16,7 @@ from tests.conftest import Tokbench
 from tests.support.corpus_sources import rejected, texts
 from tests.support.memory_capped import peak
 from tokbench.config.experiment import Experiment
-from tokbench.corpus import json_stream, streams
+from tokbench.corpus import streams
 from tokbench.corpus.fetch import _document
 from tokbench.corpus.first import mistakes_of_fields
 from tokbench.corpus.json_rows import REMEDY
@@ -214,9 +214,7 @@ def test_languages_of_the_hub_may_be_nested() -> None:
 def test_bad_lines_are_left_out_and_counted(
     longest: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (streams, json_stream):
-        monkeypatch.setattr(module, "PART", 7)
-    monkeypatch.setattr(json_stream, "LONG", 20)
+    monkeypatch.setattr(streams, "PART", 7)
     long = [f'{{"text": "{"a" * 40}{wrong}{"b" * 40}"}}' for wrong in ("\\x", "\t", "\\ud8g", '"')]
     lines = ['{"text": "first"}', *BAD, "", '{"text": "second"}', *long, f'{{"text": "{"c" * 60}"}}']
     source = source_of(tmp_path / "rows.jsonl", *lines, bad_lines="skip")

@@ -4,7 +4,6 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 
-from tokbench.corpus.long_lines import LONG, value_of
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.inputs.encodings import Notes
@@ -13,6 +12,10 @@ from tokbench.kernels.json_fields import find_fields
 
 MEND = "mend the line"
 REMEDY = f"{MEND}, or leave such lines out (bad_lines: skip, or --bad-lines skip)"
+LONG = 1 << 20
+"""Bytes of a line for which no message names a column, and of a language tag at most."""
+PIECE = 1 << 18
+"""Bytes of a text that are decoded at a time, about: as characters of one width they need up to four times as many."""
 Place = tuple[int, int]
 """Where a value begins and ends in its line."""
 
@@ -81,7 +84,7 @@ class LineReader:
         self._text, self._language = source.text_field, source.language_field
         self._fields = JsonFields([self._text] + ([self._language] if self._language else []))
         self._notes = notes
-        self.skips = source.bad_lines == "skip"
+        self._skips = source.bad_lines == "skip"
 
     def text_of(self, line: bytes, place: str) -> tuple[str, bytes] | None:
         """Return language tag, empty where the line has none, and text of a line; None where it is left out.
@@ -94,38 +97,21 @@ class LineReader:
             BadLineError: see there; the message names file and line.
         """
         try:
-            tag, first, last = self.places_in(line, place)
-        except BadLineError as error:
-            self.leave_out(error)
+            tag, first, last = self._places_in(line, place)
+        except BadLineError:
+            if not self._skips:
+                raise
+            if self._notes is not None:
+                self._notes.bad_lines += 1
             return None
         return tag, value_of(line, first + 1, last - 1)
 
-    def leave_out(self, error: BadLineError) -> None:
-        """Count a bad line that is left out.
-
-        Raises:
-            BadLineError: bad lines are rejected.
-        """
-        if not self.skips:
-            raise error
-        if self._notes is not None:
-            self._notes.bad_lines += 1
-
-    def places_in(self, line: bytes, place: str, *, cut: bool = False) -> tuple[str, int, int]:
-        """Return the language tag of a line and where its text is, quotes included.
-
-        Args:
-            line: the line.
-            place: file and line, for messages.
-            cut: the line is without its long strings, so that messages name no column.
-
-        Raises:
-            BadLineError: see there.
-        """
+    def _places_in(self, line: bytes, place: str) -> tuple[str, int, int]:
+        """Return the language tag of a line and where its text is, quotes included."""
         try:
             found = self._fields.find(line)
         except ValueError as error:
-            raise not_json(line, place, error.args[0], cut=cut) from None
+            raise not_json(line, place, error.args[0]) from None
         except BadLineError as error:
             raise BadLineError(f"{place}: {error}; {REMEDY}") from None
         text, *languages = found or [None]
@@ -137,16 +123,35 @@ class LineReader:
         return tag, *text
 
 
-def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY, *, cut: bool = False) -> BadLineError:
+def value_of(line: bytes, start: int, end: int) -> bytes:
+    """Return the value of a string, encoded as UTF-8 (halves of surrogate pairs as their three bytes).
+
+    Args:
+        line: text of JSON in which it is a valid string.
+        start: its first byte behind the quote.
+        end: its closing quote.
+    """
+    if line.find(b"\\", start, end) < 0:
+        return line[start:end]
+    parts = []
+    while start < end:
+        last = line.find(b" ", start + PIECE, end) + 1 or end
+        value: str = json.loads('"' + line[start:last].decode("utf-8", "surrogatepass") + '"')
+        parts.append(value.encode("utf-8", "surrogatepass"))
+        start = last
+    return b"".join(parts)
+
+
+def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY) -> BadLineError:
     """Return the error of a line that is not JSON, from the byte that is wrong."""
-    column, why = "", "not JSON" if cut else f"not JSON (byte {byte})"
+    column, why = "", f"not JSON (byte {byte})"
     if len(line) < LONG:
         try:
             json.loads(line.decode("utf-8-sig", "surrogatepass").rstrip())
         except UnicodeDecodeError as error:
-            why = "not UTF-8" if cut else f"not UTF-8 (byte {error.start})"
+            why = f"not UTF-8 (byte {error.start})"
         except json.JSONDecodeError as error:
-            column, why = "" if cut else f":{error.colno}", f"not JSON ({error.msg})"
+            column, why = f":{error.colno}", f"not JSON ({error.msg})"
         except (RecursionError, ValueError):
             pass  # Lists that are nested too deeply for Python, or long numbers, come before the mistake.
     return BadLineError(f"{place}{column}: {why}; {remedy}")

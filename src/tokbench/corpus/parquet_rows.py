@@ -16,7 +16,8 @@ REMEDY = "fetch or make the file again"
 AROUND = 1 << 16
 """Bytes of a column in Parquet that may be none of its texts."""
 COPIES = 3
-"""Bytes that Arrow holds for each of a row that is cut: a page, a dictionary, and the column."""
+"""Bytes in memory for each of a row that is cut: a page, a dictionary and the column of Arrow, or a line of JSON, its
+text and the parts of that."""
 Row = tuple[str, bytes | memoryview]
 """Language tag, empty where nothing tells one, and text."""
 

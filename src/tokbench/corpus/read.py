@@ -14,10 +14,9 @@ from tokbench.corpus.cutting import Cutter
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.embedded import embedded_texts
 from tokbench.corpus.json_rows import LineReader
-from tokbench.corpus.json_stream import texts_of_lines
 from tokbench.corpus.limits import Limits, is_limited
 from tokbench.corpus.parallel.pairs import languages_in
-from tokbench.corpus.parquet_rows import REMEDY, Row, texts_of_rows
+from tokbench.corpus.parquet_rows import COPIES, REMEDY, Row, texts_of_rows
 from tokbench.corpus.parts import WHOLE, Span
 from tokbench.corpus.sources import (
     CountsSource,
@@ -56,8 +55,8 @@ def read_source(
         largest: the longest text that is taken; any where left out.
         span: how much of its first and of its last file is read, where these are Parquet.
         longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then its
-            :class:`~tokbench.corpus.documents.Rest`. Rows of Parquet alone are held as wholes then. Where it is left
-            out, none is cut.
+            :class:`~tokbench.corpus.documents.Rest`. A row of Parquet and a line of JSON is in memory at once, with
+            three bytes for each of its own. Where it is left out, none is cut.
         notes: count what is removed, left out or not UTF-8.
 
     Raises:
@@ -80,8 +79,8 @@ def read_source(
 
 
 def holds_rows(source: Source) -> bool:
-    """Whether a source's texts are held as wholes, however long they are: Arrow gives rows of Parquet so."""
-    return isinstance(source, ParquetSource | HubSource | ParallelSource)
+    """Return whether each text of a source is in memory at once before it is cut: rows of Parquet and of JSON Lines."""
+    return isinstance(source, JsonLinesSource | ParquetSource | HubSource | ParallelSource)
 
 
 def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
@@ -187,18 +186,16 @@ def _json_lines(
     def row(number: int, line: bytes) -> Row | None:
         return reader.text_of(line, f"{path}:{number}") if line.strip() else None
 
-    once = iter([notes])
-
     def json(file: io.BufferedReader) -> io.BufferedReader:
-        """A file that is opened twice counts once."""
         if source.encoding != UTF_8:
-            return as_utf8(file, str(path), source.encoding, next(once, None))
-        return _marked(file, str(path), next(once, None))
+            return as_utf8(file, str(path), source.encoding, notes)
+        return _marked(file, str(path), notes)
 
-    if longest is not None:
-        return texts_of_lines(path, source, largest, longest, REMEDY, json, notes)
+    cutter = None if longest is None else Cutter(longest, largest, str(path))
+    if longest is not None and largest is not None:
+        largest = largest.of_copies(COPIES)
     rows = filter(None, map(row, itertools.count(1), read_lines(path, REMEDY, largest, json)))
-    return _cut(rows, source.documents, None, notes)
+    return _cut(rows, source.documents, cutter, notes)
 
 
 def _marked(file: io.BufferedReader, place: str, notes: Notes | None) -> io.BufferedReader:

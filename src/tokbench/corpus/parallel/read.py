@@ -8,8 +8,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from tokbench.allowance import Largest
-from tokbench.corpus.json_rows import MEND, BadLineError, JsonFields, Place, not_json
-from tokbench.corpus.long_lines import value_of
+from tokbench.corpus.json_rows import MEND, BadLineError, JsonFields, Place, not_json, value_of
 from tokbench.corpus.nested import column_of, steps_of
 from tokbench.corpus.parallel.sources import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed
