@@ -184,7 +184,7 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", r"bad\.json:1:2: not JSON"),
-        ("[" * 100_000, r"bad\.json: lists and objects nested more than 100 deep; make the result again"),
+        ("[" * 100_000, r"bad\.json: lists and objects are nested too deeply; make the result again"),
         (json.dumps(downstream(tasks=[])), r"bad\.json: tasks holds list, not dict; make the result again"),
         ("[]", r"bad\.json: a JSON object is expected, found list"),
         (json.dumps(downstream(tasks={"piqa": {"accuracy": 1}})), r"bad\.json: no key tasks\.piqa\.random_baseline"),

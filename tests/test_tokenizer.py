@@ -263,7 +263,7 @@ def test_settings_nested_deeply(scores: Path, tmp_path: Path) -> None:
     file = tmp_path / "tokbench.json"
     for depth in (101, 2000, 200_000):
         file.write_text('{"origin": ' + "[" * depth + "]" * depth + "}")
-        with pytest.raises(TokbenchError, match=f"^{file}: lists and objects nested more than 100 deep; build"):
+        with pytest.raises(TokbenchError, match=f"^{file}: lists and objects are nested too deeply; build"):
             Tokenizer.load(tmp_path)
 
 
