@@ -51,7 +51,7 @@ test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPE
 	@tests/slurm/install
 	@TOKBENCH_SLURM=$(EXPERIMENT) python -m pytest tests/slurm
 
-test-faults: install  ## kill, fill disks, alter files and shift clocks under whole runs, about 15 minutes; SEED draws the kills
+test-faults: install  ## kill whole runs, fill their disks and alter their files, about 15 minutes; SEED draws the kills
 	@TOKBENCH_FAULTS=1 TOKBENCH_SEED=$(SEED) python -m pytest tests/faults
 
 test-wide: install  ## an experiment of VARIANTS variants, three sizes and three stand-ins for models, to its end; hours for 1,000

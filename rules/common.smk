@@ -6,33 +6,18 @@ from snakemake.settings.types import DeploymentMethod
 from tokbench.workflow.attempts import doubling, lengthening
 from tokbench.workflow.contents import content_of
 from tokbench.workflow.shell import flags, shell_prefix, verbatim
-from tokbench.workflow.starts import fork_jobs
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.config.load import read_all
-from tokbench.workflow.light import lighten
-from tokbench.workflow.quick import quicken
 from tokbench.workflow.run import begin, end
-from tokbench.workflow.unlock import unlock_dead
 from tokbench.faults import line_and_status
-
-lighten(*(sys.modules[f"snakemake.{name}"] for name in ("iocontainers", "jobs", "rules")))
-quicken(sys.modules["snakemake"])
 
 try:
     experiment = read_all(workflow.configfiles, workflow.config_settings.config)
 except Exception as error:
     sys.exit(line_and_status(error)[0])
 
-if workflow.is_main_process:
-    unlock_dead(experiment.folder)
-
-# A shell command above this goes through a file. Linux takes 131,071 bytes, and a character has four at most.
-sys.modules["snakemake.shell"].MAX_ARG_LEN = 131_071 // 4
-
 apart = {DeploymentMethod.CONDA, DeploymentMethod.APPTAINER} & set(workflow.deployment_settings.deployment_method)
 shell.prefix(shell_prefix(apart=bool(apart)))
-if not apart:
-    fork_jobs(sys.modules["snakemake.shell"])
 
 
 # Only the process that hands out the jobs comes to these, and no dry run does.

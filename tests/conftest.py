@@ -76,7 +76,7 @@ LONG = [
     *("test_memory_ladder", "test_within", "test_readers", "test_fuzz", "test_tokenizer", "test_check"),
     *("test_status_run", "test_report_page", "test_report_parts", "test_corpus_parts", "test_corpus_memory"),
     *("test_imports", "test_command_line", "test_patterns", "test_slurm_lines", "test_existing_real", "test_figures"),
-    *("test_starts", "test_agreement", "test_well_known", "test_failing_allocations", "test_wheel", "test_greedtok"),
+    *("test_agreement", "test_well_known", "test_failing_allocations", "test_wheel", "test_greedtok"),
     *("test_published", "test_kept", "test_pretokenization", "test_workflow", "test_exports", "test_pathpiece"),
     *("test_encode", "test_requests", "test_events", "test_unigram", "test_own_tokenizer", "test_init", "test_cancel"),
     *("test_fingerprint", "test_schemes_cuts", "test_corpus_sources", "test_corpus_splits", "test_paths"),

@@ -17,7 +17,6 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.status.overview import overview
 from tokbench.status.plan import read_plan, write_plan
-from tokbench.workflow import slurm
 from tokbench.workflow.cancel import cancel
 from tokbench.workflow.lock import held_meanwhile
 from tokbench.workflow.plan import _slurm_runs
@@ -45,7 +44,7 @@ def queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pretend(folder, works=f": > {folder}/queue")
     put(folder / "queue", f"12_1 {RUN}\n12_[2-5] {RUN}\n")
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    monkeypatch.setattr(slurm, "MOMENT", 0.01)
+    monkeypatch.setattr("tokbench.workflow.cancel.MOMENT", 0.01)
     return folder
 
 
@@ -87,7 +86,7 @@ def test_an_empty_queue(queue: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_unlocked_while_jobs_do_not_go(queue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(queue, works="exit 0")
-    monkeypatch.setattr(slurm, "PATIENCE", 0.2)
+    monkeypatch.setattr("tokbench.workflow.cancel.PATIENCE", 0.2)
     lock = locked(tmp_path)
     with pytest.raises(TokbenchError, match=r"2 of 2 jobs have not gone .*\(12_1, 12_\[2-5\]\); nothing is unlocked"):
         list(cancel(plan_of(tmp_path, job("a"), slurm=(RUN,))))

@@ -1,13 +1,12 @@
 """What a run prints while it works: a line when a job starts, one when it ends."""
 
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_lines import LogHandler
-from snakemake_logger_plugin_lines.plans import remember_signatures
 
 
 @pytest.fixture
@@ -41,8 +40,7 @@ def test_what_a_cluster_does_is_a_line_with_the_time(handler: LogHandler) -> Non
     assert said(handler, record(None, "squeue does not answer", slurm=True)) == ["slurm  squeue does not answer"]
 
 
-def test_a_dry_run_says_why_and_not_at_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("snakemake.jobs.Job.log_info", None)  # It is put back.
+def test_a_dry_run_says_why_and_not_at_any_length() -> None:
     dry = SimpleNamespace(quiet=None, show_failed_logs=True, dryrun=True, stdout=False, printshellcmds=False)
     handler = LogHandler(common_settings=dry, settings=None)
     reason = "Missing output files: " + ", ".join(f"results/{number}" for number in range(1000))
@@ -51,19 +49,3 @@ def test_a_dry_run_says_why_and_not_at_any_length(monkeypatch: pytest.MonkeyPatc
     assert why.startswith("    Missing output files: results/0, results/1")
     assert len(why) < 250
     assert why.endswith("…")
-
-
-def test_signatures_are_looked_up_once() -> None:
-    calls: list[Any] = []
-
-    def asked(function: Any) -> dict[str, int]:
-        calls.append(function)
-        return {"a": 1}
-
-    module = ModuleType("asking")
-    module.get_function_params = asked  # type: ignore[attr-defined]
-    for _ in range(2):
-        remember_signatures(module)
-    for _ in range(3):
-        assert module.get_function_params(len) == {"a": 1}
-    assert calls == [len]

@@ -12,17 +12,12 @@ import time
 from logging import WARNING, LogRecord
 from typing import Any
 
-import snakemake.common
-import snakemake.jobs
-import snakemake.rules
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_lines.disk import of_engine, why_silent
 from snakemake_logger_plugin_lines.executor import attach
-from snakemake_logger_plugin_lines.plans import remember_signatures, tell_briefly
-from tokbench.workflow import unlock
 
 # What is imported stays, and so do a plan's jobs: nothing is won by looking through them for garbage again and again.
 gc.set_threshold(100_000, 50, 50)
@@ -38,7 +33,6 @@ SAID = (
     "SLURM run",
 )
 """Beginnings of the messages that a person waits for."""
-LOCKED = "Directory cannot be locked"
 REASON = 240
 """Characters of the reason for which a job is planned: it may be a list of thousands of files."""
 IN_FULL = (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR, LogEvent.RUN_INFO, LogEvent.ERROR)
@@ -59,10 +53,7 @@ class LogHandler(LogHandlerBase):
         self.own = DefaultFormatter(self.common_settings.quiet, self.common_settings.show_failed_logs)
         logging.raiseExceptions = False  # A log file that cannot be written is worth no traceback for every record.
         attach()
-        remember_signatures(snakemake.common, snakemake.rules)
         self.brief = self.common_settings.dryrun and not self.common_settings.printshellcmds
-        if self.brief:
-            tell_briefly(snakemake.jobs.Job)
 
     def emit(self, record: LogRecord) -> None:
         stream = sys.stdout if self.common_settings.dryrun or self.common_settings.stdout else sys.stderr
@@ -77,11 +68,11 @@ class LogHandler(LogHandlerBase):
         if getattr(record, "slurm", False):
             return [f"{clock}  slurm  {record.msg}"]
         said = str(record.msg).startswith(SAID)
+        if event is LogEvent.SHELLCMD and self.brief:
+            return []
         if event is LogEvent.JOB_INFO and self.brief:
             reason = record.reason
-            return [record.rule_msg, f"    {reason[:REASON]}{'…' * (len(reason) > REASON)}"]
-        if LOCKED in str(record.msg) and unlock.stays:
-            return [f"tokbench: {unlock.stays[0]}"]
+            return [record.rule_msg or record.rule_name, f"    {reason[:REASON]}{'…' * (len(reason) > REASON)}"]
         if event in IN_FULL or dry or said or record.levelno >= WARNING:
             text = self.own.format(record)
             if event is LogEvent.JOB_ERROR and (line := why_silent(next(iter(record.log or ()), None))):

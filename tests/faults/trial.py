@@ -112,7 +112,12 @@ class Trial:
         return self.folder / "results" / self.name
 
     def start(self, *arguments: str) -> Run:
-        """Start a run; what it prints lies outside the checkout, which may be full or read-only."""
+        """Start a run, after the locks of one that was killed are removed.
+
+        What it prints goes to a file outside the checkout, which may be full or read-only.
+        """
+        for lock in self.folder.glob(".snakemake/locks/*.lock"):
+            lock.unlink()
         with NamedTemporaryFile(prefix="terminal", delete=False) as stream:
             process = subprocess.Popen(
                 [sys.executable, "-m", "snakemake", *self.arguments, *arguments],

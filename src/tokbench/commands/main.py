@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from tokbench import imported, memory
+from tokbench import memory
 from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.faults import line_and_status
 
@@ -192,8 +192,6 @@ def main(arguments: list[str] | None = None) -> Any:
             _check_threads()
             result = cli(given, prog_name="tokbench", standalone_mode=False)
             sys.stdout.flush()
-            if own_process:
-                imported.note()
             return result
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)

@@ -39,7 +39,6 @@ PLUMBING = (
     "tokbench.text_arguments",
     "tokbench.allowance",
     "tokbench.faults",
-    "tokbench.imported",
     "tokbench.memory",
     "tokbench.needs",
     "tokbench.gauge",
