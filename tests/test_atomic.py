@@ -1,8 +1,8 @@
 """Outputs appear whole or not at all, and nothing that is not Tokbench's own is ever replaced."""
 
-import errno
 import importlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.support.outputs import fill, names, told
-from tokbench.atomic import atomic_file, atomic_files, atomic_folder, exchange, reject_altered, remove_written
+from tokbench.atomic import atomic_file, atomic_files, atomic_folder, reject_altered, remove_written
 from tokbench.commands.main import COMMANDS
 from tokbench.commands.outputs import OutputFolder
 
@@ -72,7 +72,7 @@ def test_a_folder_of_the_users_own_stays(tmp_path: Path) -> None:
 
 
 def test_a_file_that_comes_while_the_folder_is_made_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the end of the block, and between the last look and the exchange of the names."""
+    """Before the end of the block, and between the last check and the change of the names."""
     fill(tmp_path / "out", "old")
 
     def added(name: str) -> None:
@@ -82,16 +82,18 @@ def test_a_file_that_comes_while_the_folder_is_made_stays(tmp_path: Path, monkey
     assert "holds notes, which" in told(lambda: added("notes"))
     (tmp_path / "out" / "notes").unlink()
 
-    def late(one: Path, other: Path, exchange_names: Callable[[Path, Path], int] = exchange.exchange) -> int:
-        (tmp_path / "out" / "late").touch()
-        return exchange_names(one, other)
+    renamed = os.rename
 
-    for replacement in (late, lambda one, other: late(one, other, lambda *_: errno.ENOSYS)):
-        with monkeypatch.context() as patch:
-            patch.setattr(exchange, "exchange", replacement)
-            assert f"{tmp_path / 'out'}: holds late, which" in told(lambda: fill(tmp_path / "out"))
-        assert (tmp_path / "out" / "a.csv").read_text() == "old"
-        (tmp_path / "out" / "late").unlink()
+    def late(source: Path, target: Path) -> None:
+        if source == tmp_path / "out":
+            (source / "late").touch()
+        renamed(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("tokbench.atomic.blocks.os.rename", late)
+        assert "holds late, which" in told(lambda: fill(tmp_path / "out"))
+    assert (tmp_path / "out" / "a.csv").read_text() == "old"
+    (tmp_path / "out" / "late").unlink()
     assert names(tmp_path) == ["out"]
 
 

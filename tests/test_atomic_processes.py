@@ -1,6 +1,5 @@
 """Several processes that write the same output, and those that were killed."""
 
-import errno
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.outputs import fill, in_a_fork, names
-from tokbench.atomic import atomic_file, atomic_folder, exchange
+from tokbench.atomic import atomic_file, atomic_folder
 from tokbench.atomic.partial import new_name
 
 
@@ -29,12 +28,7 @@ def test_two_writers_share_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file", "out"]
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_racing_folders_end_whole(together: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With names exchanged at one stroke, and on file systems that cannot do that."""
-    if not together:
-        monkeypatch.setattr(exchange, "exchange", lambda *_: errno.ENOSYS)
-
+def test_racing_folders_end_whole(tmp_path: Path) -> None:
     def race(letter: str) -> None:
         for _ in range(30):
             fill(tmp_path / "out", letter)

@@ -1,9 +1,8 @@
-"""Outputs that appear whole or not at all: written beside their place, then renamed into it.
+"""Outputs that appear complete or not at all: written under another name in the same folder, then renamed.
 
-Everything that Tokbench writes comes into being here. What stands at the place of an output is replaced only where it
-may be (see :mod:`tokbench.atomic.places` and :mod:`tokbench.atomic.record`); what is written goes under a name that no
-other process uses (:mod:`tokbench.atomic.partial`); a disk that is full is told in one line
-(:mod:`tokbench.atomic.space`); files that were altered are found by their checksums (:mod:`tokbench.atomic.sums`).
+An existing output is replaced only if Tokbench wrote it (:mod:`tokbench.atomic.record`). A partial output has a name
+that no other process uses (:mod:`tokbench.atomic.partial`). A full disk is reported in one line
+(:mod:`tokbench.atomic.space`). Checksums show which files were changed (:mod:`tokbench.atomic.sums`).
 """
 
 from tokbench.atomic.alone import alone

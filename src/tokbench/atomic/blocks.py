@@ -1,45 +1,52 @@
-"""The blocks in which outputs are written."""
+"""Context managers that write an output under another name and rename it when it is complete."""
 
+import errno
 import os
+import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tokbench.atomic.exchange import keep_mode, put_in_place
-from tokbench.atomic.partial import partial_file, partial_folder
-from tokbench.atomic.places import place_of_file, place_of_folder, pour, spool
+from tokbench.atomic.partial import ended_by_sigterm, new_name, partial_file, partial_folder, remove
+from tokbench.atomic.places import place_of_file, place_of_folder
 from tokbench.atomic.record import RECORD, Kind, reject_foreign, write_record
 from tokbench.atomic.space import failures_reported
+
+TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 
 
 @contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
     """Give a path to write to; it takes the place of ``path`` when the block ends well, and goes when it does not.
 
-    A link stays one, and what it leads to is replaced; a file's mode is kept. What is no file (a device, a pipe, an
-    open descriptor such as ``/dev/stdout``) stays too: the bytes are handed on to it when the block ends well.
+    A link stays a link, and the file that it leads to is replaced; the mode of a file is kept. The path ``-`` is
+    standard output, which gets the bytes when the block ends well.
 
     Raises:
         TokbenchError: something stands at ``path`` that no file may replace, or there is no space left.
     """
     place = place_of_file(path)
     if place is None:
-        with spool() as (partial, folder):
-            with failures_reported(path, folder):
-                yield partial
-            with failures_reported(path, Path(path).parent):
-                pour(partial, path)
+        with _temporary_folder() as folder:
+            with failures_reported(path, folder.parent):
+                yield folder / "output"
+            with (folder / "output").open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
         return
     with failures_reported(path, place.parent), partial_file(place) as partial:
         yield partial
         place_of_file(path)  # It may have been taken meanwhile.
-        keep_mode(partial, place)
+        _keep_mode(partial, place)
         os.replace(partial, place)
 
 
 @contextmanager
 def scratch_folder(path: Path | str) -> Iterator[Path]:
-    """Give an empty folder beside an output for what is only needed to make it; it goes when the block ends.
+    """Give an empty folder next to an output for intermediate files; it is removed when the block ends.
 
     What a killed process leaves of it, the next attempt at the same output removes.
 
@@ -48,12 +55,17 @@ def scratch_folder(path: Path | str) -> Iterator[Path]:
     """
     place = place_of_file(path)
     if place is None:
-        with spool() as (partial, folder), failures_reported(path, folder):
-            partial.mkdir()
-            yield partial
+        with _temporary_folder() as folder, failures_reported(path, folder.parent):
+            yield folder
         return
     with failures_reported(path, place.parent), partial_folder(place) as partial:
         yield partial
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
+        yield Path(folder)
 
 
 @contextmanager
@@ -73,7 +85,7 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
         yield partial
         write_record(partial, kind)
         place_of_folder(path)
-        put_in_place(partial, place, kind, path)
+        _put_in_place(partial, place, kind, path)
 
 
 @contextmanager
@@ -101,5 +113,47 @@ def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str
             for name in set(stale) - names:
                 (place / name).unlink(missing_ok=True)
             for name in [RECORD, *sorted(names - {RECORD, last}), last]:
-                keep_mode(partial / name, place / name)
+                _keep_mode(partial / name, place / name)
                 os.replace(partial / name, place / name)
+
+
+def _put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> None:
+    """Rename a folder to its place and remove an older one; of several processes the last one's folder remains.
+
+    The older folder is renamed first, and checked when nothing can be added to it by its old name. Its new name is not
+    that of a leftover, so that it is not lost if the process is killed in between.
+
+    Raises:
+        TokbenchError: the older folder must not be replaced; the message calls it as ``named``. It keeps its name.
+    """
+    _keep_mode(partial, place)
+    while True:
+        try:
+            os.rename(partial, place)  # Over nothing, or an empty folder.
+            return
+        except OSError as error:
+            if error.errno not in TAKEN:
+                raise
+        reject_foreign(place, kind, named)
+        aside = new_name(place, "aside")
+        try:
+            os.rename(place, aside)
+        except FileNotFoundError:
+            continue  # Another process has moved it.
+        try:
+            reject_foreign(aside, kind, named)
+            os.rename(partial, place)
+        except BaseException as error:
+            if isinstance(error, OSError) and error.errno in TAKEN:
+                remove(aside)  # Another process has put its folder there.
+                continue
+            os.rename(aside, place)
+            raise
+        remove(aside)
+        return
+
+
+def _keep_mode(partial: Path, place: Path) -> None:
+    """Give an output the mode of what it will replace."""
+    with suppress(FileNotFoundError):
+        partial.chmod(stat.S_IMODE(place.stat().st_mode))

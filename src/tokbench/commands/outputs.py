@@ -93,7 +93,7 @@ def _reject_written(context: click.Context) -> None:
         for path in _inputs(context):
             if os.path.isfile(output) and os.path.exists(path) and os.path.samefile(output, path):
                 raise TokbenchError(f"{output}: the same file as the input {path}; name another file for the output")
-        if (place := os.path.realpath(output)) in written and place_of_file(output) is not None:
+        if (place := os.path.realpath(output)) in written:
             raise TokbenchError(f"{output}: two outputs have this name; name another file for one of them")
         written.add(place)
         parameter.type.reject_other(output)
