@@ -3,7 +3,7 @@ import sys
 
 from snakemake.settings.types import DeploymentMethod
 
-from tokbench.workflow.attempts import doubling, lengthening
+from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.contents import content_of
 from tokbench.workflow.shell import flags, shell_prefix, verbatim
 from tokbench.workflow.fingerprint import fingerprint

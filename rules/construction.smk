@@ -19,7 +19,7 @@ rule build_initial:
     threads: 1
     resources:
         mem_mb=initial_memory,
-        runtime=lengthening(240),
+        runtime=extend_on_retry(240),
     message:
         "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
     shell:
@@ -70,7 +70,7 @@ rule build:
     threads: 1
     resources:
         mem_mb=variants.memory,
-        runtime=lengthening(480),
+        runtime=extend_on_retry(480),
     message:
         "build {wildcards.variant} at {wildcards.size}"
     shell:

@@ -17,8 +17,8 @@ rule fetch:
         source=fingerprint("tokbench.corpus.fetch:fetch"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(720),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(720),
     message:
         "fetch a corpus from the Hugging Face hub"
     shell:
@@ -39,8 +39,8 @@ rule fetch_pairs:
         source=fingerprint("tokbench.corpus.parallel.fetch:fetch_pairs"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(720),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(720),
     message:
         "fetch pairs of sentences from the Hugging Face hub"
     shell:
@@ -71,8 +71,8 @@ rule read_sizes:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(240),
     message:
         "read the sizes of the documents of corpus {wildcards.corpus}, part {wildcards.part}"
     shell:
@@ -96,8 +96,8 @@ rule split_corpus:
         source=fingerprint("tokbench.corpus.places:place_documents"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "split the documents of corpus {wildcards.corpus}"
     shell:
@@ -131,8 +131,8 @@ rule deal_part:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(240),
     message:
         "deal out the texts of corpus {wildcards.corpus}, part {wildcards.part}"
     shell:
@@ -165,8 +165,8 @@ rule write_shards:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(240),
     message:
         "write shards of corpus {wildcards.corpus}, group {wildcards.group}"
     shell:
@@ -194,8 +194,8 @@ rule prepare:
         source=corpora.code,
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(240),
     message:
         "prepare corpus {wildcards.corpus}"
     shell:
@@ -220,8 +220,8 @@ rule prepare_parallel:
         source=fingerprint("tokbench.corpus.parallel.prepare:prepare_parallel"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "prepare parallel corpus {wildcards.parallel}"
     shell:

@@ -21,8 +21,8 @@ rule make_tasks:
         source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.tasks:make_tasks"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "make offline tasks from {wildcards.corpus}"
     shell:
@@ -43,8 +43,8 @@ rule fetch_tasks:
         source=fingerprint("tokbench.downstream.fetch_tasks:fetch_tasks"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(120),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(120),
     message:
         "fetch tasks from the Hugging Face hub"
     shell:
@@ -69,8 +69,8 @@ rule import_tasks:
         source=fingerprint("tokbench.downstream.local:write_local_tasks"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "import the tasks of {wildcards.suite}"
     shell:
@@ -111,7 +111,7 @@ rule evaluate:
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
-        runtime=lengthening(480),
+        runtime=extend_on_retry(480),
         gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}"
@@ -156,7 +156,7 @@ rule evaluate_checkpoint:
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
-        runtime=lengthening(480),
+        runtime=extend_on_retry(480),
         gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "

@@ -18,8 +18,8 @@ rule fetch_tokenizer:
         source=fingerprint("tokbench.adapters.hub:fetch_files"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "fetch a tokenizer from the Hugging Face hub"
     shell:
@@ -49,8 +49,8 @@ rule import:
         source=imports.source,
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "take {wildcards.variant} as it was made elsewhere"
     shell:

@@ -28,7 +28,7 @@ rule measure:
     threads: 1
     resources:
         mem_mb=measurements.memory,
-        runtime=lengthening(60),
+        runtime=extend_on_retry(60),
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
@@ -60,7 +60,7 @@ rule measure_on:
     threads: 1
     resources:
         mem_mb=measurements.memory,
-        runtime=lengthening(60),
+        runtime=extend_on_retry(60),
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
@@ -91,8 +91,8 @@ rule count_tokens:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "count the tokens of every document of {wildcards.on} by {wildcards.variant} at {wildcards.size}"
     shell:
@@ -122,7 +122,7 @@ rule bound:
     threads: 1
     resources:
         mem_mb=measurements.bounding_memory,
-        runtime=lengthening(120),
+        runtime=extend_on_retry(120),
     message:
         "bound the tokens of any vocabulary of {wildcards.size} on {wildcards.corpus} by {wildcards.scheme}"
     shell:
@@ -151,8 +151,8 @@ rule measure_resource:
         source=measurements.resource_source,
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.resource}"
     shell:
@@ -181,8 +181,8 @@ rule measure_embeddings:
         source=measured_by("embeddings"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:

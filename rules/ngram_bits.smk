@@ -28,8 +28,8 @@ rule ngram_bits:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(120),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(120),
     message:
         "take the n-gram bits of {wildcards.variant} at {wildcards.size}"
     shell:
@@ -62,8 +62,8 @@ rule ngram_bits_on:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(120),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(120),
     message:
         "take the n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:

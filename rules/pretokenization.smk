@@ -19,8 +19,8 @@ rule count:
         source=pretokenization.source,
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(120),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(120),
     message:
         "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
     shell:
@@ -70,8 +70,8 @@ rule merge_counts:
         source=pretokenization.source,
     threads: 1
     resources:
-        mem_mb=doubling(8000),
-        runtime=lengthening(120),
+        mem_mb=double_on_retry(8000),
+        runtime=extend_on_retry(120),
     message:
         "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
     shell:
@@ -97,8 +97,8 @@ rule import_counts:
         source=fingerprint("tokbench.counting.within:take_within", "tokbench.counting.word_list:read_word_list"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
     message:
         "take the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:

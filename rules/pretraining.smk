@@ -26,8 +26,8 @@ rule encode_shard:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "encode shard {wildcards.shard} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
@@ -50,8 +50,8 @@ rule gather_tokens:
         source=fingerprint("tokbench.pretraining.sliced:gather"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "gather the tokens of {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
@@ -78,8 +78,8 @@ rule pack_slice:
         source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.pack_slice:pack_slice"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "pack slice {wildcards.slice} with {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
@@ -109,8 +109,8 @@ rule pack:
         source=models.packing_source,
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(720),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(720),
     message:
         "encode the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:

@@ -22,8 +22,8 @@ rule published:
         source=fingerprint("tokbench.published.write:write_published"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "recompute what the papers print"
     shell:

@@ -26,8 +26,8 @@ rule cut_examples:
         source=fingerprint("tokbench.examples.chosen:cut_examples", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "cut the sentences that the report shows"
     shell:
@@ -58,8 +58,8 @@ rule draw:
         source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_figures"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "draw the figures"
     shell:
@@ -90,8 +90,8 @@ rule typeset:
         source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_tables"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "typeset the tables"
     shell:
@@ -125,8 +125,8 @@ rule report:
         ),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "write the report"
     shell:
@@ -154,8 +154,8 @@ rule leaderboard:
         source=fingerprint("tokbench.leaderboard.files:leaderboard_of", "tokbench.leaderboard.files:as_table"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(60),
     message:
         "write the leaderboard: the scoreboard with what it rests on, for other sites"
     shell:
@@ -177,8 +177,8 @@ rule cite:
         source=fingerprint("tokbench.citations.entries:bibliography"),
     threads: 1
     resources:
-        mem_mb=doubling(1000),
-        runtime=lengthening(10),
+        mem_mb=double_on_retry(1000),
+        runtime=extend_on_retry(10),
     message:
         "write what methods and data are from"
     shell:

@@ -53,8 +53,8 @@ rule tabulate:
         source=fingerprint("tokbench.tabulation.gathered:tabulate", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
     message:
         "gather the tables"
     shell:
@@ -80,8 +80,8 @@ rule power:
     priority: 2
     threads: 1
     resources:
-        mem_mb=doubling(1000),
-        runtime=lengthening(10),
+        mem_mb=double_on_retry(1000),
+        runtime=extend_on_retry(10),
     message:
         "tell how many seeds are needed"
     shell:
@@ -108,8 +108,8 @@ rule analyse:
         source=fingerprint("tokbench.statistics.tidy_tables:analyse", "tokbench.tidy.make:write_tables"),
     threads: 1
     resources:
-        mem_mb=doubling(2000),
-        runtime=lengthening(30),
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
     message:
         "compute the statistics"
     shell:

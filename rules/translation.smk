@@ -55,8 +55,8 @@ rule measure_translation_embeddings:
         source=measured_by("embeddings", also=("tokbench.translation.embeddings:sides_of",)),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(60),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
     message:
         "measure the embeddings of {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
@@ -83,7 +83,7 @@ rule translate:
     threads: translations.threads
     resources:
         mem_mb=translations.memory,
-        runtime=lengthening(480),
+        runtime=extend_on_retry(480),
         gpu=translations.gpus,
     message:
         "translate {wildcards.test} by {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
@@ -109,8 +109,8 @@ rule score_translation:
         source=fingerprint("tokbench.translation.score:score"),
     threads: 1
     resources:
-        mem_mb=doubling(4000),
-        runtime=lengthening(240),
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(240),
     message:
         "score {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at {wildcards.size} on"
         " {wildcards.test}"

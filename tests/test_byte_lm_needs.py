@@ -11,8 +11,8 @@ from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import shard_paths, written_shards
-from tokbench.workflow.attempts import START
 from tokbench.workflow.byte_lm import MEMORY, SCORING, ByteLms
+from tokbench.workflow.resources import STARTUP
 
 ROOT = Path(__file__).parents[1]
 TINY = {"layers": 2, "hidden": 64, "feed_forward": 192, "heads": 4, "context": 256, "batch": 8}
@@ -127,14 +127,14 @@ def test_time_follows_from_the_model_and_the_text(tmp_path: Path) -> None:
     assert isinstance(paper, ByteLmOptions)
     assert flops_per_byte(paper) == pytest.approx(6 * parameters(paper) + 12 * 6 * 768 * 2048, rel=1e-3)
     hours = 50_000 * 128 * 2048 * flops_per_byte(paper) / 1e14 / 3600
-    assert large.training_time(wildcards, there, 1) == pytest.approx(START + 90 * hours, abs=1)
+    assert large.training_time(wildcards, there, 1) == pytest.approx(STARTUP + 90 * hours, abs=1)
     assert [small.training_time(wildcards, there, attempt) for attempt in (1, 2)] == [31, 62]
     assert counted.training_time(wildcards, Inputs([str(tmp_path / "none")]), 1) == 2880
-    assert START <= counted.training_time(wildcards, there, 1) < START + 5
+    assert STARTUP <= counted.training_time(wildcards, there, 1) < STARTUP + 5
     for models in (small, large, counted):
         assert [models.scoring_time(wildcards, nothing, attempt) for attempt in (1, 2, 3)] == [SCORING, 2880, 2880]
-    assert counted.scoring_time(wildcards, there, 1) == START + round(1.5 * 10 * 1_024_000 / SCORED / 60)
-    assert START < small.scoring_time(wildcards, there, 1) < START + 30
+    assert counted.scoring_time(wildcards, there, 1) == STARTUP + round(1.5 * 10 * 1_024_000 / SCORED / 60)
+    assert STARTUP < small.scoring_time(wildcards, there, 1) < STARTUP + 30
     (tmp_path / "tokenizer" / "0000.parquet").write_bytes(b"no shard")
     assert small.scoring_time(wildcards, there, 1) == SCORING
 

@@ -20,7 +20,7 @@ from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
 from tokbench.pretraining.budget import kept_at
 from tokbench.pretraining.needs import training_seconds
-from tokbench.workflow.attempts import LONGEST
+from tokbench.workflow.resources import MAX_RUNTIME
 from tokbench.workflow.statistics import all_along, all_trained
 from tokbench.workflow.translation import Translations
 
@@ -276,7 +276,7 @@ def test_models_end_within_the_attempts_of_the_command(
     [retries] = re.findall(r"--retries (\d+) ", (FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     for one in all_trained(experiment):
         seconds = training_seconds(experiment.models[one.model], int(one.size))
-        assert (seconds or 0) < (1 + int(retries)) * LONGEST * 60
+        assert (seconds or 0) < (1 + int(retries)) * MAX_RUNTIME * 60
 
 
 def test_corpora_of_greedtok(text: Path) -> None:

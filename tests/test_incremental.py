@@ -183,7 +183,7 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
     with (
         finished.edited("src/tokbench/construction/bpe.py", '"""', '"""Again: '),
         finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
-        finished.edited("rules/construction.smk", "lengthening(240)", "lengthening(300)"),
+        finished.edited("rules/construction.smk", "extend_on_retry(240)", "extend_on_retry(300)"),
         finished.edited("rules/construction.smk", "threads: 1", "threads: 2"),
         finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
         finished.edited("src/tokbench/downstream/suites.yaml", "\n", "\n# Another suite.\n"),

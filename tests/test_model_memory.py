@@ -21,8 +21,8 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.needs import PAIR, PER_BYTE, held, searching_memory
 from tokbench.translation.options import PRESETS
-from tokbench.workflow.attempts import BESIDE
 from tokbench.workflow.downstream import evaluating_memory
+from tokbench.workflow.resources import OVERHEAD
 from tokbench.workflow.translation import Translations
 
 ROOT = Path(__file__).parents[1]
@@ -114,7 +114,7 @@ def test_a_rule_asks_for_what_a_search_is_told_to_need(preset: str, place: Path)
     (place / "other" / "config.json").write_text(json.dumps(sizes))
     experiment = read(ROOT / "config.yaml", {}).model_copy(update={"translation_models": {"one": options}})
     wildcards = SimpleNamespace(model="one", variant="bpe", target_variant="bpe", size="10000")
-    asked = Translations(experiment).memory(wildcards, SimpleNamespace(corpus=place / "pairs"), 1) - BESIDE
+    asked = Translations(experiment).memory(wildcards, SimpleNamespace(corpus=place / "pairs"), 1) - OVERHEAD
     weights = 4 * options.d_model * 20_000
     assert searching_memory(options, place / "other", on_gpu=False) + weights < asked * 1e6
 

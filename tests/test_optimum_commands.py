@@ -25,7 +25,7 @@ from tokbench.tabulation.bounds import bounds_table
 from tokbench.tabulation.gap import Bound, attained, gap_of, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
-from tokbench.workflow.requests import counts_memory
+from tokbench.workflow.resources import memory_for_counts
 
 
 def test_gaps_of_every_language(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_convextok_chooses_from_pretokens_that_are_not_too_long() -> None:
 
 def test_the_request_for_memory_leaves_long_pretokens_out(tmp_path: Path) -> None:
     counts_of({**text_counts(50, 1), LONG: 1}).write(path := tmp_path / "counts.parquet")
-    asked = [counts_memory(["bound"], str(path), 1, max_pretoken_bytes=longest) for longest in (None, 256)]
+    asked = [memory_for_counts(["bound"], str(path), 1, max_pretoken_bytes=longest) for longest in (None, 256)]
     assert asked[0] > 5000
     assert asked[1] < 1000
 

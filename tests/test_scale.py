@@ -25,8 +25,8 @@ from benchmarks.scale.page import by_stage
 from benchmarks.scale.plan import BY_RECIPE, CORPORA, job, of_rule
 from benchmarks.scale.run import START
 from benchmarks.scale.text import cut, write
-from tokbench.workflow.attempts import LONGEST
 from tokbench.workflow.byte_lm import MEMORY, SCORING
+from tokbench.workflow.resources import MAX_RUNTIME
 
 SIZES = (0.25, 0.5, 1.0, 2.0)
 SHARDS = 17
@@ -229,7 +229,7 @@ def test_a_job_is_what_its_rule_says() -> None:
     assert job(line).bound_mb == of_rule("tabulate") == of_rule("train_byte_lm") == MEMORY == 4000
     assert of_rule("merge_counts") == 8000
     assert of_rule("prepare", "runtime") == 240
-    assert [of_rule(rule, "runtime") for rule in BY_RECIPE] == [LONGEST, SCORING]
+    assert [of_rule(rule, "runtime") for rule in BY_RECIPE] == [MAX_RUNTIME, SCORING]
     with pytest.raises(SystemExit, match="rule pretrain"):
         of_rule("pretrain")
 

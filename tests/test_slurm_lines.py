@@ -17,7 +17,7 @@ from snakemake_logger_plugin_lines.executor import attach, telling
 from snakemake_logger_plugin_lines.reasons import wait
 from snakemake_logger_plugin_lines.watch import Watch
 from tests.support.fake_slurm import snakemake
-from tokbench.workflow.attempts import doubling, lengthening
+from tokbench.workflow.resources import double_on_retry, extend_on_retry
 
 Fake = Callable[[str, str], None]
 DISABLED = "echo 'Slurm accounting storage is disabled' >&2; exit 1"
@@ -53,7 +53,7 @@ class Job:
 
     @property
     def resources(self) -> dict[str, int | str]:
-        memory, time = doubling(100)(None, self.attempt), lengthening(60)(None, self.attempt)
+        memory, time = double_on_retry(100)(None, self.attempt), extend_on_retry(60)(None, self.attempt)
         return {"mem_mb": min(memory, self.most), "runtime": time, "_cores": 2, "slurm_partition": "cpu"}
 
     def is_group(self) -> bool:
@@ -364,20 +364,20 @@ def test_snakemake_takes_it_instead_of_slurms_own() -> None:
 
 
 GROUPED = """
-from tokbench.workflow.attempts import doubling
+from tokbench.workflow.resources import double_on_retry
 
 rule merge:
     input: "part"
     output: "whole"
     group: "both"
-    resources: mem_mb=doubling(300), runtime=5
+    resources: mem_mb=double_on_retry(300), runtime=5
     message: "merge"
     shell: "cp {input} {output}"
 
 rule part:
     output: "part"
     group: "both"
-    resources: mem_mb=doubling(200), runtime=5
+    resources: mem_mb=double_on_retry(200), runtime=5
     message: "count"
     shell: "touch {output}"
 """

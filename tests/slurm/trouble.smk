@@ -1,5 +1,5 @@
 # Jobs that a cluster refuses, keeps waiting, kills or is told to cancel.
-from tokbench.workflow.attempts import doubling, lengthening
+from tokbench.workflow.resources import double_on_retry, extend_on_retry
 
 
 rule all:
@@ -15,8 +15,8 @@ rule greedy:
     output:
         "greedy",
     resources:
-        mem_mb=doubling(500),
-        runtime=lengthening(5),
+        mem_mb=double_on_retry(500),
+        runtime=extend_on_retry(5),
     message:
         "hold 600 MB"
     shell:
@@ -28,7 +28,7 @@ rule slow:
         "slow",
     resources:
         mem_mb=500,
-        runtime=lengthening(1),
+        runtime=extend_on_retry(1),
     message:
         "take more than a minute"
     shell:

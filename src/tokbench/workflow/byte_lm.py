@@ -19,9 +19,9 @@ from tokbench.byte_lm.options import AnyByteLm, ByteNgramOptions
 from tokbench.config.experiment import Experiment
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet
-from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time, reckoned
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, estimated_runtime, memory_on_attempt, runtime_on_attempt
 
 MEMORY = 4000
 """MB that training and scoring ask for at least: there is room for documents beside a model."""
@@ -52,7 +52,7 @@ class ByteLms:
         """MB that training asks for: those of a model on a GPU where it takes one that is there."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
-            return more_memory(MEMORY, attempt)
+            return memory_on_attempt(MEMORY, attempt)
         return _asked(training_room(options, not on_processor(options)), attempt)
 
     def scoring_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
@@ -67,19 +67,23 @@ class ByteLms:
         not there."""
         options = self._options(wildcards)
         if not isinstance(options, ByteNgramOptions):
-            return reckoned(training_seconds(options), attempt)
+            return estimated_runtime(training_seconds(options), attempt)
         text = _text(sorted(Path(str(input[0]), "byte_lm").glob("*.parquet")))
-        return more_time(LONGEST, attempt) if text is None else reckoned(counting_seconds(text), attempt)
+        return (
+            runtime_on_attempt(MAX_RUNTIME, attempt)
+            if text is None
+            else estimated_runtime(counting_seconds(text), attempt)
+        )
 
     def scoring_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Minutes that scoring asks for, by the shard's text once it is there."""
         options = self._options(wildcards)
         text = _text([Path(str(input.corpus), "tokenizer", f"{wildcards.shard}.parquet")])
         if text is None:
-            return more_time(SCORING, attempt)
+            return runtime_on_attempt(SCORING, attempt)
         if isinstance(options, ByteNgramOptions):
-            return reckoned(text / SCORED, attempt)
-        return reckoned(scoring_seconds(options, text), attempt)
+            return estimated_runtime(text / SCORED, attempt)
+        return estimated_runtime(scoring_seconds(options, text), attempt)
 
     def gpus(self, wildcards: Any) -> int:
         """GPUs that train or apply the model: one, where it is a neural one that is not for processors."""
@@ -127,4 +131,4 @@ def _text_of(shard: Path) -> int:
 
 def _asked(room: float, attempt: int) -> int:
     """Bytes beside what is imported as the MB that a job asks for."""
-    return more_memory(max(MEMORY, BESIDE + round((BASE + ROOM + room) / 1e6)), attempt)
+    return memory_on_attempt(max(MEMORY, OVERHEAD + round((BASE + ROOM + room) / 1e6)), attempt)

@@ -12,7 +12,7 @@ from tokbench.segmentation import segmentations
 from tokbench.workflow.canonical import canonical, canonical_setting
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.requests import counts_memory
+from tokbench.workflow.resources import memory_for_counts
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Variants:
         """MB that building asks for: by the counts that it reads, once they are there."""
         options = self._variant(wildcards).construction
         longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
-        return counts_memory(
+        return memory_for_counts(
             [self.method(wildcards)],
             input.get("counts"),
             attempt,
@@ -119,7 +119,7 @@ def initial_source(wildcards: Any) -> str:
 
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """MB that building an initial vocabulary asks for."""
-    return counts_memory([wildcards.initial], input.get("counts"), attempt)
+    return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
 
 
 def _stages(construction: Construction) -> tuple[str, ...]:

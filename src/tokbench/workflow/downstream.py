@@ -13,8 +13,8 @@ from tokbench.downstream.needs import documents_held
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.tasks import examples_of
 from tokbench.errors import TokbenchError
-from tokbench.workflow.attempts import Request, more_memory
 from tokbench.workflow.canonical import canonical
+from tokbench.workflow.resources import Request, memory_on_attempt
 from tokbench.workflow.shell import flags
 
 
@@ -94,7 +94,7 @@ def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
             held = documents_held(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
         except TokbenchError:  # The job itself tells what is wrong with them.
             held = 0
-        return applying(wildcards, attempt) + more_memory(round(held / 1e6), attempt)
+        return applying(wildcards, attempt) + memory_on_attempt(round(held / 1e6), attempt)
 
     return asked
 

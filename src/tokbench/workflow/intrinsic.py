@@ -12,7 +12,7 @@ from tokbench.resource import resource_types
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.requests import counts_memory
+from tokbench.workflow.resources import memory_for_counts
 
 UNKNOWN = 4000
 """MB for measuring what is not there yet, or is no counts."""
@@ -87,12 +87,12 @@ class Measurements:
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that measuring asks for: by the counts that it reads, once they are there."""
-        return counts_memory(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
+        return memory_for_counts(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
 
     def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the MB that the search for a bound asks for, by the counts that it reads once they exist."""
         longest = self.experiment.bounds.max_pretoken_bytes
-        return counts_memory(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
+        return memory_for_counts(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
 
     def resource_files(self, wildcards: Any) -> list[str]:
         """The user's files that a resource is read from."""

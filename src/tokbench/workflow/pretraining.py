@@ -17,10 +17,10 @@ from tokbench.pretraining.needs import (
 )
 from tokbench.pretraining.options import ModelOptions
 from tokbench.tokenizer_folder import OWN
-from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time, reckoned
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, estimated_runtime, memory_on_attempt, runtime_on_attempt
 
 PACKED_AT_ONCE = 16
 """Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
@@ -137,7 +137,7 @@ class Models:
         """MB of main memory that training asks for, on each node."""
         options = self._options(wildcards)
         if options.resources.mem_mb is not None:
-            return more_memory(options.resources.mem_mb, attempt)
+            return memory_on_attempt(options.resources.mem_mb, attempt)
         return _asked(training_memory(options, vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
@@ -155,8 +155,8 @@ class Models:
         if operations is None:
             operations = _operations(options, Path(str(input.packed)))
         if operations is None:
-            return more_time(LONGEST, attempt)
-        return reckoned(training_seconds(options, operations), attempt)
+            return runtime_on_attempt(MAX_RUNTIME, attempt)
+        return estimated_runtime(training_seconds(options, operations), attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""
@@ -192,4 +192,4 @@ def _operations(options: ModelOptions, packed: Path) -> float | None:
 
 def _asked(size: float, attempt: int) -> int:
     """Bytes as the MB that a job asks for."""
-    return more_memory(BESIDE + round(size / 1e6), attempt)
+    return memory_on_attempt(OVERHEAD + round(size / 1e6), attempt)

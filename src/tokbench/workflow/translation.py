@@ -12,9 +12,9 @@ from tokbench.errors import TokbenchError
 from tokbench.tokenizer_folder import OWN
 from tokbench.translation.needs import ON_GPU, held, parameters, training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
-from tokbench.workflow.attempts import BESIDE, LONGEST, more_memory, more_time
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.pretraining import vocabulary_of
+from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, memory_on_attempt, runtime_on_attempt
 
 PAIRS = 1000
 """MB for pairs that are not there yet, and for tests."""
@@ -105,14 +105,14 @@ class Translations:
         options = self._options(wildcards)
         pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
-            return more_memory(BESIDE + pairs + round(ON_GPU / 1e6), attempt)
+            return memory_on_attempt(OVERHEAD + pairs + round(ON_GPU / 1e6), attempt)
         own = training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
-        return more_memory(BESIDE + pairs + round(own / 1e6), attempt)
+        return memory_on_attempt(OVERHEAD + pairs + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
         """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
         attempt goes on from its checkpoint."""
-        return more_time(LONGEST, attempt)
+        return runtime_on_attempt(MAX_RUNTIME, attempt)
 
     def parameters(self, wildcards: Any) -> int:
         """Parameters that the model learns, as far as its vocabularies are known before they are made."""

@@ -22,10 +22,17 @@ from tokbench.pretraining.options import PRESETS
 from tokbench.pretraining.phases import read_phases
 from tokbench.translation.needs import parameters as translation_parameters
 from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
-from tokbench.workflow.attempts import BESIDE, LONGEST
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
-from tokbench.workflow.requests import MARGIN, UNKNOWN, counts_memory
+from tokbench.workflow.resources import (
+    MARGIN,
+    MAX_RUNTIME,
+    OVERHEAD,
+    UNKNOWN,
+    double_on_retry,
+    extend_on_retry,
+    memory_for_counts,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -163,7 +170,7 @@ def test_the_time_of_a_budget_of_text_is_told_by_packed_sequences(budget: TextBu
     wildcards = SimpleNamespace(model="tiny", variant="bpe", size="256")
     given = SimpleNamespace(packed=tmp_path / "packed")
     models = Models(read(ROOT / "config.yaml", {"models": {"tiny": of_text}}))
-    assert models.training_time(wildcards, given, 1) == LONGEST
+    assert models.training_time(wildcards, given, 1) == MAX_RUNTIME
     packed_documents(given.packed, budget=budget)
     [phase] = read_phases(models.experiment.models["tiny"], given.packed)
     equal = Models(read(ROOT / "config.yaml", {"models": {"tiny": preset | {"batches": phase.course.batches}}}))
@@ -171,7 +178,7 @@ def test_the_time_of_a_budget_of_text_is_told_by_packed_sequences(budget: TextBu
     assert 60 < asked < 1440
     assert asked == equal.training_time(wildcards, SimpleNamespace(packed="none"), 1)
     (given.packed / "packing.json").write_text("{}")
-    assert models.training_time(wildcards, given, 1) == LONGEST
+    assert models.training_time(wildcards, given, 1) == MAX_RUNTIME
 
 
 PEAK = """
@@ -209,9 +216,9 @@ def test_building_asks_for_what_it_uses(construction: str, words: int, letters: 
     file = words_of_letters(tmp_path / "counts.parquet", words, letters)
     quick = ["--set", "steps=20"] if construction == "convextok" else []
     used = used_by("build", construction, "--counts", file, "--size", "300", *quick, "-o", str(tmp_path / "tokenizer"))
-    asked = counts_memory([construction], file, 1)
-    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
-    assert counts_memory([construction], file, 2) == 2 * asked
+    asked = memory_for_counts([construction], file, 1)
+    assert used + OVERHEAD < asked < 2 * used + OVERHEAD + MARGIN
+    assert memory_for_counts([construction], file, 2) == 2 * asked
 
 
 @pytest.mark.parametrize(("words", "letters"), [(10_000, 8), (40_000, 16), (160_000, 8)])
@@ -219,8 +226,8 @@ def test_measuring_asks_for_what_it_uses(words: int, letters: int, tmp_path: Pat
     file, tokenizer = words_of_letters(tmp_path / "counts.parquet", words, letters), str(tmp_path / "bytes")
     main(["build", "bpe", "--counts", file, "--size", "256", "-o", tokenizer])
     used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
-    asked = counts_memory(["measure"], file, 1)
-    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
+    asked = memory_for_counts(["measure"], file, 1)
+    assert used + OVERHEAD < asked < 2 * used + OVERHEAD + MARGIN
 
 
 @pytest.mark.parametrize(("words", "letters"), [(1_000, 8), (4_000, 12), (12_000, 8)])
@@ -231,12 +238,18 @@ def test_measuring_languages_asks_for_what_it_uses(words: int, letters: int, tmp
     counts = PretokenCounts.read(file)
     write_languages({f"l{number}": counts for number in range(10)}, Path(file))
     used = used_by("measure", tokenizer, "--counts", file, "-o", str(tmp_path / "measured.json"))
-    asked = counts_memory(["measure"], file, 1)
-    assert used + BESIDE < asked < 2 * used + BESIDE + MARGIN
+    asked = memory_for_counts(["measure"], file, 1)
+    assert used + OVERHEAD < asked < 2 * used + OVERHEAD + MARGIN
 
 
 def test_without_counts_a_construction_asks_for_what_nobody_knows(tmp_path: Path) -> None:
     (tmp_path / "damaged.parquet").write_text("no counts")
-    assert counts_memory(["bpe"], str(tmp_path / "damaged.parquet"), 1) == UNKNOWN
-    assert counts_memory(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN
-    assert counts_memory(["bpe"], None, 3) == 4 * UNKNOWN
+    assert memory_for_counts(["bpe"], str(tmp_path / "damaged.parquet"), 1) == UNKNOWN
+    assert memory_for_counts(["bpe"], str(tmp_path / "later.parquet"), 1) == UNKNOWN
+    assert memory_for_counts(["bpe"], None, 3) == 4 * UNKNOWN
+
+
+def test_memory_doubles_and_time_grows_by_as_much() -> None:
+    assert [double_on_retry(4000)(None, attempt) for attempt in (1, 2, 3)] == [4000, 8000, 16000]
+    assert [extend_on_retry(60)(None, attempt) for attempt in (1, 2, 3)] == [60, 120, 180]
+    assert [extend_on_retry(1440)(None, attempt) for attempt in (1, 2, 3)] == [1440, 2880, 2880]
