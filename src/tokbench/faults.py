@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tokbench.errors import TokbenchError, on_one_line
+from tokbench.memory import STATUS, shortage_in, shortage_line
 
 REJECTED = 2
 OUR_OWN = 70
@@ -34,6 +35,9 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
     """What to say of an exception that nobody caught, and the status to end with; nothing is said of a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):
         traceback.print_exception(error)
+    if shortage := shortage_in(error):
+        traceback.clear_frames(error.__traceback__)  # The line needs memory, too.
+        return f"tokbench: {shortage_line(shortage)}", STATUS
     match error:
         case TokbenchError():
             return f"tokbench: {error}", REJECTED

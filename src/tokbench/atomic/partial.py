@@ -18,8 +18,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tokbench.memory import removed_at_end
-
 ENDED = ("Z", "X")
 """States of processes that have ended, as Linux tells them."""
 LONGEST = 180
@@ -50,8 +48,7 @@ def _partial(place: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         _held.add(partial.name)
         try:
             make(partial)
-            with removed_at_end(partial):
-                yield partial
+            yield partial
         finally:
             if os.getpid() == maker:  # A forked process that runs to the end of the block made nothing.
                 remove(partial)

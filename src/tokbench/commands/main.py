@@ -182,17 +182,18 @@ def _check_threads() -> None:
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # To look for them it reads every distribution.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It interrupts the process if its threads cannot start.
     own_process = arguments is None
     given: list[str] = []
     if own_process:
         gc.set_threshold(RARELY)
+    memory.purpose("start")
     try:
-        with memory.reported(click.ClickException, click.exceptions.Exit, click.Abort, _Ended, TokbenchError, OSError):
-            given[:] = _written(arguments)
-            _check_threads()
-            result = cli(given, prog_name="tokbench", standalone_mode=False)
-            sys.stdout.flush()
-            return result
+        given[:] = _written(arguments)
+        _check_threads()
+        result = cli(given, prog_name="tokbench", standalone_mode=False)
+        sys.stdout.flush()
+        return result
     except click.exceptions.Exit as exit_:
         sys.exit(exit_.exit_code)
     except _Ended as ended:
