@@ -59,6 +59,12 @@ def test_what_the_first_says_is_passed_on(tmp_path: Path, capfd: pytest.CaptureF
             137,
             "tokbench: process 1 of 2 was ended by SIGKILL; the training ends with it",
         ),
+        (
+            "trap 'echo Traceback; exit 143' TERM; echo working; sleep 60 & touch {0}; wait",
+            "after {0}; exit 4",
+            4,
+            "tokbench: process 1 of 2 ended with status 4; the training ends with it",
+        ),
         ("exit 5", "sleep 60", 5, "tokbench: process 0 of 2 ended with status 5; the training ends with it"),
     ],
 )

@@ -40,6 +40,8 @@ FAILURE = re.compile(r"Root Cause.*?rank *: (\d+) .*?exitcode *: (-?\d+) ", re.D
 """In torchrun's report: the process that failed first, and how it ended."""
 MESSAGE = "tokbench: "
 """Start of the line with which a command of Tokbench fails."""
+CLOSING = "closing signal"
+"""In the line with which torchrun ends the other processes after a failure."""
 DISCONNECTED = "onnection "
 """Part of the message of a process whose peer has gone: "Connection closed by peer", "connection reset"."""
 
@@ -119,16 +121,21 @@ def run_together(launcher: Sequence[str], processes: int) -> int:
 
 
 def _pass_on(lines: Iterable[str]) -> tuple[dict[int, str], str]:
-    """Write the lines of rank 0 to standard error; return the last message of each rank, and torchrun's own lines."""
+    """Write the lines of rank 0 to standard error; return the first message of each rank, and torchrun's own lines.
+
+    Tracebacks of a process that torchrun ends are not written.
+    """
     messages: dict[int, str] = {}
     report = []
+    closing = False
     for line in lines:
         match = LINE.fullmatch(line)
         if match is None:
             report.append(line)
+            closing = closing or CLOSING in line
         elif match[2].startswith(MESSAGE):
             messages.setdefault(int(match[1]), match[2].rstrip())
-        elif match[1] == "0":
+        elif match[1] == "0" and not closing:
             sys.stderr.write(match[2])
             sys.stderr.flush()
     return messages, "".join(report)
