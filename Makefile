@@ -25,8 +25,7 @@ OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events 
   json_lines kernel_limits kernel_stubs kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum optimum_commands \
   optimum_constructions order pathpiece patterns picky_bpe pretokenization randtrain refined sage segmentation \
   shortest_path token_ngrams trie unigram well_known within wordpiece
-OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_a_document_that_is_too_long \
-  within.py::test_ngrams_of_bytes_keep_within_their_memory \
+OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_ngrams_of_bytes_keep_within_their_memory \
   kernel_limits.py::test_a_run_that_failed_is_not_continued json_lines.py::test_fields_that_are_not_read_need_no_memory
 
 OF_TRANSFORMERS := transformers.py transformers_uses.py hugging_face.py own_ids.py saving.py \

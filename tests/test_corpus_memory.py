@@ -17,7 +17,7 @@ from tests.conftest import Tokbench
 from tests.support.memory_capped import MEGABYTE, contents, peak
 from tokbench.allowance import Allowance, Largest
 from tokbench.corpus import json_rows
-from tokbench.corpus.documents import SCHEMA, Document, read_documents, read_shard
+from tokbench.corpus.documents import SCHEMA, Document, read_shard
 from tokbench.corpus.parquet_rows import texts_of_rows
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
@@ -244,16 +244,6 @@ def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr("tokbench.corpus.prepare.split_documents", split)
         with pytest.raises(TokbenchError, match="the source changed while it was read"):
             prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus")
-
-
-def test_what_reads_shards_tells_a_document_that_does_not_fit(tmp_path: Path) -> None:
-    shard = tmp_path / "corpus" / "tokenizer" / "0000.parquet"
-    with open_shards([shard]) as add:
-        add(Document(0, "", b"a"))
-        add(Document(1, "", np.random.default_rng(0).bytes(40 * MEGABYTE)))
-    largest = Allowance(100, 60 * MEGABYTE).largest(4)
-    with pytest.raises(TokbenchError, match=r"row group 1: a document of more than 2.* bytes needs more than "):
-        list(read_documents([shard], largest))
 
 
 def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:

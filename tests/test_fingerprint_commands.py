@@ -20,7 +20,7 @@ FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __fi
 SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|RECIPES|named_suites|SEED|TOKENIZERS|OWN)")
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
-    *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "check_windows", "without_windows"),
+    *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "holds_tokenizer", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
     *("left_out", "found_untagged", "told"),
 }

@@ -287,25 +287,6 @@ def test_a_bound_that_is_too_small(tmp_path: Path, command: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
-def test_a_document_that_is_too_long(tmp_path: Path) -> None:
-    (tmp_path / "text.txt").write_bytes(b"a " * 50_000_000)
-    status, told, _ = run(["count", "--scheme", "gpt2", "--memory", "200", "-o", tmp_path / "o", tmp_path / "text.txt"])
-    assert status == 2
-    assert "text.txt: a document of 100,000,000 bytes needs about " in told
-    needed = told.split("needs about ")[1].split()[0]
-    assert run(["count", "--scheme", "gpt2", "--memory", needed, "-o", tmp_path / "o", tmp_path / "text.txt"])[0] == 0
-
-
-def test_a_document_that_is_too_long_is_not_read_from_parquet(tmp_path: Path) -> None:
-    """Arrow gives a text as a whole, so it is told before it is read."""
-    pq.write_table(pa.table({"text": [b"a " * 50_000_000, b"b"]}), tmp_path / "text.parquet", row_group_size=2)
-    called = ["count", "--scheme", "gpt2", "--memory", "200", "-o", tmp_path / "o", tmp_path / "text.parquet"]
-    status, told, peak = run(called)
-    assert status == 2
-    assert "text.parquet: row group 1: a document of more than 49," in told
-    assert peak < 200
-
-
 def test_a_killed_run_leaves_nothing_for_long(tmp_path: Path) -> None:
     """What it leaves is no output, and the next attempt at the same output removes it."""
     code = (

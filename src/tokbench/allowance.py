@@ -37,10 +37,6 @@ class Largest:
         """The longest text where so many bytes are held for each of its."""
         return replace(self, size=self.size * self.copies // copies, copies=copies)
 
-    def without(self, held: int) -> "Largest":
-        """Return the longest text that fits where ``held`` bytes more are used for other things."""
-        return replace(self, size=(self.size * self.copies - held) // self.copies, beside=self.beside + held)
-
     def check(self, place: str, size: int, *, more: bool = False) -> None:
         """Reject a text for which there is not enough memory, before it takes that.
 

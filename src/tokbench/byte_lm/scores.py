@@ -25,9 +25,6 @@ SCHEMA = pa.schema(
 
 ROW_GROUP_BYTES = 4 << 20
 """Text in a row group: what is held in memory between writes."""
-
-COPIES = 20
-"""Bytes held for each of a long document: four as it is read, eight of its scores, eight that Parquet takes."""
 Row = tuple[int, str, bytes, NDArray[np.float32], NDArray[np.float32]]
 Documents = Iterable[tuple[int, bytes] | tuple[int, str, bytes]]
 """(document, text) or (document, language, text) tuples, in document order."""

@@ -11,9 +11,6 @@ from tokbench.atomic import atomic_file
 from tokbench.byte_lm.model import START
 from tokbench.errors import TokbenchError
 
-COPIES = 8
-"""Bytes held for each of a document: four as it is read, two as tokens, two as they are written."""
-
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:
     """Lay documents end to end, each after a start token, as little-endian uint16; return a digest of the stream."""

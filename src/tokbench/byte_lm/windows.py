@@ -16,8 +16,6 @@ PIECE = 1 << 16
 """Bytes of a document at which the windows that are held are looked at again."""
 LEAST = 4 * HELD * PIECE
 """Bytes in which windows are counted, half of them for documents."""
-COPIES = 4
-"""Bytes held for each of a document, as it is read."""
 MOST_RUNS = 64
 """Runs that are merged at a time."""
 MERGED = 80

@@ -31,9 +31,8 @@ def command(
     A text is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
     their endings).
     """
-    from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of, with_note
-    from tokbench.counting.bound import COPIES, LEAST, Bound
+    from tokbench.counting.bound import Bound
     from tokbench.counting.count import count_languages
     from tokbench.counting.languages import write_languages
     from tokbench.counting.merge_runs import Totals
@@ -42,8 +41,7 @@ def command(
 
     scheme = chosen_scheme(pretokenization)
     memory.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
-    largest = None if megabytes is None else allowance(megabytes, LEAST).largest(COPIES, LEAST)
-    read = with_note(documents_of(texts, fields, largest))
+    read = with_note(documents_of(texts, fields))
     documents = ((document.language, document.text) for document in read)
     counts: Totals | PretokenCounts
     if megabytes is None:

@@ -5,11 +5,8 @@ import click
 from tokbench import memory
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.marks import keys
-from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.memory_option import check_memory, memory_option
 from tokbench.commands.outputs import output_file
-
-COPIES = 3
-"""Copies of a document that are held: its text, as it is cut, and as ids."""
 
 
 @click.command("count_tokens")
@@ -45,7 +42,8 @@ def command(
 
     memory.purpose(f"count the tokens of {folder}")
     tokenizer = Tokenizer.load(folder)
-    counted, texts = tokens_by_document(tokenizer, read_documents(shards, largest_text(megabytes, COPIES)))
+    check_memory(megabytes)
+    counted, texts = tokens_by_document(tokenizer, read_documents(shards))
     head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
     if speed is not None:
         found = cold_speed(tokenizer, texts)

@@ -7,13 +7,11 @@ from typing import Any
 
 import click
 
-from tokbench.allowance import Largest
 from tokbench.commands.fields import AS_USUAL, LANGUAGE, TEXT, Fields
 from tokbench.corpus.documents import Document
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out
 from tokbench.corpus.untagged import found_untagged
-from tokbench.corpus.windows import check_windows
 from tokbench.errors import TokbenchError
 from tokbench.inputs.encodings import BYTES, UTF_8, Notes
 from tokbench.inputs.endings import kind_named
@@ -23,7 +21,7 @@ SAID = "tokbench.commands.documents.said"
 """Key of a command's context: lines that it has written already, as some commands read files several times."""
 
 
-def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Largest | None = None) -> Iterator[Document]:
+def documents_of(files: Sequence[str], fields: Fields = AS_USUAL) -> Iterator[Document]:
     """Documents of files, numbered from 0 as those of one text; each file may be compressed.
 
     Once they are read, lines on standard error say which files of a folder and how many bad lines were left out, how
@@ -32,11 +30,9 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Large
     Args:
         files: the files.
         fields: how texts are read; a Parquet file must have the column of the language that is named here.
-        largest: the longest text that is taken; any where it is not given.
 
     Raises:
-        TokbenchError: a document is longer than the longest, an option is given and no file has what it is about, or a
-            file is a tokenizer's folder.
+        TokbenchError: an option is given and no file has what it is about, or a file is a tokenizer's folder.
     """
     sources = [_source(file, fields) for file in files]
     named = {"--text-field": fields.text, "--language-field": fields.language}
@@ -47,7 +43,7 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL, largest: Large
         raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
     if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
         raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
-    return _read(sources, largest)
+    return _read(sources)
 
 
 def with_note(documents: Iterator[Document]) -> Iterator[Document]:
@@ -66,16 +62,14 @@ def with_note(documents: Iterator[Document]) -> Iterator[Document]:
     return chain(map(see, documents), end())
 
 
-def _read(sources: Sequence[FileSource], largest: Largest | None) -> Iterator[Document]:
+def _read(sources: Sequence[FileSource]) -> Iterator[Document]:
     """Numbers go on over files: by them documents are told apart. As in reading a source, none is held here."""
     notes = Notes()
-    if largest is not None:
-        largest = largest.without(check_windows(sources, largest.size * largest.copies, largest.megabytes))
 
     def numbered(number: int, document: Document) -> Document:
         return document._replace(document=number)
 
-    read = (read_source(source, largest=largest, notes=notes) for source in sources)
+    read = (read_source(source, notes=notes) for source in sources)
     try:
         yield from map(numbered, count(), chain.from_iterable(read))
     except GeneratorExit:

@@ -11,21 +11,20 @@ import click
 from tokbench import memory
 from tokbench.atomic import atomic_file
 from tokbench.commands.fields import EncodingName
-from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import THREADS
 from tokbench.commands.outputs import output_file
 from tokbench.commands.reading import Reading, reading_options
 from tokbench.errors import TokbenchError
 
 if TYPE_CHECKING:
-    from tokbench.allowance import Largest
     from tokbench.inputs.encodings import Notes
     from tokbench.tokenizer import Tokenizer
 
 PIECE_BYTES = 1 << 22
 """Text held in memory for each thread."""
-COPIES = 8
-"""Bytes held for each of a piece: its own, those it is joined from, and its ids."""
+PER_BYTE = 8
+"""Bytes of memory for each byte of a piece: its own, those it is joined from, and its ids."""
 
 
 @click.command("encode")
@@ -52,6 +51,7 @@ def command(
 
     A compressed file is decompressed. Its bytes are encoded as they are, unless --encoding is given, so that 'tokbench
     decode' returns them. A line on standard error says where they are not UTF-8."""
+    from tokbench.allowance import allowance
     from tokbench.commands.id_files import write_array, write_decimals
     from tokbench.commands.opened import opened
     from tokbench.inputs.encodings import Notes
@@ -60,10 +60,11 @@ def command(
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     memory.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = opened(path, reading)
-    largest = largest_text(megabytes, COPIES)
-    size = PIECE_BYTES * threads if largest is None else min(PIECE_BYTES * threads, largest.size)
+    size = PIECE_BYTES * threads
+    if megabytes is not None:
+        size = min(size, allowance(megabytes).room // PER_BYTE)
     notes = Notes()
-    pieces = _pieces(_blocks(file, encoding, size, notes), file.name, tokenizer, largest)
+    pieces = _pieces(_blocks(file, encoding, size, notes), tokenizer)
     encoded = (tokenizer.encode(piece, threads) for piece in pieces)
     if count:
         click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
@@ -98,17 +99,13 @@ def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterato
         yield block
 
 
-def _pieces(blocks: Iterator[bytes], name: str, tokenizer: "Tokenizer", largest: "Largest | None") -> Iterator[bytes]:
+def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
     """A text in pieces of about a block whose ids, one after another, are those of the whole."""
     waiting: list[bytes] = []
-    held = 0
     for block in blocks:
         cut = tokenizer.last_cut(block)
         if cut:
             yield b"".join([*waiting, block[:cut]])
-            waiting, held = [], 0
+            waiting = []
         waiting.append(block[cut:])
-        held += len(block) - cut
-        if largest is not None:
-            largest.check(f"{name}, which this tokenizer cannot cut", held, more=True)
     yield b"".join(waiting)

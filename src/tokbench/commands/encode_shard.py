@@ -6,7 +6,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.marks import columns
-from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.memory_option import check_memory, memory_option
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import output_file
 from tokbench.commands.packing_options import order_options
@@ -34,13 +34,13 @@ def command(
     same seed, slices and second phase, then 'tokbench gather_tokens' and 'tokbench pack_slice' for each slice.
     """
     from tokbench.corpus.documents import read_shard
-    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.pretraining.encoded import encoded
     from tokbench.pretraining.order import Slices, in_order
     from tokbench.pretraining.sliced import write_tokens
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"encode {shard} with {folder}")
     tokenizer = Tokenizer.load(folder)
-    documents = read_shard(shard, largest=largest_text(megabytes, COPIES))
-    pieces = in_order(encoded(tokenizer, documents), seed, Path(output).parent).pieces
+    check_memory(megabytes)
+    pieces = in_order(encoded(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
     write_tokens(pieces, Slices(seed, number, second_phase), Path(output))

@@ -59,7 +59,7 @@ def command(
     memory.purpose(f"measure {folder} on {counts or documents[0]}")
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)
-    texts = _texts(documents, fields, megabytes)
+    texts = _texts(documents, fields)
     if tokenizer.library_name:
         from tokbench.adapters.loss import Watched
         from tokbench.intrinsic.measure_encoded import measure_encoded
@@ -87,12 +87,9 @@ def command(
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 
-def _texts(files: tuple[str, ...], fields: Fields, megabytes: int | None) -> Iterator[tuple[str, bytes]]:
+def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:
     """Documents with their languages."""
-    from tokbench.allowance import allowance
     from tokbench.commands.documents import documents_of, with_note
-    from tokbench.counting.bound import COPIES, LEAST
 
-    largest = allowance(megabytes, LEAST).largest(COPIES, LEAST) if megabytes and files else None
-    documents = with_note(documents_of(files, fields, largest))
+    documents = with_note(documents_of(files, fields))
     return ((document.language, document.text) for document in documents)

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import click
 
-from tokbench.allowance import LEAST, Largest, allowance
+from tokbench.allowance import LEAST, allowance
 from tokbench.commands.numbers import MEMORY
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -25,10 +25,11 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     )
 
 
-def largest_text(megabytes: int | None, copies: int, held: int = 0) -> Largest | None:
-    """The longest text that fits into what ``--memory`` allows, beside ``held`` bytes; any where it allows all.
+def check_memory(megabytes: int | None, size: int = 0) -> None:
+    """See that ``--memory`` leaves room for texts and ``size`` more bytes.
 
     Raises:
-        TokbenchError: not even these fit; the message says what would do.
+        TokbenchError: it does not; the message says what would do.
     """
-    return None if megabytes is None else allowance(megabytes, LEAST + held).largest(copies, held)
+    if megabytes is not None:
+        allowance(megabytes, LEAST + size)

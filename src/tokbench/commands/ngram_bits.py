@@ -17,7 +17,6 @@ from tokbench.commands.outputs import output_file
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 
 if TYPE_CHECKING:
-    from tokbench.allowance import Largest
     from tokbench.corpus.documents import Document
 
 
@@ -93,17 +92,16 @@ def command(
     from tokbench.allowance import allowance
     from tokbench.commands.documents import with_note
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
-    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.pretraining.encoded import encoded
     from tokbench.result_files import write_result
     from tokbench.tokenizer import Tokenizer
 
     memory.purpose(f"take the n-gram bits of {folder}")
     tokenizer = Tokenizer.load(folder)
     allowed = None if megabytes is None else allowance(megabytes)
-    largest = None if allowed is None else allowed.largest(COPIES)
 
     def read(files: Sequence[str]) -> Iterator["Document"]:
-        return _documents(files, fields, largest)
+        return _documents(files, fields)
 
     result = tokenizer_ngram_bits(
         tokenizer,
@@ -122,10 +120,10 @@ def command(
         write_result(output, result)
 
 
-def _documents(files: Sequence[str], fields: Fields, largest: "Largest | None") -> Iterator["Document"]:
+def _documents(files: Sequence[str], fields: Fields) -> Iterator["Document"]:
     from tokbench.commands.documents import documents_of
     from tokbench.corpus.documents import is_shard, read_documents
 
     if not fields.flags and all(map(is_shard, files)):
-        return read_documents(files, largest)
-    return documents_of(files, fields, largest)
+        return read_documents(files)
+    return documents_of(files, fields)

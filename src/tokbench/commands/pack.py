@@ -7,7 +7,7 @@ import click
 
 from tokbench import memory
 from tokbench.commands.marks import columns
-from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.memory_option import check_memory, memory_option
 from tokbench.commands.outputs import OutputFolder, output_file
 from tokbench.commands.packing_options import packing_options, text_budget
 
@@ -38,7 +38,7 @@ def command(
     With --second-phase the documents at the end of the order are packed apart, for a phase that reads no other.
     """
     from tokbench.corpus.documents import read_documents
-    from tokbench.pretraining.encoded import COPIES, encoded
+    from tokbench.pretraining.encoded import encoded
     from tokbench.pretraining.join import is_slice, join
     from tokbench.pretraining.order import Slices, in_order
     from tokbench.pretraining.pack import pack
@@ -51,15 +51,14 @@ def command(
     encoding = f"encode {len(shards):,} shards with {folder} into sequences"
     memory.purpose(f"put {len(shards):,} slices together" if sliced else encoding)
     tokenizer = Tokenizer.load(folder)
-    largest = largest_text(megabytes, COPIES)
+    check_memory(megabytes)
     target, occurrences = Path(output), None if counts is None else Path(counts)
     if sliced:
         slices = Slices(seed, len(shards), second_phase)
         form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
-        documents = read_documents(shards, largest)
-        text = in_order(encoded(tokenizer, documents), seed, target.parent)
+        text = in_order(encoded(tokenizer, read_documents(shards)), seed, target.parent)
         write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
         found = write(
             text,

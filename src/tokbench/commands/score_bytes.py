@@ -7,7 +7,7 @@ import click
 from tokbench.byte_lm.presets import RECIPES
 from tokbench.commands.log import log_to_stderr
 from tokbench.commands.marks import columns
-from tokbench.commands.memory_option import largest_text, memory_option
+from tokbench.commands.memory_option import check_memory, memory_option
 from tokbench.commands.outputs import output_file
 
 
@@ -22,11 +22,10 @@ from tokbench.commands.outputs import output_file
 def command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS.
 
-    Where the model or a document needs more than --memory, a line says how much before it is read.
+    Where the model needs more than --memory, a line says how much before it is read.
     """
     from tokbench.byte_lm.needs import reading_room, scoring_room
     from tokbench.byte_lm.options import ByteNgramOptions
-    from tokbench.byte_lm.scores import COPIES
     from tokbench.commands.arguments import byte_lm_recipe
     from tokbench.corpus.documents import read_documents
 
@@ -35,12 +34,11 @@ def command(recipe: str, model: str, output: str, megabytes: int | None, shards:
     if isinstance(options, ByteNgramOptions):
         from tokbench.byte_lm import ngram
 
-        documents = read_documents(shards, largest_text(megabytes, COPIES, reading_room(Path(model))))
-        ngram.score(documents, Path(model), Path(output))
+        check_memory(megabytes, reading_room(Path(model)))
+        ngram.score(read_documents(shards), Path(model), Path(output))
     else:
         from tokbench.byte_lm import score
         from tokbench.byte_lm.model import on_gpu
 
-        held = int(scoring_room(options, on_gpu(options.device)))
-        documents = read_documents(shards, largest_text(megabytes, COPIES, held))
-        score.score(documents, Path(model), Path(output), options)
+        check_memory(megabytes, int(scoring_room(options, on_gpu(options.device))))
+        score.score(read_documents(shards), Path(model), Path(output), options)

@@ -36,16 +36,13 @@ def command(recipe: str, checkpoints: str | None, output: str, megabytes: int | 
 
         allowed = None if megabytes is None else allowance(megabytes, windows.LEAST)
         room = None if allowed is None else allowed.room // 2
-        largest = None if allowed is None else allowed.largest(windows.COPIES, allowed.room // 2)
-        ngram.train((document.text for document in read_documents(shards, largest)), options, Path(output), room)
+        ngram.train((document.text for document in read_documents(shards)), options, Path(output), room)
     else:
-        from tokbench.byte_lm import stream, train
+        from tokbench.byte_lm import train
         from tokbench.byte_lm.model import on_gpu
         from tokbench.byte_lm.needs import training_room
 
-        largest = None
         if megabytes is not None:
-            least = int(training_room(options, on_gpu(options.device)))
-            largest = allowance(megabytes, least).largest(stream.COPIES)
-        texts = (document.text for document in read_documents(shards, largest))
+            allowance(megabytes, int(training_room(options, on_gpu(options.device))))
+        texts = (document.text for document in read_documents(shards))
         train.train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))

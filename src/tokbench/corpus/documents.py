@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.allowance import Largest
 from tokbench.inputs.parquet import PIECE, batches, column_names, parquet, raw, require, strings
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
@@ -55,19 +54,14 @@ def rests_in(file: pq.ParquetFile) -> frozenset[int]:
     return frozenset(map(int, noted.split(b","))) if noted else frozenset()
 
 
-def read_shard(path: Path | str, size: int = PIECE, largest: Largest | None = None) -> Iterator[Document]:
+def read_shard(path: Path | str, size: int = PIECE) -> Iterator[Document]:
     """Documents of one shard in the order of the file, about ``size`` bytes of text at a time.
 
     Raises:
-        TokbenchError: the shard is missing or not readable, or a document is longer than ``largest``; the message
-            names it.
+        TokbenchError: the shard is missing or not readable; the message names it.
     """
     with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again", in_pieces=True) as file:
         require(file.schema_arrow, document="whole numbers", language="text", text="text")
-        if largest is not None:
-            for group in range(file.num_row_groups):  # Beside its longest document a group holds less than that.
-                least = file.metadata.row_group(group).total_byte_size - 2 * GROUP_BYTES
-                largest.check(f"{path}: row group {group + 1}", least, more=True)
         read = partial(_documents, rests=rests_in(file))
         yield from chain.from_iterable(map(read, batches(file, SCHEMA.names, size)))
 
@@ -93,7 +87,7 @@ def is_shard(path: Path | str) -> bool:
     return column_names(path) == SCHEMA.names
 
 
-def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) -> Iterator[Document]:
+def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
     """Documents of all shards in the order of the source, whatever the number of shards; all are open at once.
 
     About 10 MB are held for each shard, and beside them the longest documents.
@@ -101,5 +95,5 @@ def read_documents(paths: Sequence[Path | str], largest: Largest | None = None) 
     Raises:
         TokbenchError: see :func:`read_shard`.
     """
-    read = partial(read_shard, size=min(PIECE, READ_BYTES // max(1, len(paths))), largest=largest)
+    read = partial(read_shard, size=min(PIECE, READ_BYTES // max(1, len(paths))))
     return heapq.merge(*map(read, paths), key=lambda document: document.document)

@@ -9,8 +9,6 @@ MARGIN = 40 * MEGABYTE
 """Left free for what comes and goes between two looks: a batch that is being read, a page that is being compressed."""
 LEAST = 48 * MEGABYTE
 """Room without which counting does not begin: the buffers of a merge, and a table that is worth being written."""
-COPIES = 4
-"""Bytes held for each of a document: a page of its file, the column, the text, and what a table takes of it."""
 
 
 class Bound:

@@ -11,8 +11,6 @@ from tokbench.corpus.documents import Document, Rest
 
 ENCODE_BYTES = 8 << 20
 """Text encoded at a time: short documents together, long ones in pieces where the tokenizer can cut them."""
-COPIES = 8
-"""Bytes held for each of a document that cannot be cut: four of its text, as it is read, and four of its ids."""
 
 
 class Encoder(Protocol):
