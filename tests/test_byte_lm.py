@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tokbench.byte_lm.needs import flops_per_byte
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.errors import TokbenchError
+from tokbench.model_memory import byte_lm_flops_per_byte
 
 SMALL = PRESETS["tiny"].model_copy(
     update={
@@ -142,7 +142,7 @@ def test_model_folder(trained: Path) -> None:
     assert manifest["devices"] == 1
     assert manifest["read"]["tokens"] == SMALL.steps * SMALL.batch * SMALL.context
     took = manifest["effort"]
-    assert (took["starts"], took["joules"], took["flops_per_token"]) == (1, None, flops_per_byte(SMALL))
+    assert (took["starts"], took["joules"], took["flops_per_token"]) == (1, None, byte_lm_flops_per_byte(SMALL))
     assert took["seconds"] > 0
     assert took["peak_gib"] > 0.1
     assert manifest["stream_tokens"] == sum(map(len, DOCUMENTS)) + len(DOCUMENTS)

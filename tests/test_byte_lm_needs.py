@@ -5,12 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from tokbench.arithmetic import seconds
-from tokbench.byte_lm.needs import BASE, SCORED, flops_per_byte, parameters, scoring_room, training_room
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import shard_paths, written_shards
+from tokbench.model_memory import (
+    BYTE_LM_BASE,
+    NGRAMS_SCORED,
+    byte_lm_flops_per_byte,
+    byte_lm_parameters,
+    byte_lm_scoring_memory,
+    byte_lm_training_memory,
+    seconds,
+)
 from tokbench.workflow.byte_lm import MEMORY, SCORING, ByteLms
 from tokbench.workflow.resources import STARTUP
 
@@ -36,8 +43,8 @@ def options(shape: dict[str, int]) -> ByteLmOptions:
 @pytest.mark.parametrize(("shape", "trained", "scored"), MEASURED)
 def test_what_is_told_is_what_was_taken_and_not_much_more(shape: dict[str, int], trained: int, scored: int) -> None:
     chosen = options(shape)
-    assert trained < training_room(chosen, False) / 1e6 < 1.35 * trained + 80
-    assert scored < scoring_room(chosen, False) / 1e6 < 1.35 * scored + 80
+    assert trained < byte_lm_training_memory(chosen, False) / 1e6 < 1.35 * trained + 80
+    assert scored < byte_lm_scoring_memory(chosen, False) / 1e6 < 1.35 * scored + 80
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -45,7 +52,7 @@ def test_parameters_are_counted(tied: bool) -> None:
     from tokbench.byte_lm.model import build
 
     chosen = options(TINY).model_copy(update={"tied_embeddings": tied})
-    assert parameters(chosen) == build(chosen).num_parameters()
+    assert byte_lm_parameters(chosen) == build(chosen).num_parameters()
 
 
 def test_arithmetic_is_that_of_the_model() -> None:
@@ -60,7 +67,7 @@ def test_arithmetic_is_that_of_the_model() -> None:
     model = build(chosen)
     with torch.inference_mode(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:
         model(input_ids=torch.zeros(1, chosen.context, dtype=torch.long))
-    assert 3 * counted.get_total_flops() == pytest.approx(chosen.context * flops_per_byte(chosen), rel=1e-3)
+    assert 3 * counted.get_total_flops() == pytest.approx(chosen.context * byte_lm_flops_per_byte(chosen), rel=1e-3)
 
 
 def test_time_is_shared_among_threads_and_halves_have_it_short_on_a_gpu() -> None:
@@ -76,7 +83,7 @@ def test_jobs_ask_for_what_their_models_need(tmp_path: Path) -> None:
     paper = PRESETS["paper_57m"]
     assert isinstance(paper, ByteLmOptions)
     asked = large.training_memory(wildcards, 1) * 1e6
-    assert 4e9 + BASE + 40 * parameters(paper) < asked < 1e10
+    assert 4e9 + BYTE_LM_BASE + 40 * byte_lm_parameters(paper) < asked < 1e10
     assert large.scoring_memory(wildcards, SimpleNamespace(model=tmp_path), 1) * 1e6 < asked
 
 
@@ -125,15 +132,15 @@ def test_time_follows_from_the_model_and_the_text(tmp_path: Path) -> None:
     )
     paper = PRESETS["paper_57m"]
     assert isinstance(paper, ByteLmOptions)
-    assert flops_per_byte(paper) == pytest.approx(6 * parameters(paper) + 12 * 6 * 768 * 2048, rel=1e-3)
-    hours = 50_000 * 128 * 2048 * flops_per_byte(paper) / 1e14 / 3600
+    assert byte_lm_flops_per_byte(paper) == pytest.approx(6 * byte_lm_parameters(paper) + 12 * 6 * 768 * 2048, rel=1e-3)
+    hours = 50_000 * 128 * 2048 * byte_lm_flops_per_byte(paper) / 1e14 / 3600
     assert large.training_time(wildcards, there, 1) == pytest.approx(STARTUP + 90 * hours, abs=1)
     assert [small.training_time(wildcards, there, attempt) for attempt in (1, 2)] == [31, 62]
     assert counted.training_time(wildcards, Inputs([str(tmp_path / "none")]), 1) == 2880
     assert STARTUP <= counted.training_time(wildcards, there, 1) < STARTUP + 5
     for models in (small, large, counted):
         assert [models.scoring_time(wildcards, nothing, attempt) for attempt in (1, 2, 3)] == [SCORING, 2880, 2880]
-    assert counted.scoring_time(wildcards, there, 1) == STARTUP + round(1.5 * 10 * 1_024_000 / SCORED / 60)
+    assert counted.scoring_time(wildcards, there, 1) == STARTUP + round(1.5 * 10 * 1_024_000 / NGRAMS_SCORED / 60)
     assert STARTUP < small.scoring_time(wildcards, there, 1) < STARTUP + 30
     (tmp_path / "tokenizer" / "0000.parquet").write_bytes(b"no shard")
     assert small.scoring_time(wildcards, there, 1) == SCORING

@@ -18,8 +18,8 @@ from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.downstream.suites import local_tasks
+from tokbench.model_memory import lm_training_seconds
 from tokbench.pretraining.budget import kept_at
-from tokbench.pretraining.needs import training_seconds
 from tokbench.workflow.resources import MAX_RUNTIME
 from tokbench.workflow.statistics import all_along, all_trained
 from tokbench.workflow.translation import Translations
@@ -275,7 +275,7 @@ def test_models_end_within_the_attempts_of_the_command(
     assert {model: (one.nodes, one.processes_per_node) for model, one in asked.items()} == machines
     [retries] = re.findall(r"--retries (\d+) ", (FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
     for one in all_trained(experiment):
-        seconds = training_seconds(experiment.models[one.model], int(one.size))
+        seconds = lm_training_seconds(experiment.models[one.model], int(one.size))
         assert (seconds or 0) < (1 + int(retries)) * MAX_RUNTIME * 60
 
 

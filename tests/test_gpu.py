@@ -25,8 +25,8 @@ from tokbench.construction import constructions
 from tokbench.corpus.documents import SCHEMA
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, START, Pace, effort, forget, gauged, metered, peak_of, speed
+from tokbench.model_memory import lm_parameters
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import MptOptions
 from tokbench.status.trainings import shown, trainings
 
@@ -67,7 +67,7 @@ for limit in ("20", "300"):
 
 def test_arithmetic_is_six_times_the_weights_and_that_of_the_scores() -> None:
     norms = (2 * OPTIONS.n_layers + 1) * OPTIONS.d_model
-    weights = parameters(OPTIONS, 8192) - norms
+    weights = lm_parameters(OPTIONS, 8192) - norms
     assert flops_per_token(OPTIONS, 8192) == 6 * weights + 12 * 6 * 512 * 1024
     assert weights == 6 * 12 * 512**2 + 129 * 64 * 512
 

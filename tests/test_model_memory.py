@@ -15,11 +15,10 @@ from tokbench.config.load import read
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
-from tokbench.downstream.needs import DOCUMENT, documents_held
 from tokbench.intrinsic.embeddings import LANGUAGE_MODEL, PER_NUMBER, room
+from tokbench.model_memory import DOCUMENT, PAIR, PAIR_BYTE, documents_memory, pairs_memory, translation_search_memory
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.translation.needs import PAIR, PER_BYTE, held, searching_memory
 from tokbench.translation.options import PRESETS
 from tokbench.workflow.downstream import evaluating_memory
 from tokbench.workflow.resources import OVERHEAD
@@ -103,7 +102,11 @@ def test_embeddings_are_measured_in_what_their_numbers_take(place: Path) -> None
 
 def test_pairs_are_held_in_what_their_text_takes(place: Path) -> None:
     text = len("one two eins zwei".replace(" ", ""))
-    assert 2 * PAIR + PER_BYTE * text < held(place / "pairs" / "train.parquet") < 2 * PAIR + PER_BYTE * (text + 500)
+    assert (
+        2 * PAIR + PAIR_BYTE * text
+        < pairs_memory(place / "pairs" / "train.parquet")
+        < 2 * PAIR + PAIR_BYTE * (text + 500)
+    )
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -116,7 +119,7 @@ def test_a_rule_asks_for_what_a_search_is_told_to_need(preset: str, place: Path)
     wildcards = SimpleNamespace(model="one", variant="bpe", target_variant="bpe", size="10000")
     asked = Translations(experiment).memory(wildcards, SimpleNamespace(corpus=place / "pairs"), 1) - OVERHEAD
     weights = 4 * options.d_model * 20_000
-    assert searching_memory(options, place / "other", on_gpu=False) + weights < asked * 1e6
+    assert translation_search_memory(options, place / "other", on_gpu=False) + weights < asked * 1e6
 
 
 def test_an_evaluation_asks_for_its_documents_too(place: Path) -> None:
@@ -128,8 +131,8 @@ def test_an_evaluation_asks_for_its_documents_too(place: Path) -> None:
             add(Document(number, "en", b"%d" % number * 1_000))
     asked = evaluating_memory(lambda wildcards, attempt: 1_000 * attempt)
     given, later = SimpleNamespace(corpus=place / "corpus"), SimpleNamespace(corpus=place / "nowhere")
-    assert documents_held([shard]) > DOCUMENT * 1_000 + 2_800_000
-    assert asked(None, given, 1) == 1_000 + round(documents_held([shard]) / 1e6)
+    assert documents_memory([shard]) > DOCUMENT * 1_000 + 2_800_000
+    assert asked(None, given, 1) == 1_000 + round(documents_memory([shard]) / 1e6)
     assert asked(None, later, 2) == 2_000
     shard.write_bytes(b"no shard")
     assert asked(None, given, 1) == 1_000

@@ -12,10 +12,10 @@ from tests.support.packing import Bytes, Pairs, ids_of, pieces
 from tests.support.small_models import SHAPE
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
+from tokbench.model_memory import lm_parameters
 from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import encoded
-from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.order import in_order, place_of
 from tokbench.pretraining.phases import pack_phases, read_in_all, read_phases
 from tokbench.pretraining.schedule import learning_rate
@@ -122,7 +122,7 @@ def test_two_phases_are_trained(trained: Path) -> None:
     read = settings["read"]
     assert (read["batches"], read["first"]["batches"], read["second"]["batches"]) == (12, 10, 2)
     assert read["tokens"] == rows[-1][1]
-    assert settings["parameters"] == parameters(SHAPE, 256)
+    assert settings["parameters"] == lm_parameters(SHAPE, 256)
     assert settings["packing"].keys() == {"first", "second"}
 
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support.small_models import SHAPE
+from tokbench.model_memory import lm_parameters
 from tokbench.pretraining.budget import by_phase
-from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import PRESETS, LlamaOptions, MptOptions
 from tokbench.pretraining.schedule import learning_rate
 
@@ -27,7 +27,7 @@ def test_greedtok_without_allocating() -> None:
     assert rows == 65_600
     assert sum(parameter.numel() for parameter in model.parameters()) == 40 * layer + 1536 + rows * 1536
     assert 40 * layer + 1536 == 1_006_757_376
-    assert parameters(GREEDTOK, 65_536) == 1_107_518_976
+    assert lm_parameters(GREEDTOK, 65_536) == 1_107_518_976
 
 
 def test_greedtok_is_the_papers() -> None:

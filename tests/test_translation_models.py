@@ -19,6 +19,7 @@ from tokbench.corpus.parallel.prepare import prepare_parallel
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.gauge import Pace
+from tokbench.model_memory import translation_parameters, translation_training_flops, translation_training_memory
 from tokbench.tabulation.translation_embeddings import (
     TRANSLATION_EMBEDDING_NORMS,
     TRANSLATION_EMBEDDINGS,
@@ -27,7 +28,6 @@ from tokbench.tabulation.translation_embeddings import (
 )
 from tokbench.tokenizer import Tokenizer
 from tokbench.translation.batches import batches, decoded, encoded
-from tokbench.translation.needs import parameters, training_flops, training_memory
 from tokbench.translation.options import PRESETS, TranslationOptions
 from tokbench.translation.score import score
 
@@ -81,13 +81,13 @@ def test_the_papers_model_has_the_parameters_that_are_told(joint: bool) -> None:
     with torch.device("meta"):
         model = build_model(paper, 8192, 8100, joint=joint)
     learnt = sum(one.numel() for name, one in model.named_parameters() if "embed_positions" not in name)
-    assert learnt == model.num_parameters(only_trainable=True) == parameters(paper, 8192, 8100, joint=joint)
+    assert learnt == model.num_parameters(only_trainable=True) == translation_parameters(paper, 8192, 8100, joint=joint)
 
 
 def test_weights_gradients_and_moments_are_held_in_training() -> None:
     held, learnt = (
         [count(PRESETS["transformer_iwslt"], 8192, 8100, joint=joint) for joint in (False, True)]
-        for count in (training_memory, parameters)
+        for count in (translation_training_memory, translation_parameters)
     )
     assert held[0] - held[1] >= 4 * 4 * (learnt[0] - learnt[1]) > 0
 
@@ -107,7 +107,7 @@ def test_arithmetic_is_that_of_the_model() -> None:
         for sizes in zip(source, target, strict=True):
             ids, made = (torch.ones(1, int(size), dtype=torch.long) for size in sizes)
             model(input_ids=ids, decoder_input_ids=made, use_cache=False)
-    assert 3 * counted.get_total_flops() == pytest.approx(training_flops(options, source, target, 270))
+    assert 3 * counted.get_total_flops() == pytest.approx(translation_training_flops(options, source, target, 270))
 
 
 def test_what_is_encoded_is_decoded(prepared: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_model_learns_translates_and_is_scored(prepared: Path, tmp_path: Path)
     assert not (tmp_path / "checkpoints").exists()
     settings = json.loads((model / "manifest.json").read_text())["settings"]
     assert settings["devices"] == 1
-    assert settings["parameters"] == parameters(TINY, 270, 270, joint=False)
+    assert settings["parameters"] == translation_parameters(TINY, 270, 270, joint=False)
     took = settings["effort"]
     assert settings["read"]["tokens"] == int(curve[-1][2])
     assert took["tokens_per_second"] > 0

@@ -15,12 +15,11 @@ from tests.support.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.counting.languages import write_languages
+from tokbench.model_memory import lm_applying_memory, lm_parameters, lm_training_memory, translation_parameters
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.budget import TextBudget
-from tokbench.pretraining.needs import applying_memory, parameters, training_memory
 from tokbench.pretraining.options import PRESETS
 from tokbench.pretraining.phases import read_phases
-from tokbench.translation.needs import parameters as translation_parameters
 from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
@@ -40,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 def test_the_demonstration() -> None:
     """Four models over 30 % of the text, four bytes for every three of it."""
     told = disk(read(ROOT / "config.yaml", {}))
-    assert told.models == 4 * 4 * parameters(PRESETS["tiny"], 2048)
+    assert told.models == 4 * 4 * lm_parameters(PRESETS["tiny"], 2048)
     assert told.checkpoints == 6 * told.models
     assert told.packed == pytest.approx(4 * 0.3 * 4 / 3 * 2_200_000)
     assert told.unknown == ()
@@ -123,8 +122,8 @@ def test_corpora_that_are_fetched_are_named_where_models_are_trained_on_them(tok
 def test_memory_of_models_is_that_of_training_and_less_without() -> None:
     """The smallest takes little more than its libraries; a parameter in training twenty bytes."""
     tiny, large = PRESETS["tiny"], PRESETS["mpt_2_4b"]
-    assert 1.1e9 < applying_memory(tiny, 2048, 8) < training_memory(tiny, 2048) < 1.4e9
-    assert training_memory(large, 40_960) > 20 * parameters(large, 40_960) > applying_memory(large, 40_960, 1)
+    assert 1.1e9 < lm_applying_memory(tiny, 2048, 8) < lm_training_memory(tiny, 2048) < 1.4e9
+    assert lm_training_memory(large, 40_960) > 20 * lm_parameters(large, 40_960) > lm_applying_memory(large, 40_960, 1)
 
 
 MEASURED = [
@@ -144,7 +143,7 @@ def test_training_asks_for_what_it_uses_and_not_much_more(
 ) -> None:
     shape = {"d_model": width, "n_heads": heads, "n_layers": layers, "microbatch": microbatch}
     options = PRESETS["tiny"].model_copy(update=shape)
-    assert used < training_memory(options, vocabulary) / 1e6 < 1.35 * used
+    assert used < lm_training_memory(options, vocabulary) / 1e6 < 1.35 * used
 
 
 def test_requests_of_models_follow_from_their_recipes() -> None:

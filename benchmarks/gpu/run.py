@@ -30,8 +30,8 @@ from typing import Any
 
 from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
 from tokbench.gauge import gauged, metered, peak_of, speed
+from tokbench.model_memory import lm_parameters
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.needs import parameters
 from tokbench.pretraining.options import ModelOptions, architecture_of
 
 
@@ -149,7 +149,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
     last = [float(row["loss"]) for row in curve[-max(1, len(curve) // 10) :]]
     return {
         "vocabulary": packing.vocabulary,
-        "parameters": parameters(options, packing.vocabulary),
+        "parameters": lm_parameters(options, packing.vocabulary),
         "batches": len(curve),
         "tokens": int(curve[-1]["tokens"]),
         "bytes_per_token": packing.text_bytes / packing.tokens,

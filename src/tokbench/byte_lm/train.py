@@ -14,13 +14,13 @@ import torch
 
 from tokbench.atomic import alone, atomic_file, atomic_folder, reject_altered, remove_written
 from tokbench.byte_lm.model import START, arithmetic, build, pick_device
-from tokbench.byte_lm.needs import flops_per_byte
 from tokbench.byte_lm.options import ByteLmOptions
 from tokbench.byte_lm.stream import Windows, write_stream
 from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, Pace, effort, forget, metered, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
+from tokbench.model_memory import byte_lm_flops_per_byte
 from tokbench.resumable import is_made, own_checkpoints
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
                 _save(checkpoints, recipe, model, optimizer, curve, pace, spent + time.monotonic() - began)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     peak = peak_of(name) if options.precision == "bf16" else None
-    flops = flops_per_byte(options.model_copy(update={"context": windows.context}))
+    flops = byte_lm_flops_per_byte(options.model_copy(update={"context": windows.context}))
     with atomic_folder(folder, "byte language model") as partial:
         model.save_pretrained(partial, safe_serialization=True)
         _write_curve(curve, partial / "curve.csv")

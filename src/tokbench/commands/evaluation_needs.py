@@ -5,9 +5,8 @@ from pathlib import Path
 
 from tokbench.allowance import require
 from tokbench.commands.devices import on_gpu
-from tokbench.downstream.needs import documents_held
 from tokbench.inputs.json import read_json
-from tokbench.pretraining.needs import scoring_memory
+from tokbench.model_memory import documents_memory, scoring_memory
 
 ROWS = ("vocab_size",)
 WIDTHS = ("d_model", "hidden_size", "n_embd")
@@ -38,4 +37,4 @@ def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device:
     if all(sizes):
         weights = sum(file.stat().st_size for file in model.glob("*.safetensors"))
         need = scoring_memory(weights, rows, width, sequences * window, on_gpu=on_gpu(device))
-        require("this evaluation", need + documents_held(shards), megabytes, "lower --batch-size")
+        require("this evaluation", need + documents_memory(shards), megabytes, "lower --batch-size")

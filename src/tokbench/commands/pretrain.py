@@ -57,11 +57,11 @@ def command(
     if megabytes is not None:
         from tokbench.allowance import require
         from tokbench.commands.devices import on_gpu
-        from tokbench.pretraining.needs import starting_memory
+        from tokbench.model_memory import lm_starting_memory
         from tokbench.pretraining.phases import read_phases
 
         there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
-        need = starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
+        need = lm_starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
         require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
     if options.resources.processes > 1 and not launched():
         text = json.dumps(options.recipe())

@@ -24,21 +24,21 @@ def command(recipe: str, model: str, output: str, megabytes: int | None, shards:
 
     Where the model needs more than --memory, a line says how much before it is read.
     """
-    from tokbench.byte_lm.needs import reading_room, scoring_room
     from tokbench.byte_lm.options import ByteNgramOptions
     from tokbench.commands.arguments import byte_lm_recipe
     from tokbench.corpus.documents import read_documents
+    from tokbench.model_memory import byte_lm_scoring_memory, ngram_memory
 
     log_to_stderr()
     options = byte_lm_recipe(recipe)
     if isinstance(options, ByteNgramOptions):
         from tokbench.byte_lm import ngram
 
-        check_memory(megabytes, reading_room(Path(model)))
+        check_memory(megabytes, ngram_memory(Path(model)))
         ngram.score(read_documents(shards), Path(model), Path(output))
     else:
         from tokbench.byte_lm import score
         from tokbench.byte_lm.model import on_gpu
 
-        check_memory(megabytes, int(scoring_room(options, on_gpu(options.device))))
+        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
         score.score(read_documents(shards), Path(model), Path(output), options)

@@ -40,9 +40,9 @@ def command(recipe: str, checkpoints: str | None, output: str, megabytes: int | 
     else:
         from tokbench.byte_lm import train
         from tokbench.byte_lm.model import on_gpu
-        from tokbench.byte_lm.needs import training_room
+        from tokbench.model_memory import byte_lm_training_memory
 
         if megabytes is not None:
-            allowance(megabytes, int(training_room(options, on_gpu(options.device))))
+            allowance(megabytes, int(byte_lm_training_memory(options, on_gpu(options.device))))
         texts = (document.text for document in read_documents(shards))
         train.train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))

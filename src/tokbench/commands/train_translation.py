@@ -48,14 +48,14 @@ def command(
     if megabytes is not None:
         from tokbench.allowance import require
         from tokbench.commands.devices import on_gpu
+        from tokbench.model_memory import pairs_memory, translation_training_memory
         from tokbench.tokenizer import Tokenizer
-        from tokbench.translation.needs import held, training_memory
 
         ids = [Tokenizer.load(folder).id_limit for folder in tokenizers]
         joint = tokenizers[0].resolve() == tokenizers[1].resolve()
         splits = [Path(corpus, name) for name in ("train.parquet", "dev.parquet")]
-        need = training_memory(options, *ids, joint=joint, on_gpu=on_gpu(options.device))
-        need += sum(held(split) for split in splits if split.is_file())
+        need = translation_training_memory(options, *ids, joint=joint, on_gpu=on_gpu(options.device))
+        need += sum(pairs_memory(split) for split in splits if split.is_file())
         require("this training", need, megabytes, "lower batch_tokens")
     from tokbench.translation.train import train
 

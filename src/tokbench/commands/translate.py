@@ -32,9 +32,11 @@ def command(recipe: str, model: str, source: str, target: str, output: str, mega
     if megabytes is not None:
         from tokbench.allowance import require
         from tokbench.commands.devices import on_gpu
-        from tokbench.translation.needs import held, searching_memory
+        from tokbench.model_memory import pairs_memory, translation_search_memory
 
-        need = searching_memory(options, Path(model), on_gpu=on_gpu(options.device)) + held(Path(split))
+        need = translation_search_memory(options, Path(model), on_gpu=on_gpu(options.device)) + pairs_memory(
+            Path(split)
+        )
         require("this translation", need, megabytes, "lower translate_batch")
     from tokbench.translation.translate import translate
 

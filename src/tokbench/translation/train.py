@@ -18,6 +18,7 @@ from tokbench.errors import TokbenchError
 from tokbench.gauge import GAUGES, effort, metered, peak_of
 from tokbench.inputs.files import first_line
 from tokbench.manifest import write_manifest
+from tokbench.model_memory import translation_training_flops
 from tokbench.occurrences import write_occurrences
 from tokbench.resumable import is_made
 from tokbench.tokenizer import Tokenizer
@@ -26,7 +27,6 @@ from tokbench.translation.checkpoints import Progress, discard, resume, save, wr
 from tokbench.translation.embeddings import counts_of, occurrences
 from tokbench.translation.loss import Sides, dev_loss, update
 from tokbench.translation.model import build, fixed_threads, pick_device
-from tokbench.translation.needs import training_flops
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ def _train(
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
     peak = peak_of(name) if options.precision == "bf16" else None
     source, target = (np.array([len(ids) for ids in side], np.int64) for side in (pairs.source, pairs.target))
-    flops = training_flops(options, source, target, max(own[0].id_limit, own[1].id_limit))
+    flops = translation_training_flops(options, source, target, max(own[0].id_limit, own[1].id_limit))
     settings = {
         "options": options.model_dump(mode="json"),
         "direction": list(direction),

@@ -4,21 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokbench.byte_lm.needs import (
-    BASE,
-    SCORED,
-    counting_seconds,
-    on_processor,
-    reading_room,
-    scoring_room,
-    scoring_seconds,
-    training_room,
-    training_seconds,
-)
 from tokbench.byte_lm.options import AnyByteLm, ByteNgramOptions
 from tokbench.config.experiment import Experiment
 from tokbench.errors import TokbenchError
 from tokbench.inputs.parquet import parquet
+from tokbench.model_memory import (
+    BYTE_LM_BASE,
+    NGRAMS_SCORED,
+    byte_lm_scoring_memory,
+    byte_lm_scoring_seconds,
+    byte_lm_training_memory,
+    byte_lm_training_seconds,
+    ngram_counting_seconds,
+    ngram_memory,
+    on_processor,
+)
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, estimated_runtime, memory_on_attempt, runtime_on_attempt
@@ -53,26 +53,26 @@ class ByteLms:
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return memory_on_attempt(MEMORY, attempt)
-        return _asked(training_room(options, not on_processor(options)), attempt)
+        return _asked(byte_lm_training_memory(options, not on_processor(options)), attempt)
 
     def scoring_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that scoring asks for; of n-grams by their number, once they are counted."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
-            return _asked(reading_room(Path(str(input.model))), attempt)
-        return _asked(scoring_room(options, not on_processor(options)), attempt)
+            return _asked(ngram_memory(Path(str(input.model))), attempt)
+        return _asked(byte_lm_scoring_memory(options, not on_processor(options)), attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Minutes that training asks for: by arithmetic, or by the text whose n-grams are counted, two days while it is
         not there."""
         options = self._options(wildcards)
         if not isinstance(options, ByteNgramOptions):
-            return estimated_runtime(training_seconds(options), attempt)
+            return estimated_runtime(byte_lm_training_seconds(options), attempt)
         text = _text(sorted(Path(str(input[0]), "byte_lm").glob("*.parquet")))
         return (
             runtime_on_attempt(MAX_RUNTIME, attempt)
             if text is None
-            else estimated_runtime(counting_seconds(text), attempt)
+            else estimated_runtime(ngram_counting_seconds(text), attempt)
         )
 
     def scoring_time(self, wildcards: Any, input: Any, attempt: int) -> int:
@@ -82,8 +82,8 @@ class ByteLms:
         if text is None:
             return runtime_on_attempt(SCORING, attempt)
         if isinstance(options, ByteNgramOptions):
-            return estimated_runtime(text / SCORED, attempt)
-        return estimated_runtime(scoring_seconds(options, text), attempt)
+            return estimated_runtime(text / NGRAMS_SCORED, attempt)
+        return estimated_runtime(byte_lm_scoring_seconds(options, text), attempt)
 
     def gpus(self, wildcards: Any) -> int:
         """GPUs that train or apply the model: one, where it is a neural one that is not for processors."""
@@ -131,4 +131,4 @@ def _text_of(shard: Path) -> int:
 
 def _asked(room: float, attempt: int) -> int:
     """Bytes beside what is imported as the MB that a job asks for."""
-    return memory_on_attempt(max(MEMORY, OVERHEAD + round((BASE + ROOM + room) / 1e6)), attempt)
+    return memory_on_attempt(max(MEMORY, OVERHEAD + round((BYTE_LM_BASE + ROOM + room) / 1e6)), attempt)

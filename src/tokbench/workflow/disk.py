@@ -14,7 +14,7 @@ from tokbench.config.sections import Size
 from tokbench.corpus.parallel.sources import HubPairs
 from tokbench.corpus.sources import EmbeddedSource, FileSource, ParallelSource, files_of
 from tokbench.inputs.endings import compression_named, has_kind
-from tokbench.pretraining.needs import parameters
+from tokbench.model_memory import lm_parameters
 from tokbench.workflow.pretraining import vocabulary_of
 from tokbench.workflow.translation import Translations
 
@@ -84,7 +84,7 @@ def disk(experiment: Experiment) -> Disk:
     """Estimate what an experiment will take."""
     texts = {name: _text(experiment, name) for name in experiment.corpora}
     models = dict(_models(experiment))
-    counts = [parameters(experiment.models[model], vocabulary_of(size)) for model, _, size in models]
+    counts = [lm_parameters(experiment.models[model], vocabulary_of(size)) for model, _, size in models]
     kept = [1 + len(experiment.models[model].evaluate_at) for model, _, size in models]
     translations = Translations(experiment)
     translators = [(translations.parameters(one), translations.keeps_best(one)) for one in translations.trained]

@@ -9,10 +9,10 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.downstream.local import task_files
-from tokbench.downstream.needs import documents_held
 from tokbench.downstream.suites import SuiteOptions
 from tokbench.downstream.tasks import examples_of
 from tokbench.errors import TokbenchError
+from tokbench.model_memory import documents_memory
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.resources import Request, memory_on_attempt
 from tokbench.workflow.shell import flags
@@ -91,7 +91,7 @@ def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
 
     def asked(wildcards: Any, input: Any, attempt: int) -> int:
         try:
-            held = documents_held(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
+            held = documents_memory(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
         except TokbenchError:  # The job itself tells what is wrong with them.
             held = 0
         return applying(wildcards, attempt) + memory_on_attempt(round(held / 1e6), attempt)

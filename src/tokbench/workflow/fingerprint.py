@@ -41,11 +41,8 @@ PLUMBING = (
     "tokbench.faults",
     "tokbench.memory",
     "tokbench.needs",
+    "tokbench.model_memory",
     "tokbench.gauge",
-    "tokbench.byte_lm.needs",
-    "tokbench.downstream.needs",
-    "tokbench.pretraining.needs",
-    "tokbench.translation.needs",
 )
 """Rooms and modules that no result depends on."""
 GATHERING = "tables_of"

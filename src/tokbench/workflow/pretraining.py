@@ -8,12 +8,12 @@ from typing import Any
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.errors import TokbenchError
-from tokbench.pretraining.needs import (
-    applying_memory,
+from tokbench.model_memory import (
+    lm_applying_memory,
+    lm_training_memory,
+    lm_training_operations,
+    lm_training_seconds,
     on_processor,
-    training_memory,
-    training_operations,
-    training_seconds,
 )
 from tokbench.pretraining.options import ModelOptions
 from tokbench.tokenizer_folder import OWN
@@ -138,11 +138,11 @@ class Models:
         options = self._options(wildcards)
         if options.resources.mem_mb is not None:
             return memory_on_attempt(options.resources.mem_mb, attempt)
-        return _asked(training_memory(options, vocabulary_of(wildcards.size)), attempt)
+        return _asked(lm_training_memory(options, vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
         """MB of main memory that evaluation asks for."""
-        return _asked(applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
+        return _asked(lm_applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
@@ -151,12 +151,12 @@ class Models:
         options = self._options(wildcards)
         if options.resources.runtime is not None:
             return options.resources.runtime
-        operations = training_operations(options, vocabulary_of(wildcards.size))
+        operations = lm_training_operations(options, vocabulary_of(wildcards.size))
         if operations is None:
             operations = _operations(options, Path(str(input.packed)))
         if operations is None:
             return runtime_on_attempt(MAX_RUNTIME, attempt)
-        return estimated_runtime(training_seconds(options, operations), attempt)
+        return estimated_runtime(lm_training_seconds(options, operations), attempt)
 
     def device(self, wildcards: Any) -> str:
         """Where the model is tested: where it was trained."""

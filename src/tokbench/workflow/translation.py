@@ -9,8 +9,8 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size
 from tokbench.config.translations import Translation
 from tokbench.errors import TokbenchError
+from tokbench.model_memory import ON_GPU, pairs_memory, translation_parameters, translation_training_memory
 from tokbench.tokenizer_folder import OWN
-from tokbench.translation.needs import ON_GPU, held, parameters, training_memory
 from tokbench.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.workflow.canonical import canonical
 from tokbench.workflow.pretraining import vocabulary_of
@@ -106,7 +106,7 @@ class Translations:
         pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
             return memory_on_attempt(OVERHEAD + pairs + round(ON_GPU / 1e6), attempt)
-        own = training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
+        own = translation_training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
         return memory_on_attempt(OVERHEAD + pairs + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
@@ -116,7 +116,7 @@ class Translations:
 
     def parameters(self, wildcards: Any) -> int:
         """Parameters that the model learns, as far as its vocabularies are known before they are made."""
-        return parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
+        return translation_parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
 
     def keeps_best(self, wildcards: Any) -> bool:
         """Whether training stores the best weights beside the last ones."""
@@ -141,7 +141,9 @@ def _joint(wildcards: Any) -> bool:
 def _held(corpus: Path) -> int:
     """Bytes in which the pairs of training are held; 0 while they are not there."""
     try:
-        return sum(held(split) for split in (corpus / "train.parquet", corpus / "dev.parquet") if split.is_file())
+        return sum(
+            pairs_memory(split) for split in (corpus / "train.parquet", corpus / "dev.parquet") if split.is_file()
+        )
     except TokbenchError:  # The job itself tells what is wrong with them.
         return 0
 
