@@ -14,6 +14,7 @@ from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpus_sources import WRAPPERS, rejected, texts
 from tokbench.corpus.documents import Document, read_shard
 from tokbench.corpus.json_rows import REMEDY
+from tokbench.corpus.manifest import read_findings
 from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.errors import TokbenchError
@@ -144,3 +145,9 @@ def test_rejection_through_the_command_line(tmp_path: Path, tokbench: Tokbench) 
     message = tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "corpus", path).message
     assert message.startswith(f"tokbench: {path}:2: not a JSON object with a string under 'text'")
     assert not (tmp_path / "corpus").exists()
+
+
+def test_a_damaged_manifest(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(TokbenchError, match=r"manifest\.json.*; prepare the corpus again$"):
+        read_findings(tmp_path)

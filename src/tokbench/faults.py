@@ -1,13 +1,11 @@
-"""The outermost frame: whatever goes wrong, and was not told where it happened, becomes one line and a status.
+"""The line and the exit status of an exception that nobody caught.
 
-A mistake of the user's, a damaged file, a full disk and a reader who went away are told apart from a fault of our own,
-which says that it is one. ``TOKBENCH_DEBUG=1`` shows where it happened.
+Readers name a damaged file themselves, in a :class:`tokbench.errors.TokbenchError`. Other exceptions are faults of
+Tokbench. ``TOKBENCH_DEBUG=1`` shows the traceback.
 """
 
 import os
 import traceback
-from collections.abc import Iterator
-from typing import Any
 
 from tokbench.errors import TokbenchError, on_one_line
 from tokbench.memory import STATUS, shortage_in, shortage_line
@@ -18,15 +16,6 @@ OUR_OWN = 70
 INTERRUPTED = 130
 GONE = 141
 """Whoever read our output has gone."""
-READERS = frozenset(
-    {
-        "_zstd", "bz2", "fastexcel", "gzip", "json", "lzma", "polars", "pyarrow", "pydantic", "pydantic_core",
-        "safetensors_rust", "streaming", "yaml", "zipfile", "zlib", "zstandard",
-    }
-)  # fmt: skip
-"""Modules whose exceptions mean that a file is not what it should be, where a file was being read."""
-HOLDS_FILES = frozenset({"file", "folder", "path", "place", "shard", "source"})
-"""Names under which our functions hold a file that they read, where it is held as text."""
 LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
 
@@ -47,37 +36,13 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
             return "", GONE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
             return f"tokbench: {_missing(error)}", REJECTED
-        case FileNotFoundError() | PermissionError() if not error.errno:
-            return f"tokbench: {_reason(error)}", REJECTED  # polars' own, which name the file in their text
-        case OSError() if error.filename or error.errno:
-            named = error.filename or _file(error)
-            return f"tokbench: {f'{named}: ' if named else ''}{error.strerror or _reason(error)}", REJECTED
-        case UnicodeEncodeError() if "\udc80" <= error.object[error.start] <= "\udcff":
-            return (
-                f"tokbench: {on_one_line(error.object)}: the name is not UTF-8, as is needed here; rename it",
-                REJECTED,
-            )
-    file = _file(error)
-    if file is not None and (reason := _damage(error)):
-        return f"tokbench: {file}: {reason}; make or fetch the file again", REJECTED
-    return f"tokbench: {_our_own(error)}", OUR_OWN
-
-
-def _damage(error: BaseException) -> str | None:
-    """What an exception says of the file that was being read; None where it says nothing of it."""
-    match error:
-        case UnicodeDecodeError():
-            return f"not UTF-8 (byte 0x{error.object[error.start]:02x} at {error.start})"
-        case RecursionError():
-            return "nested too deeply to be read"
-        case EOFError():
-            return "damaged, it ends too early"
         case OSError():
-            return f"damaged, or not of the kind that is read here ({_reason(error)})"
-    modules = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    if modules & READERS:
-        return f"damaged, or not of the kind that is read here ({type(error).__name__}: {_reason(error)})"
-    return None
+            named = f"{error.filename}: " if error.filename else ""
+            return f"tokbench: {named}{error.strerror or _reason(error)}", REJECTED
+        case UnicodeEncodeError() if "\udc80" <= error.object[error.start] <= "\udcff":
+            name = on_one_line(error.object)
+            return f"tokbench: {name}: the name is not UTF-8, as is needed here; rename it", REJECTED
+    return f"tokbench: {_our_own(error)}", OUR_OWN
 
 
 def _our_own(error: BaseException) -> str:
@@ -102,22 +67,3 @@ def _missing(error: ImportError) -> str:
 def _reason(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _file(error: BaseException) -> str | None:
-    """The file that the innermost of our functions was at when it happened, if it was at any."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    for frame in reversed(frames):
-        if frame.f_globals.get("__name__", "").startswith("tokbench."):
-            for name, value in frame.f_locals.items():
-                for path in _paths(name, value):
-                    if os.path.exists(path):
-                        return path
-    return None
-
-
-def _paths(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, os.PathLike) or (isinstance(value, str) and name in HOLDS_FILES and "\0" not in value):
-        yield os.fspath(value)
-    elif isinstance(opened := getattr(value, "name", None), str) and hasattr(value, "read"):
-        yield opened

@@ -2,7 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
+
+from tokbench.inputs.json import read_json
 
 MANIFEST = "manifest.json"
 """In the folder of a corpus with such findings, and in no other's."""
@@ -18,10 +19,13 @@ def write_findings(folder: Path, findings: Findings) -> None:
 
 
 def read_findings(folder: Path) -> Findings:
-    """Return what the manifest in a folder says; nothing where there is none."""
+    """Return what the manifest in a folder says; nothing where there is none.
+
+    Raises:
+        TokbenchError: it cannot be read; the message names it.
+    """
     manifest = folder / MANIFEST
-    found: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
-    return found
+    return read_json(manifest, "prepare the corpus again") if manifest.is_file() else {}
 
 
 def lines_of(findings: Findings) -> list[str]:
