@@ -3,6 +3,34 @@ from tokbench.workflow.pretokenization import Pretokenization
 pretokenization = Pretokenization(experiment)
 
 
+rule count_split:
+    input:
+        corpus="<results>/corpus/{corpus}",
+    output:
+        "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
+    wildcard_constraints:
+        corpus=pretokenization.counted_at_once,
+    log:
+        "<logs>/count_split/{corpus}/{split}/{scheme}.log",
+    benchmark:
+        "<benchmarks>/count_split/{corpus}/{split}/{scheme}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        shards=pretokenization.files,
+        pretokenization=pretokenization.setting,
+        source=pretokenization.source,
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(8000),
+        runtime=extend_on_retry(240),
+    message:
+        "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
+    shell:
+        "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
+        " -- {params.shards:q} &> {log:q}"
+
+
 rule count:
     input:
         "<results>/corpus/{corpus}",
@@ -55,11 +83,11 @@ rule merge_part:
 
 rule merge_counts:
     input:
-        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/{part}.parquet", part=pretokenization.parts),
+        collect("<results>/pretokens/{{corpus}}/{{split}}/{{scheme}}/part/{part}.parquet", part=pretokenization.parts),
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=pretokenization.of_text,
+        corpus=pretokenization.counted_by_shard,
     log:
         "<logs>/merge_counts/{corpus}/{split}/{scheme}.log",
     benchmark:
@@ -84,7 +112,7 @@ rule import_counts:
     output:
         "<results>/pretokens/{corpus}/{split}/{scheme}.parquet",
     wildcard_constraints:
-        corpus=pretokenization.of_counts,
+        corpus=pretokenization.imported,
     log:
         "<logs>/import_counts/{corpus}/{split}/{scheme}.log",
     benchmark:

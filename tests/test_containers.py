@@ -54,7 +54,7 @@ def test_jobs_run_in_the_container(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    jobs = ("prepare", "count", "merge_counts", "build")
+    jobs = ("prepare", "count_split", "build")
     assert (folder / "calls.txt").read_text() == "exec tokbench.sif bash " * len(jobs)
     assert (folder / "inside.txt").read_text() == "inside\n" * len(jobs)
 

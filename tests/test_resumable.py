@@ -86,7 +86,7 @@ def test_damaged_shard_stops_only_what_needs_it(checkout: Checkout) -> None:
     assert (results / "intrinsic" / "on_sound" / "300.json").is_file()
     assert (results / "tokenizers" / "on_damaged" / "300").is_dir()
     assert not (results / "intrinsic" / "on_damaged").exists()
-    told = (results / "logs" / "count" / "damaged" / "evaluation" / "gpt2" / "0000.log").read_text()
+    told = (results / "logs" / "count_split" / "damaged" / "evaluation" / "gpt2.log").read_text()
     assert told.count("\n") == 1
     assert told.startswith("tokbench: results/damaged/corpus/damaged/evaluation/0000.parquet: ")
     assert told in printed

@@ -91,12 +91,12 @@ def test_a_run_from_its_beginning_to_its_end(checkout: Checkout, tokbench: Tokbe
 
 
 def during(checkout: Checkout, tokbench: Tokbench) -> None:
-    """One job at work, one failed while the run goes on, and what was taken from temporary files is done."""
+    """One job is at work and one has failed while the run goes on."""
     results = checkout.folder / "results" / "small"
     trouble(checkout, wait=("evaluation/gpt2.parquet",), fail=("tokenizers/bpe",))
     process = checkout.start("--cores", "2")
     expected = {
-        "running": {"merge_counts text evaluation gpt2"},
+        "running": {"count_split text evaluation gpt2"},
         "failed": {"build bpe 300"},
         "queued": set[str](),
         "interrupted": set[str](),
@@ -105,7 +105,6 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
     found = seen(checkout)
     assert found.life == "running"
     assert found.plan.run.pid == process.pid
-    assert not list(results.glob("pretokens/text/tokenizer/gpt2/*.parquet"))
     assert [told.message for told in found.those("failed")] == ["tokbench: no such luck"]
     said = tokbench("status", results).stdout.decode()
     assert f"  build bpe 300: {results}/logs/build/bpe/300.log: tokbench: no such luck\n" in said
@@ -120,11 +119,8 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
 
 
 def done_but(split: str) -> set[str]:
-    counted = {f"count text {one} gpt2 {shard}" for one in ("evaluation", "tokenizer") for shard in ("0000", "0001")}
-    merged = {f"merge_counts text {one} gpt2" for one in ("evaluation", "tokenizer")}
-    return {"cite", "prepare text", *counted, *merged, "build unigram 300", "count_tokens unigram 300 text"} - {
-        f"merge_counts text {split} gpt2"
-    }
+    counted = {f"count_split text {one} gpt2" for one in ("evaluation", "tokenizer") if one != split}
+    return {"cite", "prepare text", *counted, "build unigram 300", "count_tokens unigram 300 text"}
 
 
 def killed(checkout: Checkout, tokbench: Tokbench) -> None:
@@ -132,14 +128,14 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     results = checkout.folder / "results" / "small"
     found = seen(checkout)
     assert found.life == "ended"
-    assert by_state(found)["interrupted"] == ["merge_counts text evaluation gpt2"]
+    assert by_state(found)["interrupted"] == ["count_split text evaluation gpt2"]
     assert by_state(found)["failed"] == ["build bpe 300"]
     other = checkout.folder / ".snakemake" / "locks" / "7.output.lock"
     other.write_text("results/other/tables\n")
     said = tokbench("cancel", results).stdout.decode().splitlines()
     assert said[0] == "No job of a cluster: the run did not go through SLURM."
     assert said[1] == f"Unlocked {checkout.folder}."
-    assert said[2].startswith(f"{results}: 9 of 22 jobs done, 1 failed, 1 interrupted, ")
+    assert said[2].startswith(f"{results}: 5 of 18 jobs done, 1 failed, 1 interrupted, ")
     assert said[3] == f"Go on with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
     assert is_held(results) is False
@@ -152,7 +148,7 @@ def after_failure(checkout: Checkout, tokbench: Tokbench) -> None:
     results = checkout.folder / "results" / "small"
     told = json.loads(tokbench("status", results, "--json").stdout)
     assert told["run"]["state"] == "ended"
-    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (12, 1, 9)
+    assert (told["total"]["done"], told["total"]["failed"], told["total"]["missing"]) == (8, 1, 9)
     [failed] = [job for job in told["jobs"] if job["state"] == "failed"]
     assert failed["log"] == f"{results}/logs/build/bpe/300.log"
     assert failed["message"] == "tokbench: no such luck"
@@ -169,7 +165,7 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
     found = seen(checkout)
     assert by_state(found).keys() == {"done"}
     assert [stage.name for stage in found.stages] == [
-        *("prepare", "count", "merge_counts", "build", "measure", "count_tokens", "bound", "tabulate", "analyse"),
+        *("prepare", "count_split", "build", "measure", "count_tokens", "bound", "tabulate", "analyse"),
         "cut_examples",
         *("draw", "typeset", "report", "leaderboard", "cite"),
     ]
@@ -177,9 +173,9 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
     assert all(stage.longest is not None for stage in found.stages)
     assert tokbench("cancel", results).stdout.decode().splitlines()[1:] == [
         f"{checkout.folder} was not locked.",
-        f"{results}: 22 of 22 jobs done",
+        f"{results}: 18 of 18 jobs done",
     ]
-    assert "22 of 22 jobs done" in (results / "run.html").read_text()
+    assert "18 of 18 jobs done" in (results / "run.html").read_text()
     named = subprocess.run(
         ["python", "-m", "tokbench.commands.main", "status", "--configfile", "config.yaml"],
         cwd=checkout.folder,
@@ -187,10 +183,10 @@ def at_the_end(checkout: Checkout, tokbench: Tokbench) -> None:
         capture_output=True,
         text=True,
     )
-    assert named.stdout.startswith("results/small: 22 of 22 jobs done\n"), named.stderr
+    assert named.stdout.startswith("results/small: 18 of 18 jobs done\n"), named.stderr
     moved = checkout.folder / "seen elsewhere"
     shutil.copytree(results, moved)
-    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 22 of 22 jobs done\n")
+    assert tokbench("status", moved).stdout.decode().startswith(f"{moved}: 18 of 18 jobs done\n")
 
 
 def outdated(checkout: Checkout) -> None:

@@ -12,9 +12,8 @@ from tokbench.workflow.canonical import canonical_setting
 from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
-MERGED_AT_ONCE = 16
-"""Files of counts that one job merges: 256 shards are merged by 16 jobs side by side and one that reads what those have
-made, where rare pre-tokens of many shards are added up already."""
+AT_ONCE = 16
+"""Shards that one job counts, and files of counts that one job merges. Each shard of a larger corpus has its own job."""
 
 
 @dataclass(frozen=True)
@@ -48,30 +47,40 @@ class Pretokenization:
         chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
         return {scheme.slug: scheme for scheme in chosen}
 
+    def files(self, wildcards: Any, input: Any) -> list[str]:
+        """The shards of a split."""
+        return [f"{input.corpus}/{wildcards.split}/{shard}.parquet" for shard in self._shards(wildcards.corpus)]
+
     def parts(self, wildcards: Any) -> list[str]:
-        """What the counts of a split are merged from, below its folder and without their ending: shards, or parts."""
-        shards = self._shards(wildcards)
-        if len(shards) <= MERGED_AT_ONCE:
-            return shards
-        return [f"part/{part:04}" for part in range(-(-len(shards) // MERGED_AT_ONCE))]
+        """Names of the merged parts of a split."""
+        return [f"{part:04}" for part in range(-(-len(self._shards(wildcards.corpus)) // AT_ONCE))]
 
     def shards_of_part(self, wildcards: Any) -> list[str]:
-        """The shards that one part is merged from."""
-        first = int(wildcards.part) * MERGED_AT_ONCE
-        return self._shards(wildcards)[first : first + MERGED_AT_ONCE]
+        """Names of the shards that one part is merged from."""
+        first = int(wildcards.part) * AT_ONCE
+        return self._shards(wildcards.corpus)[first : first + AT_ONCE]
 
-    def _shards(self, wildcards: Any) -> list[str]:
-        return shard_names(self.experiment, wildcards.corpus)
-
-    @property
-    def of_text(self) -> str:
-        """The corpora with documents, as a pattern."""
-        return _either(name for name, corpus in self.experiment.corpora.items() if not corpus.counted)
+    def _shards(self, corpus: str) -> list[str]:
+        return shard_names(self.experiment, corpus)
 
     @property
-    def of_counts(self) -> str:
-        """The corpora that are counts alone, as a pattern."""
-        return _either(name for name, corpus in self.experiment.corpora.items() if corpus.counted)
+    def counted_at_once(self) -> str:
+        """A pattern of the corpora with few shards."""
+        return _either(name for name in self._texts if len(self._shards(name)) <= AT_ONCE)
+
+    @property
+    def counted_by_shard(self) -> str:
+        """A pattern of the corpora with many shards."""
+        return _either(name for name in self._texts if len(self._shards(name)) > AT_ONCE)
+
+    @property
+    def imported(self) -> str:
+        """A pattern of the corpora that are given as counts."""
+        return _either(name for name in self.experiment.corpora if name not in self._texts)
+
+    @property
+    def _texts(self) -> list[str]:
+        return [name for name, corpus in self.experiment.corpora.items() if not corpus.counted]
 
 
 def _either(names: Iterable[str]) -> str:
