@@ -13,7 +13,7 @@ from tokbench.workflow.corpus import shard_names
 from tokbench.workflow.fingerprint import fingerprint
 
 AT_ONCE = 16
-"""Shards that one job counts, and files of counts that one job merges. Each shard of a larger corpus has its own job."""
+"""Shards that one job counts, and files of counts that one job merges. Each shard of a larger corpus has a job."""
 
 
 @dataclass(frozen=True)
