@@ -75,7 +75,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.pack_slice:pack_slice"),
+        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.sliced:pack_slice"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

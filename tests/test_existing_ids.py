@@ -15,8 +15,8 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.mds import read_mds
-from tokbench.pretraining.pack import Packing
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer_config import END_OF_TEXT

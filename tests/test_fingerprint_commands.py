@@ -25,7 +25,7 @@ WITHOUT_EFFECT = {
     *("left_out", "found_untagged", "told"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
-PACKED_IN_SLICES = {"tokbench.pretraining.join:join", "tokbench.pretraining.order:Slices"}
+PACKED_IN_SLICES = {"tokbench.pretraining.pack:join", "tokbench.pretraining.order:Slices"}
 NOT_CHOSEN = {
     "train_byte_lm": {"tokbench.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.byte_lm.ngram:score"},
@@ -42,7 +42,7 @@ NOT_CHOSEN = {
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
     "ngram_bits": {"tokbench.corpus.documents:is_shard"},
     "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
-    "pack": {*PACKED_IN_SLICES, "tokbench.pretraining.pack_slice:Form"},
+    "pack": {*PACKED_IN_SLICES, "tokbench.pretraining.pack:Form"},
     "cite": {"tokbench.citations.cited:cited"},
 }
 """What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""

@@ -31,12 +31,11 @@ from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, Text
 from tokbench.counting.count import count_pretokens
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import schemes
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.encoded import encoded
-from tokbench.pretraining.join import join
 from tokbench.pretraining.order import Slices, in_order
-from tokbench.pretraining.pack import Packing, pack
-from tokbench.pretraining.pack_slice import Form, pack_slice
-from tokbench.pretraining.sliced import gather, write_tokens
+from tokbench.pretraining.pack import Form, join, pack
+from tokbench.pretraining.sliced import gather, pack_slice, write_tokens
 from tokbench.workflow.corpus import Corpora
 
 ACROSS = {"none", "digit", "digits", "scripts", "superbpe_2"}

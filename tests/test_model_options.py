@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from tests.support.packing import packed_documents, shown
 from tests.support.small_models import SMALL
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import PRESETS, MptOptions
-from tokbench.pretraining.pack import Packing
 from tokbench.pretraining.schedule import rate
 
 

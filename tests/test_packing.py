@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces
+from tests.support.packing import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces, write_mds
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.occurrences import read_occurrences
-from tokbench.pretraining.budget import TextBudget, course, reading
+from tokbench.pretraining.budget import Packing, TextBudget, course, reading
 from tokbench.pretraining.encoded import Encoded, encoded
 from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import MptOptions
 from tokbench.pretraining.order import Text, in_order, place_of
-from tokbench.pretraining.pack import Packing, check_sequences, pack
+from tokbench.pretraining.pack import check_sequences, pack
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from tokbench.occurrences import read_occurrences
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import encoded
 from tokbench.pretraining.order import in_order, place_of
-from tokbench.pretraining.phases import pack_phases, read_in_all, read_phases
+from tokbench.pretraining.pack import pack_phases
+from tokbench.pretraining.phases import read_in_all, read_phases
 from tokbench.pretraining.schedule import learning_rate
 from tokbench.pretraining.train import pretrain
 

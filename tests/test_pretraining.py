@@ -20,9 +20,9 @@ from tests.support.packing import packed_documents
 from tests.support.small_models import SMALL
 from tokbench.errors import TokbenchError
 from tokbench.pretraining import train
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.launch import launched
 from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.pack import Packing
 from tokbench.pretraining.schedule import rate
 from tokbench.pretraining.sharding import Sharding
 from tokbench.pretraining.train import pretrain

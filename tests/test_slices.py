@@ -17,12 +17,9 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import encoded
-from tokbench.pretraining.join import join
 from tokbench.pretraining.order import Slices, bound_of, in_order, place_of
-from tokbench.pretraining.pack import pack
-from tokbench.pretraining.pack_slice import Form, pack_slice
-from tokbench.pretraining.phases import pack_phases
-from tokbench.pretraining.sliced import gather, read_contents, write_tokens
+from tokbench.pretraining.pack import Form, join, pack, pack_phases
+from tokbench.pretraining.sliced import gather, pack_slice, read_contents, write_tokens
 
 SEED = 3
 TEXTS = [b"document %d: the cat sat on the mat. " % number * (number % 5) for number in range(40)]
@@ -160,14 +157,14 @@ def test_killed_in_the_middle_and_run_again(tmp_path: Path, monkeypatch: pytest.
     folders = [tmp_path / f"{number}" for number in range(3)]
     for number, folder in enumerate(folders):
         with monkeypatch.context():
-            dying_at("tokbench.pretraining.pack_slice.write_occurrences", 0)
+            dying_at("tokbench.pretraining.pack.write_occurrences", 0)
             assert in_a_fork(lambda number=number, folder=folder: pack_slice(tokens, number, FORM, folder)) == -9
         monkeypatch.undo()
         assert not folder.exists()
         pack_slice(tokens, number, FORM, folder)
     before = [contents(folder) for folder in folders]
     for time in (0, 2):
-        dying_at("tokbench.pretraining.join.link_or_copy", time)
+        dying_at("tokbench.pretraining.pack.link_or_copy", time)
         assert in_a_fork(lambda: joined(folders, FORM, tmp_path)) == -9
         monkeypatch.undo()
         assert not (tmp_path / "joined" / "packed").exists()

@@ -125,7 +125,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
     """Train a tokenizer's model and take its bits per byte; the row of the tables."""
     import torch
 
-    from tokbench.pretraining.pack import Packing
+    from tokbench.pretraining.budget import Packing
     from tokbench.pretraining.train import pretrain
 
     name = name_of(folder)

@@ -19,6 +19,7 @@ from xlsxwriter import Workbook
 
 from tests.conftest import EXPERIMENT, ODD
 from tests.support import library_tokenizers
+from tests.support.packing import write_mds
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
@@ -48,10 +49,11 @@ from tokbench.intrinsic.embeddings import embeddings_of
 from tokbench.intrinsic.read_resource import read_resource
 from tokbench.occurrences import read_occurrences
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.encoded import Encoded
-from tokbench.pretraining.mds import read_mds, write_mds
+from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.order import Slices, Text
-from tokbench.pretraining.pack import Packing, pack
+from tokbench.pretraining.pack import pack
 from tokbench.pretraining.sliced import read_slice, write_tokens
 from tokbench.resource import resource_types
 from tokbench.result_files import write_result

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import Document
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded, encoded
-from tokbench.pretraining.mds import read_mds
+from tokbench.pretraining.mds import Shards, by_shard, read_mds
 from tokbench.pretraining.order import in_order
 from tokbench.pretraining.pack import pack
 
@@ -48,6 +48,17 @@ def packed_documents(
     text = in_order(pieces(documents), seed, folder.parent)
     pack(text, 256, folder, sequence_length=32, seed=seed, budget=budget)
     return folder
+
+
+def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length: int) -> int:
+    """Write sequences into an empty folder, as shards and their ``index.json``; return their number."""
+    shards = Shards(sequence_length)
+    total = 0
+    for number, ids in by_shard(blocks, shards.ids):
+        shards.write(folder, number, ids)
+        total += len(ids)
+    shards.write_index(folder, total // sequence_length)
+    return total // sequence_length
 
 
 def ids_of(folder: Path) -> list[int]:

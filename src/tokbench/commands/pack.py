@@ -39,11 +39,8 @@ def command(
     """
     from tokbench.corpus.documents import read_documents
     from tokbench.pretraining.encoded import encoded
-    from tokbench.pretraining.join import is_slice, join
     from tokbench.pretraining.order import Slices, in_order
-    from tokbench.pretraining.pack import pack
-    from tokbench.pretraining.pack_slice import Form
-    from tokbench.pretraining.phases import pack_phases
+    from tokbench.pretraining.pack import Form, is_slice, join, pack, pack_phases
     from tokbench.tokenizer import Tokenizer
 
     budget = text_budget(epochs, text_bytes)
@@ -72,4 +69,4 @@ def command(
         )
         packed = found if isinstance(found, tuple) else (found,)
     for packing in packed:
-        click.echo(packing.told(), err=True)
+        click.echo(packing.describe(), err=True)

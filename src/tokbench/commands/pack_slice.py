@@ -36,8 +36,8 @@ def command(
     'tokbench pack' puts the slices together. Give it the same options.
     """
     from tokbench.errors import TokbenchError
-    from tokbench.pretraining.pack_slice import Form, pack_slice
-    from tokbench.pretraining.sliced import read_contents
+    from tokbench.pretraining.pack import Form
+    from tokbench.pretraining.sliced import pack_slice, read_contents
     from tokbench.tokenizer import Tokenizer
 
     if megabytes is not None:

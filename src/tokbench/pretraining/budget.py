@@ -1,19 +1,92 @@
-"""Budgets: how long a training is, in text, tokens or arithmetic, and what of it a model has read."""
+"""Budgets: the length of a training in text, tokens or arithmetic, and the text that a model has read."""
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.inputs.json import read_json
 from tokbench.pretraining.flops import flops_per_token
 from tokbench.pretraining.options import ModelOptions
 
-if TYPE_CHECKING:
-    from tokbench.pretraining.pack import Packing
+PACKING = "packing.json"
+"""File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Description of a folder of packed sequences, and of how a training reads it.
+
+    A training reads the sequences in their order, pass after pass. A budget of text is ``passes`` complete passes and
+    the first ``rest_tokens`` tokens of another one.
+
+    Attributes:
+        documents: documents of the sequences.
+        text_bytes: their bytes.
+        tokens: their tokens, one end of text a document included.
+        sequences: sequences written.
+        padding: ids at the end of the last sequence that are no tokens of the text.
+        sequence_length: ids in a sequence.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        end_of_text: id that ends every document; that of the padding is ``vocabulary + 1``.
+        seed: decided the order of the documents.
+        split_bytes: bytes of all documents that there are.
+        budget: the budget of text, see :func:`of_text`; empty where it is none of text.
+        passes: complete passes; 0 where the budget is none of text.
+        rest_documents: documents of the last pass, which is incomplete.
+        rest_text_bytes: their bytes.
+        rest_tokens: their tokens.
+        digest: BLAKE2 of the ids written, as little-endian int32.
+    """
+
+    documents: int
+    text_bytes: int
+    tokens: int
+    sequences: int
+    padding: int
+    sequence_length: int
+    vocabulary: int
+    end_of_text: int
+    seed: int
+    split_bytes: int
+    budget: str
+    passes: int
+    rest_documents: int
+    rest_text_bytes: int
+    rest_tokens: int
+    digest: str
+
+    def describe(self) -> str:
+        """Return the description in one sentence."""
+        return (
+            f"{self.sequences:,} sequences of {self.sequence_length:,} ids: {self.documents:,} documents, "
+            f"{self.text_bytes:,} bytes, {self.tokens:,} tokens with an end of text ({self.end_of_text}) each"
+        )
+
+    @classmethod
+    def read(cls, folder: Path) -> "Packing":
+        """Read the description of a folder of packed sequences.
+
+        Raises:
+            TokbenchError: there is none.
+        """
+        remedy = "make it with 'tokbench pack'"
+        values = read_json(folder / PACKING, remedy)
+        for field in fields(cls):
+            if type(values.get(field.name)) is not field.type:
+                raise TokbenchError(f"{folder / PACKING}: no key '{field.name}' of its type; {remedy}")
+        if len(values) > len(fields(cls)):
+            raise TokbenchError(f"{folder / PACKING}: not packed sequences of this version; {remedy}")
+        return cls(**values)
+
+    def write(self, folder: Path) -> None:
+        """Write it into a folder."""
+        (folder / PACKING).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +169,7 @@ def kept_at(options: ModelOptions, batches: int) -> dict[str, int]:
     return {repr(share): max(1, round(share * batches)) for share in options.evaluate_at}
 
 
-def course(options: ModelOptions, packing: "Packing") -> Course:
+def course(options: ModelOptions, packing: Packing) -> Course:
     """The way of a recipe through these sequences.
 
     Raises:
@@ -151,7 +224,7 @@ class Reading:
 
 
 def reading(
-    packing: "Packing", course: Course, sequences: Iterable[NDArray[np.int32]], lengths: NDArray[np.int64] | None
+    packing: Packing, course: Course, sequences: Iterable[NDArray[np.int32]], lengths: NDArray[np.int64] | None
 ) -> Reading:
     """What a training on packed sequences reads, exactly.
 
@@ -180,7 +253,7 @@ def reading(
 
 
 def _prefix(
-    packing: "Packing", sequences: Iterable[NDArray[np.int32]], size: int, lengths: NDArray[np.int64] | None
+    packing: Packing, sequences: Iterable[NDArray[np.int32]], size: int, lengths: NDArray[np.int64] | None
 ) -> tuple[int, int, int]:
     """Documents, the last of which may not be whole, bytes and tokens of the first ids."""
     sizes = np.zeros(packing.vocabulary + 2, np.int64)

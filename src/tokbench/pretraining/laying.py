@@ -1,4 +1,4 @@
-"""Documents laid end to end: one row of ids, up to the end of the text that is asked for."""
+"""The stream of ids of documents that follow each other, up to the end of a budget."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,35 +11,37 @@ from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.encoded import Encoded
 
 JOINED = 1 << 22
-"""Tokens that are laid end to end at a time, about."""
+"""Tokens that are joined at a time, about."""
 
 
 @dataclass(slots=True)
-class Read:
+class TextTotals:
     """Documents, bytes and tokens of a text, ends of text among the tokens."""
 
     documents: int = 0
     text_bytes: int = 0
     tokens: int = 0
 
-    def add(self, more: "Read") -> None:
+    def add(self, more: "TextTotals") -> None:
         """Count another text with this one."""
         self.documents += more.documents
         self.text_bytes += more.text_bytes
         self.tokens += more.tokens
 
-    def less(self, other: "Read") -> "Read":
+    def less(self, other: "TextTotals") -> "TextTotals":
         """What is left of this text without another that is part of it."""
-        return Read(self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens)
+        return TextTotals(
+            self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens
+        )
 
     def take(self, piece: Encoded) -> None:
         """Count a piece of a document with it."""
-        self.add(Read(int(piece.ends), piece.text_bytes, len(piece.ids) + piece.ends))
+        self.add(TextTotals(int(piece.ends), piece.text_bytes, len(piece.ids) + piece.ends))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What of a text is written, and how often a training reads it.
+class TextLimit:
+    """End of the text that is written, and the passes of a training over it.
 
     Attributes:
         text_bytes: writing ends with the document that brings it to so many bytes; 0 where all is written.
@@ -52,7 +54,7 @@ class Asked:
     rest: int
 
     @classmethod
-    def of(cls, budget: TextBudget | None, split_bytes: int) -> "Asked":
+    def of(cls, budget: TextBudget | None, split_bytes: int) -> "TextLimit":
         """By a budget, of a split of so many bytes.
 
         Raises:
@@ -66,29 +68,29 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Laying:
-    """Documents as they are laid end to end, and what is known of those that are.
+class DocumentStream:
+    """The ids of documents, an end of text after each, and totals of those that were read.
 
     Attributes:
-        asked: where to end.
+        limit: where to end.
         vocabulary: tokens of the tokenizer, special ones not counted.
         end_of_text: id that follows every document.
-        occurrences: int64 [vocabulary + 1], how often each id was laid; added to.
-        seen: what was laid, and what lies before it.
-        in_rest: what was laid when the bytes of the last pass were reached; nothing before.
+        occurrences: int64 [vocabulary + 1], how often each id was read; added to.
+        totals: the documents that were read, and those before them.
+        remainder: the totals when the bytes of the last pass were reached; zeros before.
     """
 
-    asked: Asked
+    limit: TextLimit
     vocabulary: int
     end_of_text: int
     occurrences: NDArray[np.int64]
-    seen: Read = field(default_factory=Read)
-    in_rest: Read = field(default_factory=Read)
+    totals: TextTotals = field(default_factory=TextTotals)
+    remainder: TextTotals = field(default_factory=TextTotals)
 
     @property
     def ended(self) -> bool:
-        """Whether all that is asked for was laid."""
-        return 0 < self.asked.text_bytes <= self.seen.text_bytes
+        """Whether the limit is reached."""
+        return 0 < self.limit.text_bytes <= self.totals.text_bytes
 
     def ids(self, pieces: Iterable[Encoded]) -> Iterator[NDArray[np.int32]]:
         """Int32 [n], any n: the ids of documents in their order, an end of text after each.
@@ -102,15 +104,15 @@ class Laying:
             yield ids
 
     def _budgeted(self, pieces: Iterable[Encoded]) -> Iterator[Encoded]:
-        seen = self.seen
-        rest = self.asked.rest if seen.text_bytes < self.asked.rest else 0
+        totals = self.totals
+        rest = self.limit.rest if totals.text_bytes < self.limit.rest else 0
         if self.ended:
             return
         for piece in pieces:
-            seen.take(piece)
+            totals.take(piece)
             yield piece
-            if piece.ends and rest and seen.text_bytes >= rest:
-                self.in_rest, rest = Read(seen.documents, seen.text_bytes, seen.tokens), 0
+            if piece.ends and rest and totals.text_bytes >= rest:
+                self.remainder, rest = TextTotals(totals.documents, totals.text_bytes, totals.tokens), 0
             if piece.ends and self.ended:
                 return
 

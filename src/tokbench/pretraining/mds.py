@@ -102,25 +102,6 @@ def by_shard(blocks: Iterable[NDArray[np.int32]], size: int, first: int = 0) -> 
         yield number, held[start:waiting]
 
 
-def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length: int) -> int:
-    """Write sequences into an empty folder, as shards and their ``index.json``; return how many there were.
-
-    One shard is held in memory, and a block.
-
-    Args:
-        folder: where the shards go.
-        blocks: int32 each, of any shape; whole sequences together.
-        sequence_length: tokens in a sequence.
-    """
-    shards = Shards(sequence_length)
-    total = 0
-    for number, ids in by_shard(blocks, shards.ids):
-        shards.write(folder, number, ids)
-        total += len(ids)
-    shards.write_index(folder, total // sequence_length)
-    return total // sequence_length
-
-
 def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
     """The token ids of packed sequences, shard by shard.
 

@@ -4,7 +4,6 @@ A training of one phase has a folder of packed sequences. One of two has two, wi
 were dealt out to them: the second reads other documents than the first (GreedTok, section 5.2).
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,20 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_folder
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
-from tokbench.occurrences import write_occurrences
-from tokbench.pretraining import budget, order
-from tokbench.pretraining.budget import Course, Reading, TextBudget, course, reading
+from tokbench.pretraining import budget
+from tokbench.pretraining.budget import PACKING, Course, Packing, Reading, course, reading
 from tokbench.pretraining.mds import read_mds
 from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.order import Text
-from tokbench.pretraining.pack import PACKING, Packing, check_sequences, pack
+from tokbench.pretraining.pack import FOLDERS, PHASES, check_sequences
 
-FOLDERS = ("first", "second")
-PHASES = "phases.json"
-"""File that says what part of the documents the second phase reads."""
 AGAIN = "pack again"
 
 
@@ -55,57 +48,6 @@ class Phase:
     def read(self, lengths: NDArray[np.int64] | None) -> Reading:
         """What a training reads in it; ``lengths`` are the bytes of each token, where they are known."""
         return reading(self.packing, self.course, read_mds(self.folder), lengths)
-
-
-def pack_phases(
-    text: Text,
-    vocabulary: int,
-    folder: Path,
-    *,
-    second_phase: float,
-    sequence_length: int,
-    seed: int,
-    end_of_text: int | None = None,
-    budget: TextBudget | None = None,
-    counts: Path | None = None,
-) -> tuple[Packing, Packing]:
-    """Pack the documents of two phases, each as :func:`tokbench.pretraining.pack.pack` does, whole or not at all.
-
-    Args:
-        text: the documents' tokens, in the order of the seed.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        folder: gets a folder of packed sequences for each phase, and ``phases.json``.
-        second_phase: documents of the second phase over those of the first.
-        sequence_length: ids in a sequence.
-        seed: what decided the order.
-        end_of_text: the id that ends every document; ``vocabulary`` where left out.
-        budget: text that the training reads in both phases.
-        counts: Parquet file for how often each id stands in the sequences of both.
-
-    Raises:
-        TokbenchError: a phase has no text, or a document holds an id that is no token.
-    """
-    occurrences = np.zeros(vocabulary + 1, np.int64)
-    budgets = budget.by_phase(second_phase) if budget else (None, None)
-    parts = order.by_phase(text, seed, second_phase)
-    with atomic_folder(folder, "packed sequences") as partial:
-        first, second = (
-            pack(
-                part,
-                vocabulary,
-                partial / name,
-                sequence_length=sequence_length,
-                seed=seed,
-                end_of_text=end_of_text,
-                budget=own,
-                occurrences=occurrences,
-            )
-            for name, part, own in zip(FOLDERS, parts, budgets, strict=True)
-        )
-        (partial / PHASES).write_text(json.dumps({"second_phase": second_phase}) + "\n", encoding="utf-8")
-        if counts is not None:
-            write_occurrences(occurrences, counts)
-    return first, second
 
 
 def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:

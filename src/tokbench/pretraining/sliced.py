@@ -1,8 +1,8 @@
-"""The files that hold the tokens of a large corpus until they are packed, cut into slices of the order.
+"""Files of the tokens of a large corpus, cut into slices of the order, and the packing of one slice.
 
-The shards of a large corpus are encoded by jobs of their own, side by side. Each file holds its documents in the order
-in which models read them, cut where slices of that order end, and says what is in each slice. So every slice is packed
-by a job of its own that reads its part of each file, and knows from what files say how many ids stand before its own.
+The shards of a large corpus are encoded by several jobs. Each file has its documents in the order in which models read
+them, cut where slices of that order end, and totals of each slice. So every slice is packed by a job that reads its
+part of each file, and the totals say how many ids come before its own.
 """
 
 import json
@@ -16,13 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.atomic import atomic_file, link_or_copy
+from tokbench.atomic import atomic_file, atomic_folder, link_or_copy
 from tokbench.errors import TokbenchError
 from tokbench.inputs.json import read_json
 from tokbench.inputs.parquet import PIECE, batches, parquet
 from tokbench.pretraining.encoded import Encoded
-from tokbench.pretraining.laying import Read
-from tokbench.pretraining.order import Slices, place_of
+from tokbench.pretraining.laying import TextLimit, TextTotals
+from tokbench.pretraining.order import Slices, Text, in_order, place_of, require_text
+from tokbench.pretraining.pack import Form, PackedSlice, write_slice
 
 GROUP_IDS = 1 << 18
 """Ids with which a row group is full. One is in memory when a file is read."""
@@ -46,7 +47,7 @@ class Contents:
     """
 
     slices: Slices
-    read: Sequence[Read]
+    read: Sequence[TextTotals]
 
 
 def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
@@ -61,7 +62,7 @@ def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
         path: the file.
     """
     ends = slices.ends()
-    found, groups = [Read() for _ in ends], [0 for _ in ends]
+    found, groups = [TextTotals() for _ in ends], [0 for _ in ends]
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(
@@ -140,6 +141,40 @@ def read_slice(folder: Path, number: int) -> Iterator[Encoded]:
             yield from chain.from_iterable(map(_rows, batches(file, SCHEMA.names, PIECE, groups[number])))
 
 
+def pack_slice(tokens: Path, number: int, form: Form, folder: Path) -> PackedSlice:
+    """Pack the documents of a slice, completely or not at all; their ids wait in a temporary file, four bytes each.
+
+    Args:
+        tokens: folder that :func:`gather` filled.
+        number: the slice's, from 0.
+        form: options of packing.
+        folder: see :func:`tokbench.pretraining.pack.write_slice`.
+
+    Raises:
+        TokbenchError: the tokens are cut otherwise or there is no such slice, a phase has no text, or a document holds
+            an id that is no token.
+    """
+    contents = read_contents(tokens)
+    if contents.slices != form.slices:
+        raise TokbenchError(f"{tokens}: {contents.slices}, not {form.slices}; encode the shards again")
+    if number >= form.slices.number:
+        raise TokbenchError(f"slice {number}: {tokens} has {form.slices.number}, from 0")
+    phases = form.slices.by_phase()
+    sizes = [sum(contents.read[each].text_bytes for each in slices) for slices in phases]
+    if form.slices.second_phase is not None:
+        require_text(sizes[0], sizes[1], form.slices.seed, form.slices.second_phase)
+    phase = next(phase for phase, slices in enumerate(phases) if number in slices)
+    before = TextTotals()
+    for each in range(phases[phase].start, number):
+        before.add(contents.read[each])
+    limit = TextLimit.of(form.budgets()[phase], sizes[phase])
+    with atomic_folder(folder, "slice") as partial:
+        pieces: Iterable[Encoded] = ()
+        if not 0 < limit.text_bytes <= before.text_bytes:
+            pieces = in_order(read_slice(tokens, number), form.slices.seed, folder.parent).pieces
+        return write_slice(Text(sizes[phase], pieces), number, limit, before, form, partial)
+
+
 def _contents(file: pq.ParquetFile) -> tuple[Contents, list[range]]:
     """What the slices of a file hold, and the row groups of each."""
     if not file.schema_arrow.equals(SCHEMA):
@@ -156,7 +191,7 @@ def _contents(file: pq.ParquetFile) -> tuple[Contents, list[range]]:
 
 def _described(described: dict[str, Any]) -> Contents:
     slices = Slices(described["seed"], described["number"], described["second_phase"])
-    read = [Read(*map(int, numbers)) for numbers in described["read"]]
+    read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
     if len(read) != len(slices.ends()):
         raise ValueError("other slices than it says")
     return Contents(slices, read)

@@ -37,7 +37,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     launcher has started (see :mod:`tokbench.pretraining.launch`) the first writes.
 
     Args:
-        packed: what :func:`tokbench.pretraining.pack.pack` wrote, or :func:`tokbench.pretraining.phases.pack_phases`.
+        packed: what :func:`tokbench.pretraining.pack.pack` wrote, or :func:`tokbench.pretraining.pack.pack_phases`.
         tokenizer_folder: the tokenizer's files, copied into the model's folder.
         options: architecture and recipe.
         output: where the model goes.

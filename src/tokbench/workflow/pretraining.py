@@ -81,13 +81,13 @@ class Models:
             "tokbench.pretraining.order:in_order",
         )
         if not self.slices(wildcards):
-            return fingerprint(*stages, "tokbench.pretraining.pack:pack", "tokbench.pretraining.phases:pack_phases")
+            return fingerprint(*stages, "tokbench.pretraining.pack:pack", "tokbench.pretraining.pack:pack_phases")
         return fingerprint(
             *stages,
             "tokbench.pretraining.sliced:write_tokens",
             "tokbench.pretraining.sliced:gather",
-            "tokbench.pretraining.pack_slice:pack_slice",
-            "tokbench.pretraining.join:join",
+            "tokbench.pretraining.sliced:pack_slice",
+            "tokbench.pretraining.pack:join",
         )
 
     def length(self, wildcards: Any) -> int:

@@ -11,8 +11,9 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from tokbench.atomic import atomic_folder
+from tokbench.pretraining.budget import Packing
 from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.pack import Packing, check_sequences
+from tokbench.pretraining.pack import check_sequences
 
 BATCHES = 10
 
