@@ -93,7 +93,7 @@ rule split_corpus:
         "../envs/tokenizers.yaml"
     params:
         recipe=corpora.split_recipe,
-        source=fingerprint("tokbench.corpus.places:place_documents"),
+        source=fingerprint("tokbench.corpus.places:assign_documents"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -127,7 +127,7 @@ rule deal_part:
             "tokbench.corpus.limits:without_limits",
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.read:read_source",
-            "tokbench.corpus.queues:deal_part",
+            "tokbench.corpus.queues:partition_part",
         ),
     threads: 1
     resources:
@@ -158,8 +158,8 @@ rule write_shards:
         group=lambda wildcards: int(wildcards.group),
         source=fingerprint(
             "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.places:read_shards",
-            "tokbench.corpus.queues:write_queued",
+            "tokbench.corpus.places:read_totals",
+            "tokbench.corpus.queues:write_partitions",
             "tokbench.corpus.shards:shard_paths",
             "tokbench.corpus.manifest:write_findings",
         ),

@@ -8,7 +8,7 @@ import pytest
 from tokbench.byte_lm.options import PRESETS, ByteLmOptions
 from tokbench.config.load import read
 from tokbench.corpus.documents import Document
-from tokbench.corpus.shards import shard_paths, written_shards
+from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.model_memory import (
     BYTE_LM_BASE,
     NGRAMS_SCORED,
@@ -99,7 +99,7 @@ def test_scoring_ngrams_asks_by_their_number(tmp_path: Path) -> None:
 def shard(folder: Path, split: str, text: bytes, copies: int) -> None:
     [path] = shard_paths(folder, split, 1)
     path.parent.mkdir()
-    with written_shards([path], len(text), (), 1 << 30) as add:
+    with open_shards([path]) as add:
         for number in range(copies):
             add(Document(number, "", text))
 

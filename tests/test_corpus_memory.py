@@ -21,7 +21,7 @@ from tokbench.corpus.documents import SCHEMA, Document, read_shard
 from tokbench.corpus.parquet_rows import texts_of_rows
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
-from tokbench.corpus.shards import open_shards, queued_shards
+from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, TextSource
 from tokbench.corpus.splits import UNUSED, split_documents
 from tokbench.errors import TokbenchError
@@ -32,10 +32,8 @@ GROUP = 700
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row groups, runs of rows and long texts of a size for tests."""
+    """Row groups of a size for tests."""
     monkeypatch.setattr("tokbench.corpus.shards.GROUP_BYTES", GROUP)
-    monkeypatch.setattr("tokbench.corpus.spool.LONG", 300)
-    monkeypatch.setattr("tokbench.corpus.spool.ROWS", 7)
 
 
 def written_out(documents: Sequence[Document], path: Path) -> bytes:
@@ -56,25 +54,24 @@ def written_out(documents: Sequence[Document], path: Path) -> bytes:
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shards", [1, 3])
-def test_shards_are_the_same_however_they_are_written(seed: int, shards: int, tmp_path: Path) -> None:
+def test_shards_are_as_defined_written_alone_or_together(seed: int, shards: int, tmp_path: Path) -> None:
     draw = np.random.default_rng(seed)
     sizes = draw.choice([0, 1, 9, 90, 299, 300, 699, 700, 1500], draw.integers(0, 120))
     texts = [draw.integers(97, 123, size, np.uint8).tobytes() for size in sizes]
     documents = [Document(number, draw.choice(["", "en", "de-ä"]), text) for number, text in enumerate(texts)]
     expected = [written_out(documents[shard::shards], tmp_path / "shard") for shard in range(shards)]
     paths = shard_paths(tmp_path / "corpus", "tokenizer", shards)
-    for writers in (open_shards(paths), *(queued_shards(paths, held) for held in (0, 2000, 10**9))):
-        with writers as add:
-            for number, document in enumerate(documents):
-                add(document, number % shards)
-        assert [path.read_bytes() for path in paths] == expected
+    with open_shards(paths) as add:
+        for number, document in enumerate(documents):
+            add(document, number % shards)
+    assert [path.read_bytes() for path in paths] == expected
     assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["tokenizer"]
 
 
 def test_a_shard_of_long_documents_has_plain_values(tmp_path: Path) -> None:
     paths = [tmp_path / "corpus" / split / "0000.parquet" for split in ("evaluation", "tokenizer")]
     document = Document(3, "en", b"a" * 5000)
-    with queued_shards(paths, 0, long={0}) as add:
+    with open_shards(paths, plain={0}) as add:
         add(document, 0)
         add(document, 1)
     columns = [pq.ParquetFile(path).metadata.row_group(0).column(2) for path in paths]
@@ -227,8 +224,8 @@ def test_more_documents_than_there_is_memory_for(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_bytes(b"a\n" * 1001)
     source = TextSource(type="text", path=[str(path)], documents="line")
-    with pytest.raises(TokbenchError, match="more than 1,000 documents need more than the 1 MB of memory"):
-        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=Allowance(1, 100_000))
+    with pytest.raises(TokbenchError, match="1,001 documents need more than the 1 MB of memory"):
+        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=Allowance(1, 20_000))
 
 
 def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +238,7 @@ def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
             path.write_bytes(other)
             return split_documents(*arguments)
 
-        monkeypatch.setattr("tokbench.corpus.prepare.split_documents", split)
+        monkeypatch.setattr("tokbench.corpus.places.split_documents", split)
         with pytest.raises(TokbenchError, match="the source changed while it was read"):
             prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus")
 

@@ -23,13 +23,12 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import read_shard
 from tokbench.corpus.duplicates import DIGEST
-from tokbench.corpus.gather import gather
 from tokbench.corpus.limits import is_limited, without_limits
 from tokbench.corpus.manifest import read_findings, write_findings
 from tokbench.corpus.parts import Part, groups_of, parts_of
-from tokbench.corpus.places import PER_DOCUMENT, place_documents, read_shards
-from tokbench.corpus.prepare import UNBOUND, prepare
-from tokbench.corpus.queues import deal_part, write_queued
+from tokbench.corpus.places import PER_DOCUMENT, assign_documents, read_totals
+from tokbench.corpus.prepare import UNBOUND, link_shards, prepare
+from tokbench.corpus.queues import partition_part, write_partitions
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.sizes import write_sizes
@@ -76,21 +75,21 @@ def in_parts(
         write_sizes(read_source(without_limits(one), cache, span=span, longest=longest, notes=notes), path, notes)
     places = folder / "places"
     places.mkdir()
-    place_documents(source, shares, seed, shards, sizes, places, allowed, longest, drop_duplicates)
+    assign_documents(source, shares, seed, shards, sizes, places, allowed, longest, drop_duplicates)
     own = [split for split, share in shares.items() if not isinstance(share, str)]
     groups = groups_of(len(own) * shards, parts)
     for part, ((one, span), path) in enumerate(zip(read, queues, strict=True)):
         documents = read_source(without_limits(one), cache, span=span, longest=longest)
-        deal_part(source, documents, places / f"{part:04}.parquet", groups, path, allowed)
+        partition_part(source, documents, places / f"{part:04}.parquet", groups, path, allowed)
     for number, group in enumerate(groups):
         into = folder / f"group{number}"
         into.mkdir()
         paths = [path for split in own for path in shard_paths(into, split, shards)][group.start : group.stop]
-        write_queued(queues, group, read_shards(places), paths, allowed)
+        write_partitions(queues, group, read_totals(places), paths, allowed)
         write_findings(into, read_findings(places))
     corpus = folder / "corpus"
     corpus.mkdir()
-    gather([folder / f"group{number}" for number in range(len(groups))], shares, shards, corpus)
+    link_shards([folder / f"group{number}" for number in range(len(groups))], shares, shards, corpus)
     return contents(corpus)
 
 
@@ -166,10 +165,10 @@ def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_fact
         patch.setattr("tokbench.corpus.queues.OPEN_BYTES", data.draw(st.sampled_from([30_000_000, 1])))
         patch.setattr("tokbench.corpus.sizes.ROWS", data.draw(st.sampled_from([3, 1 << 16])))
         long = data.draw(st.sampled_from([250, 1 << 26]))
-        for module in ("queues", "prepare", "shards"):
+        for module in ("queues", "shards"):
             patch.setattr(f"tokbench.corpus.{module}.LONG", long)
         try:
-            totals = prepare(source, *about, folder / "at once", longest=longest, drop_duplicates=drop)
+            totals = prepare(source, *about, folder / "at once", None, allowed, longest, drop)
             wanted: dict[str, bytes] | str = contents(folder / "at once")
             if longest is not None:
                 assert prepare(source, *about, folder / "uncut", drop_duplicates=drop) == totals
@@ -307,14 +306,14 @@ def lines(tmp_path: Path) -> Source:
 
 @pytest.mark.parametrize("other", ["a\n", "a 0\n" * 10, "a 11\n" * 9])
 def test_a_source_that_changes_before_it_is_dealt_out(other: str, lines: Source, tmp_path: Path) -> None:
-    place = place_documents
+    place = assign_documents
 
     def change(*arguments: Any) -> Any:
         (tmp_path / "a.txt").write_text(other)
         return place(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "place_documents", change)
+        patch.setitem(globals(), "assign_documents", change)
         (tmp_path / "parts").mkdir()
         with pytest.raises(TokbenchError, match="the source changed while it was read; prepare the corpus again"):
             in_parts(lines, SHARES[0], 0, 1, 3, tmp_path / "parts")
@@ -324,10 +323,10 @@ def test_queues_that_hold_other_documents(lines: Source, tmp_path: Path) -> None
     folder = tmp_path / "parts"
     folder.mkdir()
     in_parts(lines, SHARES[0], 0, 2, 3, folder)
-    queues, gets = [folder / f"queue{part}" for part in range(3)], read_shards(folder / "places")
+    queues, gets = [folder / f"queue{part}" for part in range(3)], read_totals(folder / "places")
     paths = shard_paths(tmp_path / "again", "tokenizer", 2)
     with pytest.raises(TokbenchError, match=r": the queues hold 9 documents of 36 bytes for tokenizer/0000.parquet"):
-        write_queued(queues[1:], range(2), gets, paths, UNBOUND)
+        write_partitions(queues[1:], range(2), gets, paths, UNBOUND)
 
 
 def test_a_shard_that_nobody_wrote(lines: Source, tmp_path: Path) -> None:
@@ -336,7 +335,7 @@ def test_a_shard_that_nobody_wrote(lines: Source, tmp_path: Path) -> None:
     in_parts(lines, SHARES[0], 0, 2, 3, folder)
     (folder / "other").mkdir()
     with pytest.raises(TokbenchError, match=r"tokenizer/0001.parquet is in none of the 1 folders"):
-        gather([folder / "group0"], SHARES[0], 2, folder / "other")
+        link_shards([folder / "group0"], SHARES[0], 2, folder / "other")
 
 
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EPERM])
@@ -377,7 +376,6 @@ def test_a_document_that_no_shard_takes_is_named_alike(
     monkeypatch.setattr("tokbench.corpus.places.LONGEST", 14)
     with pytest.raises(TokbenchError, match=told):
         in_parts(lines, SHARES[0], 0, 1, 3, tmp_path)
-    monkeypatch.setattr("tokbench.corpus.prepare.LONGEST", 14)
     with pytest.raises(TokbenchError, match=told):
         prepare(lines, SHARES[0], 0, 1, tmp_path / "whole")
     monkeypatch.setattr("tokbench.corpus.places.LONGEST", 15)

@@ -33,7 +33,7 @@ NOT_CHOSEN = {
     "build_initial": {"tokbench.building:read_running", "tokbench.building:read_scored"},
     "split_corpus": {"tokbench.corpus.manifest:lines_of", "tokbench.corpus.manifest:read_findings"},
     "prepare": {
-        "tokbench.corpus.gather:gather",
+        "tokbench.corpus.prepare:link_shards",
         "tokbench.corpus.manifest:lines_of",
         "tokbench.corpus.manifest:read_findings",
     },

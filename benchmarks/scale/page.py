@@ -111,10 +111,10 @@ def left_out(rows: Rows) -> str:
 
 
 NODES, CORES = 32, 8
-PER_DOCUMENT = 100
-"""Bytes that `prepare` counts for a document, :data:`tokbench.corpus.prepare.PER_DOCUMENT`."""
+PER_DOCUMENT = 36
+"""Bytes that `prepare` needs for a document: those of `split_corpus`, and a digest."""
 PER_DOCUMENT_OF_PARTS = 20
-"""Those of `split_corpus`, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
+"""Bytes that `split_corpus` needs for a document, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
 ATTEMPTS = 3
 BY_WORK = ("build", "build_initial", "measure", "score_bytes")
 """Rules that ask for the memory that follows from their counts, or their model."""
@@ -291,7 +291,7 @@ READING = """\
 - Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
   more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
   goes with them. SaGe trains on a million lines whatever the corpus.
-- `prepare` holds 100 bytes a document at most, and in parts `split_corpus` alone holds 20: where that is more than
+- `prepare` needs 36 bytes a document at most, and in parts only `split_corpus` needs 20: where that is more than
   their rules give, 2,000 and 4,000 MB, `set-resources` in the profile gives them more, as `split_corpus: {mem_mb:
   12000}`, or documents are joined.
 - Documents were some ten thousand bytes long here. Shorter ones take longer for their bytes.

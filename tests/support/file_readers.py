@@ -31,9 +31,9 @@ from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.decode import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard
-from tokbench.corpus.places import place_documents, read_shards
+from tokbench.corpus.places import assign_documents, read_totals
 from tokbench.corpus.prepare import UNBOUND
-from tokbench.corpus.queues import deal_part, write_queued
+from tokbench.corpus.queues import partition_part, write_partitions
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.corpus.sizes import write_sizes
@@ -157,13 +157,13 @@ def _part(folder: Path) -> None:
 def _dealt(folder: Path, places: Path) -> None:
     """Places in one folder by the sizes in another, and texts by the places."""
     source = TextSource(type="text")
-    place_documents(source, {"tokenizer": 1.0}, 0, 2, [folder / "sizes.parquet"], places, UNBOUND)
+    assign_documents(source, {"tokenizer": 1.0}, 0, 2, [folder / "sizes.parquet"], places, UNBOUND)
     _queued(places, places)
 
 
 def _queued(places: Path, folder: Path) -> None:
     documents = iter([Document(number, "en", TEXT) for number in range(3)])
-    deal_part(
+    partition_part(
         TextSource(type="text"), documents, places / "0000.parquet", [range(2)], folder / "queue.parquet", UNBOUND
     )
 
@@ -174,7 +174,7 @@ def _written_part(folder: Path) -> list[bytes]:
         _dealt(folder, Path(made))
         _queued(folder, Path(made))
         paths = shard_paths(Path(made), "tokenizer", 2)
-        write_queued([folder / "queue.parquet"], range(2), read_shards(folder), paths, UNBOUND)
+        write_partitions([folder / "queue.parquet"], range(2), read_totals(folder), paths, UNBOUND)
         return [path.read_bytes() for path in paths]
 
 

@@ -245,7 +245,10 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("split_corpus -o @out --recipe {source:_text} @nowhere", ("nowhere: not the sizes of",)),
     (DEAL + " {source:_text} --places @texts.parquet @plain.txt", ("texts.parquet: not the places of",)),
     (DEAL + " {source:_text} --places @nowhere @plain.txt", ("nowhere' does not exist",)),
-    (SHARDS + " {source:_text} --group 0 --places @folder @plain.txt", ("folder/shards.parquet: not what shards get",)),
+    (
+        SHARDS + " {source:_text} --group 0 --places @folder @plain.txt",
+        ("folder/shards.parquet: not the totals of shards",),
+    ),
     (SHARDS + " {source:_text} --group 9 --places @folder @plain.txt", ("--group 9: this corpus has 1 groups",)),
     (PREPARE + " {source:_jsonl} @words.jsonl", ("words.jsonl:1",)),
     (

@@ -28,7 +28,7 @@ def command(
     from tokbench.commands.corpus_recipe import corpus_of, groups_in, source_of, span_of
     from tokbench.corpus.limits import without_limits
     from tokbench.corpus.parts import Span
-    from tokbench.corpus.queues import deal_part
+    from tokbench.corpus.queues import partition_part
     from tokbench.corpus.read import read_source
     from tokbench.corpus.shards import COPIES
     from tokbench.corpus.windows import without_windows
@@ -39,4 +39,4 @@ def command(
     span = span_of(source, Span(begin, end))
     allowed = without_windows(allowance(megabytes), source)
     documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
-    deal_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
+    partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)

@@ -21,14 +21,13 @@ def command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) ->
     """
     from tokbench.atomic import atomic_folder
     from tokbench.commands.corpus_recipe import corpus_of, say_findings, shares_of, source_of
-    from tokbench.corpus.gather import gather
-    from tokbench.corpus.prepare import prepare
+    from tokbench.corpus.prepare import link_shards, prepare
     from tokbench.corpus.windows import without_windows
 
     corpus, seed = corpus_of(recipe)
     if corpus.parts > 1:
         with atomic_folder(output, "corpus") as folder:
-            gather([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
+            link_shards([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
             say_findings(folder)
         return
     source, cache = source_of(corpus, files)

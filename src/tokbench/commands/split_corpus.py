@@ -19,13 +19,13 @@ def command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) ->
     """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
     from tokbench.atomic import atomic_folder
     from tokbench.commands.corpus_recipe import corpus_of, say_findings, shares_of
-    from tokbench.corpus.places import place_documents
+    from tokbench.corpus.places import assign_documents
 
     memory.purpose(f"split the documents of {len(sizes):,} parts")
     corpus, seed = corpus_of(recipe)
     read = [Path(path) for path in sizes]
     with atomic_folder(output, "places") as folder:
-        totals = place_documents(
+        totals = assign_documents(
             corpus.source,
             shares_of(corpus),
             seed,

@@ -24,8 +24,8 @@ def command(recipe: str, group: int, places: str, output: str, megabytes: int, q
     from tokbench.atomic import atomic_folder
     from tokbench.commands.corpus_recipe import corpus_of, groups_in, shares_of
     from tokbench.corpus.manifest import read_findings, write_findings
-    from tokbench.corpus.places import read_shards
-    from tokbench.corpus.queues import write_queued
+    from tokbench.corpus.places import read_totals
+    from tokbench.corpus.queues import write_partitions
     from tokbench.corpus.shards import shard_paths
 
     corpus, _ = corpus_of(recipe)
@@ -35,12 +35,12 @@ def command(recipe: str, group: int, places: str, output: str, megabytes: int, q
     own = groups[group]
     memory.purpose(f"write {len(own):,} shards")
     allowed = allowance(megabytes)
-    gets = read_shards(Path(places))
+    totals = read_totals(Path(places))
     splits = [split for split, share in shares_of(corpus).items() if not isinstance(share, str)]
     read = [Path(queue) for queue in queues]
     with atomic_folder(output, "shards") as folder:
         paths = [path for split in splits for path in shard_paths(folder, split, corpus.shards)]
-        if len(gets.documents) != len(paths):
-            raise TokbenchError(f"{places}: of {len(gets.documents):,} shards, where --recipe has {len(paths):,}")
-        write_queued(read, own, gets, paths[own.start : own.stop], allowed)
+        if len(totals.documents) != len(paths):
+            raise TokbenchError(f"{places}: of {len(totals.documents):,} shards, where --recipe has {len(paths):,}")
+        write_partitions(read, own, totals, paths[own.start : own.stop], allowed)
         write_findings(folder, read_findings(Path(places)))

@@ -1,4 +1,4 @@
-"""Where the documents of a corpus go that is prepared in parts: known from the sizes of all of them, in order.
+"""Assignment of documents to shards, from the sizes of all documents in order.
 
 A place is a shard, numbered over all splits: shard k of split s is place s times the shards of a split, and k.
 """
@@ -39,15 +39,15 @@ MOST_PLACES = 1 << 20
 REMEDY = "delete its folder and run the workflow again"
 
 
-class Shards(NamedTuple):
-    """What each place gets, int64 [places]: documents, their bytes, and the bytes of the longest one."""
+class ShardTotals(NamedTuple):
+    """Documents of each place, their bytes, and the bytes of the longest one, int64 [places] each."""
 
     documents: NDArray[np.int64]
     bytes: NDArray[np.int64]
     longest: NDArray[np.int64]
 
 
-def place_documents(
+def assign_documents(
     source: Source,
     shares: Mapping[str, float | str],
     seed: int,
@@ -58,7 +58,7 @@ def place_documents(
     longest: int | None = None,
     drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:
-    """Write where the documents of every part go, ``{part}.parquet``, and what every place gets, ``shards.parquet``.
+    """Assign the documents of every part to shards, ``{part}.parquet``, and sum up each shard, ``shards.parquet``.
 
     The file of a part has a row for each document of it, or for each piece of one: its number in the corpus, its bytes
     and its place, both numbers -1 where the limits leave it out, the place alone where no split takes it.
@@ -99,7 +99,7 @@ def place_documents(
     if drop_duplicates:
         duplicates.drop(splits)
     del whole, languages
-    into = Shards(*np.zeros((3, len(fractions) * shards), np.int64))
+    totals = ShardTotals(*np.zeros((3, len(fractions) * shards), np.int64))
     dealt = np.zeros(len(fractions), np.int64)
     first = taken = given = 0
     last = np.int32(UNUSED)
@@ -113,7 +113,7 @@ def place_documents(
                 numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
                 numbers[admitted] = np.arange(taken, taken + len(begins))
                 places[admitted] = placed[np.cumsum(begins)]
-                _add(into, places, lengths)
+                _add(totals, places, lengths)
                 writer.write_batch(_batch(PLACES, numbers, lengths, places))
                 first, taken, given, last = first + len(lengths), taken + len(begins), given + len(own), placed[-1]
             about = {LONGEST_KEY.decode(): f"{found.longest}"} if found.longest else {}
@@ -122,21 +122,21 @@ def place_documents(
             if about:
                 writer.add_key_value_metadata(about)
     with _written(folder / "shards.parquet", SHARDS) as writer:
-        writer.write_batch(_batch(SHARDS, *into))
+        writer.write_batch(_batch(SHARDS, *totals))
     notes = Notes()
     for found in parts:
         notes.add(found.notes)
     findings = told_of_cuts(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
     write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
-    sums = into.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
+    sums = totals.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
 
 
-class Places:
+class ShardAssignment:
     """The places of a part's documents.
 
     Args:
-        path: one of the files that :func:`place_documents` wrote.
+        path: one of the files that :func:`assign_documents` wrote.
 
     Attributes:
         longest: bytes of the part's longest document or piece.
@@ -171,18 +171,18 @@ class Places:
                 yield numbers, sizes, places
 
 
-def read_shards(folder: Path) -> Shards:
-    """What each place gets.
+def read_totals(folder: Path) -> ShardTotals:
+    """Read documents and bytes of each place.
 
     Args:
-        folder: what :func:`place_documents` filled.
+        folder: what :func:`assign_documents` filled.
 
     Raises:
         TokbenchError: its file is missing or damaged.
     """
-    with _opened(folder / "shards.parquet", "what shards get") as file:
+    with _opened(folder / "shards.parquet", "the totals of shards") as file:
         require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
-        return Shards(*(column.cast(pa.int64()).to_numpy() for column in whole(file, SHARDS.names).columns))
+        return ShardTotals(*(column.cast(pa.int64()).to_numpy() for column in whole(file, SHARDS.names).columns))
 
 
 class _Seen:
@@ -248,13 +248,13 @@ class _Seen:
         self.rests.extend((into.start + np.flatnonzero(which < 0)).tolist())
 
 
-def _add(into: Shards, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """Add documents to what their places get."""
+def _add(totals: ShardTotals, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    """Add documents to the totals of their places."""
     used = places != UNUSED
     places, sizes = places[used], sizes[used]
-    np.add.at(into.documents, places, 1)
-    np.add.at(into.bytes, places, sizes)
-    np.maximum.at(into.longest, places, sizes)
+    np.add.at(totals.documents, places, 1)
+    np.add.at(totals.bytes, places, sizes)
+    np.maximum.at(totals.longest, places, sizes)
 
 
 def _batch(schema: pa.Schema, *columns: NDArray[np.int64]) -> pa.RecordBatch:

@@ -1,14 +1,13 @@
-"""The texts of a part on their way to their shards: one file for each part, in which what is written together lies
-together.
+"""Texts of a corpus sorted by shard: each part is partitioned into one file, and shards are written from all of them.
 
-A part is read once, in its own order. What is held in memory is written out whenever it is full, in the order of the
-places, so that the file is a row of sorted runs. No row group has documents of two groups of shards; who writes one
-group reads the row groups that are its, and of each place it meets the documents in their order.
+A part is read once, in its own order. What memory holds of it is written whenever it is full, in the order of the
+places, so that the file consists of sorted runs. No row group has documents of two groups of shards; a reader of one
+group reads only its row groups, and meets the documents of each place in their order.
 """
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import chain, starmap
+from itertools import chain, pairwise, starmap
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -22,10 +21,9 @@ from tokbench.atomic import atomic_file
 from tokbench.corpus.documents import GROUP_BYTES, Document, Rest, document_of, noted_rests, rests_in
 from tokbench.corpus.limits import language_of
 from tokbench.corpus.parquet_rows import COPIES as COPIES_OF_ROW
-from tokbench.corpus.places import Places, Shards
-from tokbench.corpus.prepare import PER_DOCUMENT, changed
+from tokbench.corpus.places import ShardAssignment, ShardTotals
 from tokbench.corpus.read import holds_rows
-from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, written_shards
+from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards
 from tokbench.corpus.sources import Source
 from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
@@ -37,30 +35,32 @@ SCHEMA = pa.schema(
 ROW = np.dtype([("place", "<i4"), ("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
 ALONE = 1 << 22
 """Bytes of a text that is written by itself."""
+PER_DOCUMENT = 100
+"""Bytes of memory for each document of a shard: a very short one waits for its row group to be full."""
 _row = Struct("<iqqi").pack
 
 
-def deal_part(
+def partition_part(
     source: Source, documents: Iterator[Document], places: Path, groups: Sequence[range], path: Path, allowed: Allowance
 ) -> None:
-    """Write the texts of a part's documents by their places, as Parquet, whole or not at all.
+    """Write the texts of a part's documents by their places, as Parquet, completely or not at all.
 
     Args:
-        source: tells the language of what carries none, and what tags are renamed to.
+        source: has the language of documents without one, and renames tags.
         documents: the part's, in their order, with the tags that they carry.
         places: file of their places.
         groups: the shards that are written together.
         path: the file.
-        allowed: memory. How often what is held is written out depends on it, no shard does.
+        allowed: memory. It decides how often texts are written out, and no byte of a shard.
 
     Raises:
-        TokbenchError: the documents are not those whose places are told.
+        TokbenchError: the documents are not those that have places.
     """
-    told = Places(places)
-    left = allowed.room - COPIES * told.longest - 2 * OPEN_BYTES
+    assignment = ShardAssignment(places)
+    left = allowed.room - COPIES * assignment.longest - 2 * OPEN_BYTES
     if holds_rows(source):
-        left -= COPIES_OF_ROW * told.longest_whole
-    rows = chain.from_iterable(zip(*(one.tolist() for one in some), strict=True) for some in told.read())
+        left -= COPIES_OF_ROW * assignment.longest_whole
+    rows = chain.from_iterable(zip(*(column.tolist() for column in batch), strict=True) for batch in assignment.read())
     with (
         atomic_file(path) as partial,
         pq.ParquetWriter(
@@ -79,56 +79,80 @@ def deal_part(
         def put(row: tuple[int, int, int], document: Document) -> int:
             number, size, place = row
             if len(document.text) != size:
-                raise changed()
+                raise _changed()
             if place != UNUSED:
                 if isinstance(document, Rest):
                     rests.append(number)
-                queue.add(place, number, language_of(source, document.language) or told.untagged, document.text)
+                language = language_of(source, document.language) or assignment.untagged
+                queue.add(place, number, language, document.text)
             return 1
 
-        if sum(map(put, rows, documents)) < len(told) or next(documents, None) is not None:
-            raise changed()
+        if sum(map(put, rows, documents)) < len(assignment) or next(documents, None) is not None:
+            raise _changed()
         queue.spill()
         if noted := noted_rests(rests):
             writer.add_key_value_metadata(noted)
 
 
-def write_queued(
-    queues: Sequence[Path], places: range, gets: Shards, paths: Sequence[Path], allowed: Allowance
+def _changed() -> TokbenchError:
+    return TokbenchError("the source changed while it was read; prepare the corpus again")
+
+
+def write_partitions(
+    queues: Sequence[Path], places: range, totals: ShardTotals, paths: Sequence[Path], allowed: Allowance
 ) -> None:
-    """Write shards from the queues of all parts; their bytes depend on nothing but the documents in them.
+    """Write shards from the partitions of all parts; their bytes depend only on the documents in them.
 
     Args:
-        queues: what :func:`deal_part` wrote, in the order of the parts.
+        queues: what :func:`partition_part` wrote, in the order of the parts.
         places: the shards, numbered over all splits.
-        gets: what all shards get.
+        totals: documents and bytes of all shards.
         paths: their files, in folders of one folder that appears as a whole.
         allowed: memory.
 
     Raises:
-        TokbenchError: a queue is missing or damaged, or a shard does not get what it should.
+        TokbenchError: a partition is missing or damaged, or has other documents than a shard should get.
     """
-    longest = gets.longest[places.start : places.stop]
-    most = int(longest.max(initial=0))
-    allowed.largest(COPIES).check(f"{queues[0].parent}", most)
-    found = np.zeros((2, len(places)), np.int64)
-    rows = PER_DOCUMENT * int(gets.documents[places.start : places.stop].sum())
-    left = allowed.room - min(rows, allowed.room // 2)
-    with written_shards(paths, most, np.flatnonzero(longest > LONG).tolist(), left) as add:
+    longest = totals.longest[places.start : places.stop]
+    allowed.largest(COPIES).check(f"{queues[0].parent}", int(longest.max(initial=0)))
+    for batch in batches_of(places, totals, allowed):
+        _write_batch(queues, places, batch, totals, paths[batch.start - places.start : batch.stop - places.start])
+
+
+def batches_of(places: range, totals: ShardTotals, allowed: Allowance) -> list[range]:
+    """Return the shards that are written together: as many as memory holds, or one alone."""
+    longest = int(totals.longest[places.start : places.stop].max(initial=0))
+    room = (allowed.room - COPIES * longest - 2 * OPEN_BYTES) // 2
+    sizes = totals.bytes + PER_DOCUMENT * totals.documents
+    cuts, filled = [places.start], 0
+    for place in places:
+        filled += int(sizes[place])
+        if filled > room and place > cuts[-1]:
+            cuts.append(place)
+            filled = int(sizes[place])
+    return [range(*both) for both in pairwise([*cuts, places.stop])]
+
+
+def _write_batch(
+    queues: Sequence[Path], group: range, batch: range, totals: ShardTotals, paths: Sequence[Path]
+) -> None:
+    plain = np.flatnonzero(totals.longest[batch.start : batch.stop] > LONG).tolist()
+    written = np.zeros((2, len(batch)), np.int64)
+    with open_shards(paths, plain) as add:
 
         def put(place: int, document: Document) -> None:
-            shard = place - places.start
-            found[:, shard] += 1, len(document.text)
+            shard = place - batch.start
+            written[:, shard] += 1, len(document.text)
             add(document, shard)
 
         for queue in queues:
-            for _ in starmap(put, _read(queue, places)):
+            for _ in starmap(put, _read(queue, group, batch)):
                 pass
-    wanted = np.stack([gets.documents, gets.bytes])[:, places.start : places.stop]
-    if len(wrong := np.flatnonzero((found != wanted).any(axis=0))):
+    wanted = np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop]
+    if len(wrong := np.flatnonzero((written != wanted).any(axis=0))):
         shard = wrong[0]
         raise TokbenchError(
-            f"{queues[0].parent}: the queues hold {found[0, shard]:,} documents of {found[1, shard]:,} bytes for "
+            f"{queues[0].parent}: the queues hold {written[0, shard]:,} documents of {written[1, shard]:,} bytes for "
             f"{paths[shard].parent.name}/{paths[shard].name}, which gets {wanted[0, shard]:,} of "
             f"{wanted[1, shard]:,}; delete them and run the workflow again"
         )
@@ -195,32 +219,32 @@ class _Queue:
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
 
-def _read(path: Path, places: range) -> Iterator[tuple[int, Document]]:
-    """Places and documents of a part, as far as their places are among these."""
+def _read(path: Path, group: range, batch: range) -> Iterator[tuple[int, Document]]:
+    """Places and documents of a part whose places are in a batch; no row group has places of two groups."""
 
-    def rows(batch: Any) -> Iterator[tuple[int, Document]]:
-        if any(column.null_count for column in batch.columns):
+    def rows(columns: Any) -> Iterator[tuple[int, Document]]:
+        if any(column.null_count for column in columns.columns):
             raise ValueError("a cell is empty")
-        told, numbers, tags, texts = batch.columns
-        if not set(told.to_pylist()) <= set(places):
+        places = columns.column(0).to_numpy()
+        if ((places < group.start) | (places >= group.stop)).any():
             raise ValueError("places of two groups of shards in one row group")
+        selected = (places >= batch.start) & (places < batch.stop)
+        if not selected.all():
+            columns = columns.filter(pa.array(selected))
+        _, numbers, tags, texts = columns
         documents = map(made, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
-        return map(_place, documents, told.to_pylist())
+        return zip(places[selected].tolist(), documents, strict=True)
 
     with parquet(path, "the texts of a part", "delete it and run the workflow again", in_pieces=True) as file:
         if not file.schema_arrow.equals(SCHEMA):
             raise ValueError("other columns than the texts of a part have")
         made = document_of(rests_in(file))
-        own = [group for group in range(file.num_row_groups) if _least(file.metadata.row_group(group)) in places]
-        yield from chain.from_iterable(map(rows, batches(file, SCHEMA.names, groups=own)))
+        groups = [number for number in range(file.num_row_groups) if _overlaps(file.metadata.row_group(number), batch)]
+        yield from chain.from_iterable(map(rows, batches(file, SCHEMA.names, groups=groups)))
 
 
-def _place(document: Document, place: int) -> tuple[int, Document]:
-    return place, document
-
-
-def _least(about: Any) -> int:
+def _overlaps(about: Any, batch: range) -> bool:
     statistics = about.column(0).statistics
     if statistics is None or not statistics.has_min_max:
         raise ValueError("a row group does not tell its places")
-    return int(statistics.min)
+    return bool(statistics.min < batch.stop and batch.start <= statistics.max)

@@ -132,10 +132,10 @@ class Corpora:
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.read:read_source",
             "tokbench.corpus.sizes:write_sizes",
-            "tokbench.corpus.places:place_documents",
-            "tokbench.corpus.queues:deal_part",
-            "tokbench.corpus.queues:write_queued",
-            "tokbench.corpus.gather:gather",
+            "tokbench.corpus.places:assign_documents",
+            "tokbench.corpus.queues:partition_part",
+            "tokbench.corpus.queues:write_partitions",
+            "tokbench.corpus.prepare:link_shards",
         )
 
     def shards(self, wildcards: Any) -> list[str]:
