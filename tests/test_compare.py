@@ -12,7 +12,7 @@ from scipy.stats import ttest_1samp
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.documented_keys import documented, keys_of
-from tokbench.adapters.loss import bytes_lost
+from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.commands.experiment_comparison import experiment_parts
 from tokbench.commands.sides import matched, side
 from tokbench.counting.count import count_languages, merge_counts

@@ -23,8 +23,9 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, read  # noqa: F401
 from tokbench.adapters.agreement import Difference, first_difference
 from tokbench.adapters.libraries import open_library
-from tokbench.adapters.loss import bytes_lost, loss_of
+from tokbench.adapters.loss import loss_of
 from tokbench.adapters.read import read_tokenizer
+from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.errors import TokbenchError
 from tokbench.fitness import vocabulary
 from tokbench.fitness.subject import Subject

@@ -16,9 +16,8 @@ from tests.conftest import Tokbench
 from tokbench import construction as construction_package
 from tokbench.api import build as tokbench_build
 from tokbench.better import better_end, over_the_same
-from tokbench.candidates.initial import InitialName
 from tokbench.config.load import read_all
-from tokbench.construction import construction, constructions
+from tokbench.construction import InitialName, construction, constructions
 from tokbench.errors import TokbenchError
 from tokbench.metric import Shown, Subject, metric, metrics
 from tokbench.options import Options

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.adapters.adapted_folder import FILE, read_adapted, sealed_adapted
 from tokbench.adapters.adapted_offsets import borders_of, byte_spans, character_spans_of
 from tokbench.adapters.libraries import open_library, told
+from tokbench.adapters.roundtrip import bytes_lost, readable
 from tokbench.atomic import atomic_files
 from tokbench.atomic.places import place_of_folder
 from tokbench.errors import TokbenchError
@@ -113,8 +114,6 @@ class AdaptedTokenizer(Tokenizer):
 
     def bytes_lost(self, text: bytes) -> int:
         """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
-        from tokbench.adapters.loss import bytes_lost
-
         return bytes_lost(text, self.decode(self.encode(text)))
 
     @property
@@ -249,8 +248,3 @@ class AdaptedTokenizer(Tokenizer):
             name=settings.name,
             origin=settings.origin,
         )
-
-
-def readable(text: bytes | str) -> str:
-    """A text as other libraries take it: what is no UTF-8 is replaced."""
-    return bytes_of(text).decode("utf-8", "replace")

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.adapted import AdaptedTokenizer, readable
+from tokbench.adapters.adapted import AdaptedTokenizer
 from tokbench.adapters.libraries import told
+from tokbench.adapters.roundtrip import bytes_lost, common_bytes, readable
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
 
-WINDOW = 64
-"""Bytes within which two texts must find together again after a difference."""
-ANCHOR = 8
-"""Bytes that must be equal for them to have found together, fewer where that is near."""
 SHOWN = 40
 """Bytes that are shown of the first difference."""
 
@@ -125,51 +122,6 @@ class Watched:
         return {"documents": self.documents, "documents_changed": self.documents_changed}
 
 
-def bytes_lost(text: bytes, decoded: bytes) -> int:
-    """Bytes of a text that are not found in what was decoded, in order: at most so many.
-
-    The two are walked side by side. After a difference they find together where some bytes are equal, up to
-    :data:`ANCHOR`, at the nearest such place within :data:`WINDOW` bytes; what was passed over of the text is lost, and
-    where there is no such place one byte is.
-    """
-    i = j = lost = 0
-    while i < len(text):
-        same = _common(text, i, decoded, j)
-        i, j = i + same, j + same
-        if i == len(text):
-            break
-        if j == len(decoded):
-            return lost + len(text) - i
-        step = _together(text, i, decoded, j)
-        lost += step[0]
-        i, j = i + step[0], j + step[1]
-    return lost
-
-
-def _common(text: bytes, i: int, decoded: bytes, j: int) -> int:
-    """How many bytes are equal from two places on; long stretches are compared in one go."""
-    same, stretch = 0, 1 << 12
-    while stretch:
-        a = text[i + same : i + same + stretch]
-        if len(a) == stretch and a == decoded[j + same : j + same + stretch]:
-            same += stretch
-        else:
-            stretch //= 2
-    return same
-
-
-def _together(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
-    """How far to go in both until they agree again, least in all; one byte in both where they do not."""
-    for total in range(1, 2 * WINDOW):
-        equal = max(2, min(ANCHOR, (total + 1) // 2))
-        for ahead in range(max(0, total - WINDOW), min(total, WINDOW) + 1):
-            a, b = i + ahead, j + total - ahead
-            anchor = text[a : a + equal]
-            if anchor == decoded[b : b + equal] and (len(anchor) == equal or a + len(anchor) == len(text)):
-                return ahead, total - ahead
-    return 1, 1
-
-
 def _is_utf8(text: bytes) -> bool:
     try:
         text.decode()
@@ -179,7 +131,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _shown(text: bytes, decoded: bytes) -> str:
-    place = _common(text, 0, decoded, 0)
+    place = common_bytes(text, 0, decoded, 0)
     told = [
         shortened(one[place : place + SHOWN].decode("utf-8", "replace"), SHOWN) or "nothing" for one in (text, decoded)
     ]

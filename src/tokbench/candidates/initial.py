@@ -1,44 +1,10 @@
-"""Initial vocabularies: what top-down constructions start from, and the sizes at which they cut it down."""
+"""Initial vocabularies of top-down constructions, and the sizes to which they cut them down."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
-
-from tokbench.construction import constructions
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError
 from tokbench.vocabulary import BYTES, Vocabulary
-
-
-class _GivesInitial:
-    """The name of a construction that gives initial vocabularies, in validation and in the JSON schema alike."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(_checked, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(schema), "enum": _giving()}
-
-
-def _giving() -> list[str]:
-    return [method.name for method in constructions.methods() if method.gives_initial]
-
-
-def _checked(name: str) -> str:
-    try:
-        gives = constructions[name].gives_initial
-    except TokbenchError:
-        gives = False
-    if not gives:
-        raise ValueError(unknown(name, "initial vocabulary", _giving()))
-    return name
-
-
-InitialName = Annotated[str, _GivesInitial()]
-"""A construction to start from; "Tokenization Is More Than Compression", section 3.2, has ngram, bpe and unigram."""
 
 PAPER_INITIAL_SIZE = 262_144
 

@@ -184,7 +184,7 @@ def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> Counts:
     size = sum(len(document.text) for document in documents)
     if tokenizer.lossless:
         return Counts([tokenizer.count(document.text) for document in documents], 0, size, 0)
-    from tokbench.adapters.loss import bytes_lost
+    from tokbench.adapters.roundtrip import bytes_lost
 
     tokens, changed, lost = [], 0, 0
     for document in documents:

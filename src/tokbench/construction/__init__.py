@@ -2,7 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Literal, Protocol, TypeVar, get_args
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from tokbench.errors import TokbenchError, listed, unknown
 from tokbench.options import Options
@@ -70,6 +74,34 @@ class Construction(Method):
 
 
 constructions: Registry[Construction] = Registry("construction", "tokbench.construction", Build)
+
+
+class _GivesInitial:
+    """Names of constructions that give initial vocabularies, for validation and the JSON schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(_checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "enum": _giving()}
+
+
+def _giving() -> list[str]:
+    return [method.name for method in constructions.methods() if method.gives_initial]
+
+
+def _checked(name: str) -> str:
+    try:
+        gives = constructions[name].gives_initial
+    except TokbenchError:
+        gives = False
+    if not gives:
+        raise ValueError(unknown(name, "initial vocabulary", _giving()))
+    return name
+
+
+InitialName = Annotated[str, _GivesInitial()]
+"""A construction to start from; "Tokenization Is More Than Compression", section 3.2, has ngram, bpe and unigram."""
 
 Function = TypeVar("Function", bound=Callable[..., Vocabulary])
 

@@ -19,7 +19,6 @@ from pydantic import AfterValidator, Field
 
 from tokbench.candidates.initial import (
     PAPER_INITIAL_SIZE,
-    InitialName,
     check_descending,
     check_size,
     fitting,
@@ -27,7 +26,7 @@ from tokbench.candidates.initial import (
     schedule,
 )
 from tokbench.candidates.limits import check_longest
-from tokbench.construction import construction
+from tokbench.construction import InitialName, construction
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.order import ascending
 from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, inner_tokens, omission_costs

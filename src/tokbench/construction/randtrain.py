@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.candidates.initial import PAPER_INITIAL_SIZE, InitialName, check_size, fitting
-from tokbench.construction import construction, constructions
+from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_size, fitting
+from tokbench.construction import InitialName, construction, constructions
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches

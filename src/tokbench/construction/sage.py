@@ -18,13 +18,12 @@ from pydantic import AfterValidator, Field
 
 from tokbench.candidates.initial import (
     PAPER_INITIAL_SIZE,
-    InitialName,
     check_descending,
     check_size,
     fitting,
     own_schedule,
 )
-from tokbench.construction import construction
+from tokbench.construction import InitialName, construction
 from tokbench.errors import TokbenchError
 from tokbench.inputs.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.greedy import GreedySegmenter
