@@ -22,7 +22,7 @@ rule ngram_bits:
         budgets=ngram_models.budgets,
         source=fingerprint(
             "tokbench.corpus.documents:read_documents",
-            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.text_files:read_files",
             "tokbench.pretraining.encoded:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),
@@ -56,7 +56,7 @@ rule ngram_bits_on:
         budgets=ngram_models.budgets,
         source=fingerprint(
             "tokbench.corpus.documents:read_documents",
-            "tokbench.corpus.read:read_source",
+            "tokbench.corpus.text_files:read_files",
             "tokbench.pretraining.encoded:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),

@@ -22,7 +22,7 @@ SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|REC
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "holds_tokenizer", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
-    *("left_out", "found_untagged", "told"),
+    *("left_out", "found_untagged", "note_untagged", "told"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
 PACKED_IN_SLICES = {"tokbench.pretraining.pack:join", "tokbench.pretraining.order:Slices"}

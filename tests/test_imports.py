@@ -39,7 +39,7 @@ FIRST = {
     "tokbench.options": "pydantic",
     "tokbench.tokenizer": "numpy pydantic",
     "tokbench.corpus.shards": "numpy pyarrow pydantic",
-    "tokbench.counting.within": "numpy pyarrow pydantic",
+    "tokbench.counting.external_count": "numpy pyarrow pydantic",
     "tokbench.config.corpus": "numpy pyarrow pydantic yaml",
     "tokbench.config.experiment": "numpy pyarrow pydantic yaml",
     "polars": "polars",

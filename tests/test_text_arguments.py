@@ -14,7 +14,7 @@ import pytest
 
 import tokbench
 from tokbench import PretokenCounts, TokbenchError, Tokenizer, Vocabulary
-from tokbench.commands.documents import documents_of
+from tokbench.corpus.text_files import read_files
 
 Call = Callable[[Any], object]
 COLUMN = "give one column"
@@ -142,7 +142,7 @@ def test_paths_have_the_documents_of_their_files(pair: list[Tokenizer], tmp_path
     lines.write_text('{"text": "the cat"}\n{"text": "a hat"}\n', encoding="utf-8")
     notes.write_text("the mat", encoding="utf-8")
     assert tokbench.compare(pair, lines).equals(tokbench.compare(pair, ["the cat", "a hat"]))
-    texts = [document.text for document in documents_of([str(lines), str(notes)])]
+    texts = [document.text for document in read_files([str(lines), str(notes)])]
     for given in ([lines, notes], sorted(tmp_path.glob("*")), [*texts[:2], notes]):
         assert tokbench.compare(pair, given).equals(tokbench.compare(pair, texts))
     assert "a path, not a text" in rejected(pair[0].encode, notes)

@@ -17,11 +17,9 @@ from tokbench.allowance import RESERVE, resident
 from tokbench.commands.main import main
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
-from tokbench.counting.bound import LEAST, Bound
-from tokbench.counting.count import count_languages, count_pretokens
-from tokbench.counting.languages import merge_files, read_languages, write_languages
-from tokbench.counting.spilled import Spilled
-from tokbench.counting.within import count_within, merge_within, take_within
+from tokbench.counting.count import count_languages, count_pretokens, merge_counts
+from tokbench.counting.external_count import LEAST, Bound, Spilled, count_within, merge_within, take_within
+from tokbench.counting.languages import read_languages, write_languages
 from tokbench.counting.word_list import read_word_list
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import MOST_COUNTED, Counter
@@ -44,6 +42,15 @@ class Ample(Bound):
 
     def __init__(self) -> None:
         super().__init__(1 << 40)
+
+
+def merge_files(parts: Sequence[Path], path: Path) -> PretokenCounts:
+    """Write the sum of the counts of several files, each language by itself, without a limit of memory."""
+    languages: dict[str, list[PretokenCounts]] = {}
+    for part in parts:
+        for language, counts in read_languages(part).items():
+            languages.setdefault(language, []).append(counts)
+    return write_languages({language: merge_counts(counts) for language, counts in languages.items()}, path)
 
 
 def in_groups(file: Path, rows: int) -> bytes:

@@ -19,7 +19,7 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS
 from tokbench.config.experiment import Experiment
 from tokbench.counting.count import count_pretokens
-from tokbench.counting.languages import merge_files
+from tokbench.counting.external_count import Bound, merge_within
 from tokbench.workflow.pretokenization import Pretokenization
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
@@ -268,10 +268,10 @@ def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
     parts, shards = plan.parts(named), []
     for part in parts:
         found = plan.shards_of_part(SimpleNamespace(corpus="text", part=Path(part).name))
-        merge_files([tmp_path / f"{shard}.parquet" for shard in found], tmp_path / f"{part}.parquet")
+        merge_within([tmp_path / f"{shard}.parquet" for shard in found], tmp_path / f"{part}.parquet", Bound())
         shards += found
     assert shards == [f"{shard:04}" for shard in range(40)]
-    merge_files([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet")
+    merge_within([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet", Bound())
     assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 

@@ -47,11 +47,11 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
 
 
 def _of_file(path: PurePath) -> Iterator[bytes]:
-    from tokbench.commands.documents import documents_of
+    from tokbench.corpus.text_files import read_files
 
     if not os.path.exists(path):
         raise TokbenchError(f"{path}: no such file; name an existing file")
-    return (document.text for document in documents_of([os.fspath(path)]))
+    return (document.text for document in read_files([os.fspath(path)]))
 
 
 def _reject_path(call: str, text: str) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
+from tokbench.inputs.endings import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,10 +3,11 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT, TOKENIZER
 from tokbench.commands.numbers import Whole
 from tokbench.commands.reading import Reading, reading_options
+from tokbench.inputs.endings import Fields
 
 
 @click.command("compare")

@@ -5,13 +5,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from tokbench.commands.documents import documents_of
-from tokbench.commands.fields import AS_USUAL, Fields
 from tokbench.commands.opened import AS_IT_IS, one_of_several, reject_unused
 from tokbench.commands.reading import Reading
 from tokbench.commands.sides import Side, Sizes, distinct, matched, side, size_label, unequal
 from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import AS_USUAL, Fields
 from tokbench.report.terminal import Line, Part, Unequal, alike, corrected
 from tokbench.report.wording import counted
 from tokbench.statistics.contrast import token_counts
@@ -89,12 +89,12 @@ def comparison(
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
     if files:
-        given = [(_named(files), list(islice(documents_of(files, fields), limit)))]
+        given = [(_named(files), list(islice(read_files(files, fields), limit)))]
     elif fields.flags:
         raise TokbenchError(f"{fields.flags}: for FILES only; name files after the tokenizers")
     else:
         given = _evaluation(experiment, limit)
-    trained = list(documents_of(further.training, fields)) if further.training else None
+    trained = list(read_files(further.training, fields)) if further.training else None
     parts = []
     for where, found in given:
         parts.append(_tokens(left, right, sizes, where, found, reading))

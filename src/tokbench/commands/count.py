@@ -3,12 +3,13 @@
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.marks import COUNTS
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import chosen_scheme, pretokenization_option
+from tokbench.inputs.endings import Fields
 
 
 @click.command("count")
@@ -32,21 +33,11 @@ def command(
     their endings).
     """
     from tokbench.commands.documents import documents_of, with_note
-    from tokbench.counting.bound import Bound
-    from tokbench.counting.count import count_languages
-    from tokbench.counting.languages import write_languages
-    from tokbench.counting.merge_runs import Totals
-    from tokbench.counting.within import count_within
-    from tokbench.pretokens import PretokenCounts
+    from tokbench.counting.external_count import Bound, count_within
 
     scheme = chosen_scheme(pretokenization)
     memory.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     read = with_note(documents_of(texts, fields))
     documents = ((document.language, document.text) for document in read)
-    counts: Totals | PretokenCounts
-    if megabytes is None:
-        found = count_languages(documents, scheme)
-        counts = write_languages(found or {"": PretokenCounts.from_pairs([], scheme.text)}, output)
-    else:
-        counts = count_within(documents, scheme, output, Bound(megabytes))
+    counts = count_within(documents, scheme, output, Bound(megabytes))
     click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)

@@ -1,44 +1,12 @@
 """How the texts of files are read: options that several commands have."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
 import click
 
-TEXT, LANGUAGE = "text", "language"
-
-
-@dataclass(frozen=True)
-class Fields:
-    """How texts are read; None where an option is left out.
-
-    Attributes:
-        text: key or column of the text.
-        language: key or column of the language.
-        encoding: encoding of files of text and JSON Lines.
-        bad_lines: what is done about bad lines of JSON.
-    """
-
-    text: str | None = None
-    language: str | None = None
-    encoding: str | None = None
-    bad_lines: str | None = None
-
-    @property
-    def flags(self) -> str:
-        """The options that were given, for messages; empty without any."""
-        options = {
-            "--text-field": self.text,
-            "--language-field": self.language,
-            "--encoding": self.encoding,
-            "--bad-lines": self.bad_lines,
-        }
-        return ", ".join(flag for flag, value in options.items() if value is not None)
-
-
-AS_USUAL = Fields()
+from tokbench.inputs.endings import Fields
 
 
 class EncodingName(click.ParamType):
@@ -56,16 +24,16 @@ class EncodingName(click.ParamType):
 
 
 def field_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`Fields`, as its argument ``fields``."""
+    """Give a command the options of :class:`~tokbench.inputs.endings.Fields`, as its argument ``fields``."""
 
     @wraps(command)
     def bundled(*args: Any, text_field: str, language_field: str, encoding: str, bad_lines: str, **given: Any) -> None:
         command(*args, fields=Fields(text_field, language_field, encoding, bad_lines), **given)
 
     options = (
-        click.option("--text-field", help=f"Key or column of the text; '{TEXT}' if left out."),
+        click.option("--text-field", help="Key or column of the text; 'text' if left out."),
         click.option(
-            "--language-field", help=f"Key or column of the language; '{LANGUAGE}', where there is one, if left out."
+            "--language-field", help="Key or column of the language; 'language', where there is one, if left out."
         ),
         click.option(
             "--encoding",

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.reading import ADDED, SPECIAL, special_tokens
 from tokbench.errors import TokbenchError, on_one_line, shortened
+from tokbench.inputs.endings import Fields
 
 if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer

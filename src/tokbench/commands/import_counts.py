@@ -22,9 +22,7 @@ def command(pretokenization: str, output: str, megabytes: int | None, files: tup
     Words stand between single spaces, counts one a line; either file may be compressed.
     A table that would take more than --memory is sorted on disk, beside the output.
     """
-    from tokbench.counting.bound import Bound
-    from tokbench.counting.merge_runs import Totals
-    from tokbench.counting.within import take_within
+    from tokbench.counting.external_count import Bound, Totals, take_within
     from tokbench.counting.word_list import read_word_list
     from tokbench.pretoken_files import read_parts
     from tokbench.pretokens import PretokenCounts
@@ -35,11 +33,11 @@ def command(pretokenization: str, output: str, megabytes: int | None, files: tup
     memory.purpose(f"take the counts of {files[0]}")
     if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
         raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that")
-    found: PretokenCounts | Totals
-    if len(files) == 1 and megabytes is not None:
-        found = take_within(files[0], scheme.text, output, Bound(megabytes))
+    counts: PretokenCounts | Totals
+    if len(files) == 1:
+        counts = take_within(files[0], scheme.text, output, Bound(megabytes))
     else:
-        read = PretokenCounts.read(files[0]) if len(files) == 1 else read_word_list(files[0], files[1], megabytes)
-        found = PretokenCounts(read.data, read.offsets, read.counts, scheme.text)
-        found.write(output)
-    click.echo(f"{len(found):,} unique pre-tokens, {found.total:,} in all", err=True)
+        read = read_word_list(files[0], files[1], megabytes)
+        counts = PretokenCounts(read.data, read.offsets, read.counts, scheme.text)
+        counts.write(output)
+    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)

@@ -8,13 +8,14 @@ from shlex import quote
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import COUNTS, TEXT
 from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.outputs import output_file
 from tokbench.commands.pretokenization_option import FLAG
 from tokbench.errors import TokbenchError
+from tokbench.inputs.endings import Fields
 
 
 @click.command("measure")
@@ -48,10 +49,9 @@ def command(
     Where the counts need more than --memory, a line says how much before anything of them is held.
     """
     from tokbench.commands.measurements import metric_families, write_measurements
-    from tokbench.counting.languages import check_stage, read_languages
-    from tokbench.counting.within import count_texts
+    from tokbench.counting.external_count import count_texts
+    from tokbench.counting.languages import all_languages, check_stage, read_languages
     from tokbench.intrinsic.measure import measure_text
-    from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
     if (counts is None) == (not documents):
@@ -74,10 +74,11 @@ def command(
         return
     if counts is None:
         check = partial(check_stage, "measure", megabytes=megabytes)
-        by_language, pretokens = count_texts(texts, tokenizer.scheme, megabytes, output or os.devnull, check)
+        by_language = count_texts(texts, tokenizer.scheme, megabytes, output or os.devnull, check)
     else:
         check_stage("measure", counts, megabytes)
-        by_language, pretokens = read_languages(counts), PretokenCounts.read(counts)
+        by_language = read_languages(counts)
+    pretokens = all_languages(by_language)
     if pretokens.scheme not in (None, tokenizer.pretokenization):
         raise TokbenchError(
             f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "

@@ -17,10 +17,8 @@ def command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
 
     Where the counts would take more than --memory, they are sorted on disk, beside the output.
     """
-    from tokbench.counting.bound import Bound
-    from tokbench.counting.languages import merge_files
-    from tokbench.counting.within import merge_within
+    from tokbench.counting.external_count import Bound, merge_within
 
     memory.purpose(f"merge {len(parts):,} files of counts")
-    whole = merge_files(parts, output) if megabytes is None else merge_within(parts, output, Bound(megabytes))
-    click.echo(f"{len(whole):,} unique pre-tokens, {whole.total:,} in all", err=True)
+    totals = merge_within(parts, output, Bound(megabytes))
+    click.echo(f"{len(totals):,} unique pre-tokens, {totals.total:,} in all", err=True)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench import memory
-from tokbench.commands.fields import Fields, field_options
+from tokbench.commands.fields import field_options
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.marks import keys
 from tokbench.commands.memory_option import memory_option
 from tokbench.commands.numbers import Whole
 from tokbench.commands.outputs import output_file
+from tokbench.inputs.endings import Fields
 from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Counts of a text in several languages: one table with a column for the language, read whole or apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -40,23 +40,6 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     return whole
 
 
-def merge_files(parts: Sequence[Path | str], path: Path | str) -> PretokenCounts:
-    """Write the sum of the counts of several files, each language by itself; return that of the whole text.
-
-    Raises:
-        TokbenchError: as :func:`tokbench.counting.count.merge_counts`.
-    """
-    if not any(map(has_languages, parts)):
-        whole = merge_counts(parts)
-        whole.write(path)
-        return whole
-    found: dict[str, list[PretokenCounts]] = {}
-    for part in parts:
-        for language, counts in read_languages(part).items():
-            found.setdefault(language, []).append(counts)
-    return write_languages({language: merge_counts(counts) for language, counts in found.items()}, path)
-
-
 def has_languages(path: Path | str) -> bool:
     """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
     return Path(path).is_file() and is_parquet(path) and "language" in column_names(path)
@@ -71,6 +54,16 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
     if not has_languages(path):
         return {"": PretokenCounts.read(path)}
     return read_table(Path(path), _apart)
+
+
+def all_languages(counts: Mapping[str, PretokenCounts]) -> PretokenCounts:
+    """Return the counts of the text in all languages together.
+
+    Raises:
+        TokbenchError: as :func:`tokbench.counting.count.merge_counts`.
+    """
+    parts = list(counts.values()) or [PretokenCounts.from_pairs([])]
+    return parts[0] if len(parts) == 1 else merge_counts(parts)
 
 
 def _apart(table: pa.Table) -> dict[str, PretokenCounts]:

@@ -1,5 +1,6 @@
-"""Endings of file names: the kind of content and the compression that each one means, in any case of letters."""
+"""Files of text by their names: kind of content and compression by the ending, in any case, and options of reading."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["text", "jsonl", "parquet", "counts"]
@@ -19,6 +20,37 @@ COMPRESSIONS: dict[str, tuple[str, ...]] = {
 """Endings of each compression that is read."""
 COMPRESSED = tuple(ending for endings in COMPRESSIONS.values() for ending in endings)
 """All endings of compressed files."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Options of reading texts; None where an option is left out.
+
+    Attributes:
+        text: key or column of the text (default: ``text``).
+        language: key or column of the language (default: ``language``, where there is one).
+        encoding: encoding of files of text and JSON Lines (default: ``utf-8``).
+        bad_lines: ``reject`` or ``skip`` bad lines of JSON (default: ``reject``).
+    """
+
+    text: str | None = None
+    language: str | None = None
+    encoding: str | None = None
+    bad_lines: str | None = None
+
+    @property
+    def flags(self) -> str:
+        """The options that were given, for messages; empty without any."""
+        options = {
+            "--text-field": self.text,
+            "--language-field": self.language,
+            "--encoding": self.encoding,
+            "--bad-lines": self.bad_lines,
+        }
+        return ", ".join(flag for flag, value in options.items() if value is not None)
+
+
+AS_USUAL = Fields()
 
 
 def compression_named(name: str) -> str | None:

@@ -84,7 +84,7 @@ class Imports:
         names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
         forms = (f"tokbench.adapters.forms.{name}" for name in names)
         return fingerprint(
-            "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.read:read_source", *forms, *libraries
+            "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.text_files:read_files", *forms, *libraries
         )
 
     def _variant(self, wildcards: Any) -> MadeElsewhere:

@@ -29,8 +29,9 @@ GOLD = (
 STAGES: dict[Sight, tuple[str, ...]] = {
     "text": (
         RECORD,
-        "tokbench.corpus.read:read_source",
-        "tokbench.counting.within:count_texts",
+        "tokbench.corpus.text_files:read_files",
+        "tokbench.counting.external_count:count_texts",
+        "tokbench.counting.languages:all_languages",
         "tokbench.intrinsic.measure:measure_text",
         "tokbench.intrinsic.measure_encoded:measure_encoded",
         "tokbench.adapters.loss:Watched",

@@ -25,12 +25,9 @@ class Pretokenization:
     def source(self, wildcards: Any) -> str:
         """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
         return fingerprint(
-            "tokbench.corpus.read:read_source",
-            "tokbench.counting.count:count_languages",
-            "tokbench.counting.languages:write_languages",
-            "tokbench.counting.languages:merge_files",
-            "tokbench.counting.within:count_within",
-            "tokbench.counting.within:merge_within",
+            "tokbench.corpus.text_files:read_files",
+            "tokbench.counting.external_count:count_within",
+            "tokbench.counting.external_count:merge_within",
             *self._scheme(wildcards).modules,
         )
 

@@ -72,11 +72,5 @@ def _check_complete(folder: Path) -> None:
         )
 
 
-def holds_tokenizer(folder: Path) -> bool:
-    """Whether a folder is a tokenizer's, of ours or of another library."""
-    named = (SETTINGS, *FILES)
-    return folder.is_dir() and (any((folder / name).is_file() for name in named) or bool(_ranks(folder)))
-
-
 def _ranks(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.tiktoken*") if not file.is_dir())

@@ -1,0 +1,130 @@
+"""Documents of files that a user names: JSON Lines and Parquet by their endings, else text."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from tokbench.corpus.documents import Document, is_shard, read_shard
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out, tagged_files
+from tokbench.corpus.untagged import found_untagged
+from tokbench.errors import TokbenchError
+from tokbench.inputs.encodings import BYTES, UTF_8, Notes
+from tokbench.inputs.endings import AS_USUAL, Fields, kind_named
+from tokbench.inputs.parquet import column_names
+
+TEXT, LANGUAGE = "text", "language"
+"""Keys or columns of text and language where none are named."""
+TOKENIZER_FILES = (
+    "tokbench.json",
+    "tokenizer.json",
+    "tekken.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "merges.txt",
+)
+"""Files of which a tokenizer's folder has one, if it has no file of ranks (``*.tiktoken``)."""
+Say = Callable[[str], None]
+
+
+def say_on_stderr(line: str) -> None:
+    """Write a line to standard error."""
+    print(line, file=sys.stderr)
+
+
+def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_on_stderr) -> Iterator[Document]:
+    """Read documents of files, numbered from 0 as those of one text; each file may be compressed.
+
+    Args:
+        files: the files; shards of a corpus are read as such where no field is named.
+        fields: options of reading; a Parquet file must have the column of the language that is named here.
+        say: gets lines, once the documents are read: files of a folder and bad lines that were left out, byte-order
+            marks that were removed, and bytes that are not UTF-8.
+
+    Raises:
+        TokbenchError: an option is given and no file has what it is about, or a
+            file is a tokenizer's folder.
+    """
+    sources = [_source(file, fields) for file in files]
+    named = {"--text-field": fields.text, "--language-field": fields.language}
+    for flag, field in named.items():
+        if field is not None and all(isinstance(source, TextSource) for source in sources):
+            raise TokbenchError(f"{flag} {field}: text has no fields; name a file of JSON Lines or Parquet")
+    if fields.encoding is not None and all(isinstance(source, ParquetSource) for source in sources):
+        raise TokbenchError(f"--encoding {fields.encoding}: Parquet has its own encoding; leave the option out")
+    if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
+        raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
+    for source in sources:
+        tagged_files(source)  # Raises where there are none, before anything is written into a folder that is read.
+    return _read(sources, fields, list(chain.from_iterable(map(left_out, sources))), say)
+
+
+def note_untagged(documents: Iterator[Document], say: Say = say_on_stderr) -> Iterator[Document]:
+    """Return documents whose languages are read; after the last, say how many have none although others have one."""
+    numbers = [0, 0]
+
+    def see(document: Document) -> Document:
+        numbers[bool(document.language)] += 1
+        return document
+
+    def end() -> Iterator[Document]:
+        if all(numbers):
+            for line in found_untagged(numbers[0]).values():
+                say(line)
+        yield from ()
+
+    return chain(map(see, documents), end())
+
+
+def _read(sources: Sequence[FileSource], fields: Fields, unread: Sequence[str], say: Say) -> Iterator[Document]:
+    """Number the documents of all files; functions are mapped, as a loop would keep its last document."""
+    notes = Notes()
+
+    def documents(source: FileSource) -> Iterator[Document]:
+        if isinstance(source, ParquetSource) and fields.text is fields.language is None:
+            file = source.path[0] if isinstance(source.path, list) else ""
+            if is_shard(file):
+                return read_shard(file)
+        return read_source(source, notes=notes)
+
+    def numbered(number: int, document: Document) -> Document:
+        return document._replace(document=number)
+
+    def end() -> None:
+        for line in chain(unread, notes.lines().values()):
+            say(line)
+
+    try:
+        yield from map(numbered, count(), chain.from_iterable(map(documents, sources)))
+    except GeneratorExit:
+        end()
+        raise
+    end()
+
+
+def _source(file: str, fields: Fields) -> FileSource:
+    if holds_tokenizer(Path(file)):
+        raise TokbenchError(f"{file}: a tokenizer's folder, and a text is read here; name a file or folder of text")
+    kind = "text" if Path(file).is_dir() else kind_named(file)
+    encoding = fields.encoding or UTF_8
+    options: dict[str, Any] = {"path": [file], "text_field": fields.text or TEXT}
+    if kind == "jsonl":
+        if encoding == BYTES:
+            raise TokbenchError(f"--encoding bytes: {file} is JSON Lines, which is text; name its encoding")
+        options |= {"language_field": fields.language or LANGUAGE, "bad_lines": fields.bad_lines or "reject"}
+        return JsonLinesSource(type="jsonl", **options, encoding=encoding)
+    if kind == "parquet":
+        language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
+        return ParquetSource(type="parquet", **options, language_field=language)
+    return TextSource(type="text", path=[file], encoding=encoding)
+
+
+def holds_tokenizer(folder: Path) -> bool:
+    """Whether a folder is a tokenizer's, of ours or of another library; it would be read as text."""
+    if not folder.is_dir():
+        return False
+    ranks = any(not file.is_dir() for file in folder.glob("*.tiktoken*"))
+    return ranks or any((folder / name).is_file() for name in TOKENIZER_FILES)
