@@ -154,7 +154,7 @@ def fingerprints() -> dict[str, str]:
         ("errors.py", "cutoff=0.5", "cutoff=0.6", ""),
         ("memory.py", "allow it more", "allow more", ""),
         ("config/check.py", "1 + 1e-9", "1 + 1e-8", ""),
-        ("corpus/prepare.py", "prepare the corpus again", "prepare it again", "prepare"),
+        ("corpus/queues.py", "prepare the corpus again", "prepare it again", "prepare"),
         ("counting/count.py", "dtype=np.int64)", "dtype=np.uint64)", "count, measure"),
         ("construction/unigram.py", "scores[: len(BYTES)], scores[order]", "scores, scores[order]", "build unigram"),
         ("kernels/ngram.pyx", "import numpy as np", "import numpy as np  # Once", ""),

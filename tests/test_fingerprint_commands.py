@@ -21,8 +21,8 @@ SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|REC
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
-    *("check_size", "holds_tokenizer", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
-    *("left_out", "found_untagged", "note_untagged", "told"),
+    *("check_size", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
+    *("note_untagged", "told"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
 PACKED_IN_SLICES = {"tokbench.pretraining.pack:join", "tokbench.pretraining.order:Slices"}

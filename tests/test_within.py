@@ -244,7 +244,7 @@ def unbounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_process_keeps_within_its_memory(unbounded: Path, tmp_path: Path) -> None:
-    """Without the bound the two together take more than twice as much beyond what the libraries take."""
+    """Without the limit the two together take more than half as much again."""
     shards, counted = [unbounded / f"{number}.parquet" for number in range(2)], tmp_path / "counts.parquet"
     status, told, peak = run(["count", "--scheme", "gpt2", "--memory", "200", "-o", counted, *shards])
     assert status == 0, told
@@ -256,7 +256,7 @@ def test_the_process_keeps_within_its_memory(unbounded: Path, tmp_path: Path) ->
     assert peak <= 200
     assert merged.read_bytes() == (unbounded / "merged.parquet").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counts.parquet", "merged.parquet"]
-    assert run(["count", "--scheme", "gpt2", "-o", counted, *shards])[2] > 2 * 200
+    assert run(["count", "--scheme", "gpt2", "-o", counted, *shards])[2] > 1.5 * 200
 
 
 def test_ngrams_of_bytes_keep_within_their_memory(tmp_path: Path) -> None:

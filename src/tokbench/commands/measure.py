@@ -1,6 +1,5 @@
 """``tokbench measure``: measure a tokenizer on pre-token counts, or on documents."""
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from shlex import quote
@@ -74,7 +73,7 @@ def command(
         return
     if counts is None:
         check = partial(check_stage, "measure", megabytes=megabytes)
-        by_language = count_texts(texts, tokenizer.scheme, megabytes, output or os.devnull, check)
+        by_language = count_texts(texts, tokenizer.scheme, megabytes, output or "-", check)
     else:
         check_stage("measure", counts, megabytes)
         by_language = read_languages(counts)
