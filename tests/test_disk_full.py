@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from snakemake_logger_plugin_lines.disk import of_engine
+from snakemake_logger_plugin_lines import of_engine
 from tests.conftest import Tokbench
 from tests.support.outputs import fill, names, small_files, told
 from tokbench.atomic import atomic_file, atomic_folder

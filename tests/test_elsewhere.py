@@ -48,7 +48,6 @@ from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tidy.make import make_tables
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
-from tokbench.workflow.disk import disk
 from tokbench.workflow.examples import Examples
 from tokbench.workflow.imports import Imports
 from tokbench.workflow.pretraining import Models
@@ -164,8 +163,6 @@ def test_runs_take_it_at_its_own_size() -> None:
     )
     assert asked.corpus(own) == asked.corpus(built) == "c"
     assert asked.training_memory(own, 1) > 2 * asked.training_memory(built, 1)
-    alone = validate(values | {"runs": [values["runs"][0] | {"variants": ["y"]}]}, "trial.yaml")
-    assert disk(experiment).models > 10 * disk(alone).models > 0
     with pytest.raises(TokbenchError, match="'y' is not built at 400; choose among 300, 500"):
         validate(values | {"runs": [values["runs"][0] | {"sizes": [400]}]}, "trial.yaml")
 

@@ -213,6 +213,7 @@ def test_srun_starts_torchrun_on_each_node(tmp_path: Path, monkeypatch: pytest.M
         "--ntasks=2",
         "--ntasks-per-node=1",
         "--kill-on-bad-exit=1",
+        "--overlap",
         "--cpus-per-task=6",
     ]
     assert called[called.index("--rdzv-endpoint") + 1] == "127.0.0.1:20007"

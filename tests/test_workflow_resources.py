@@ -1,7 +1,5 @@
-"""What an experiment is told to take of a disk, and what jobs of models ask for."""
+"""What jobs of models ask for."""
 
-import gzip
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,18 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.conftest import Tokbench
 from tests.support.packing import packed_documents
 from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.counting.languages import write_languages
-from tokbench.model_memory import lm_applying_memory, lm_parameters, lm_training_memory, translation_parameters
+from tokbench.model_memory import lm_applying_memory, lm_parameters, lm_training_memory
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretraining.budget import TextBudget
 from tokbench.pretraining.options import PRESETS
 from tokbench.pretraining.phases import read_phases
-from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
-from tokbench.workflow.disk import Disk, disk, shown
 from tokbench.workflow.pretraining import Models
 from tokbench.workflow.resources import (
     MARGIN,
@@ -34,89 +29,6 @@ from tokbench.workflow.resources import (
 )
 
 ROOT = Path(__file__).parents[1]
-
-
-def test_the_demonstration() -> None:
-    """Four models over 30 % of the text, four bytes for every three of it."""
-    told = disk(read(ROOT / "config.yaml", {}))
-    assert told.models == 4 * 4 * lm_parameters(PRESETS["tiny"], 2048)
-    assert told.checkpoints == 6 * told.models
-    assert told.packed == pytest.approx(4 * 0.3 * 4 / 3 * 2_200_000)
-    assert told.unknown == ()
-
-
-def test_each_model_has_sequences_of_its_own(tmp_path: Path) -> None:
-    packed = tmp_path / "text.txt.gz"
-    packed.write_bytes(gzip.compress(b"x" * 100_000))
-    size = packed.stat().st_size
-    (tmp_path / "a.yaml").write_text(
-        f"""
-name: shared
-corpora:
-  a:
-    source: {{type: text, path: {tmp_path}/text.txt.gz}}
-    splits: {{tokenizer: 0.5, pretraining: 0.5, evaluation: tokenizer}}
-variants: {{bpe: {{pretokenization: gpt2, construction: bpe}}}}
-sizes: [300]
-models: {{m: tiny, n: {{preset: tiny, seed: 3}}}}
-suites: {{offline: offline}}
-runs: [{{models: [m, n], variants: [bpe], suites: [offline]}}]
-"""
-    )
-    told = disk(read(tmp_path / "a.yaml", {}))
-    assert told.corpora == pytest.approx(0.4 * 3 * size)
-    assert told.packed == pytest.approx(2 * 4 / 3 * 1.5 * size)
-
-
-def test_the_line_says_what_is_short_and_what_nobody_knows() -> None:
-    told = Disk(1e9, 4e9, 1e9, 6e9)
-    assert told.line(20_000_000_000) == (
-        "disk: about 2.0 GB that stay, at most 10 GB more while models are trained, 4.0 GB of it packed sequences; "
-        "20 GB are free"
-    )
-    assert told.line(11_000_000_000).endswith("; free some, or name another folder under 'results'")
-    fetched = Disk(1e9, 0.0, 1e9, 6e9, ("pile", "minipile"), ("pile",))
-    assert fetched.line(20_000_000_000) == (
-        "disk: at least 2.0 GB that stay, at most 6.0 GB more while models are trained; 20 GB are free; "
-        "not counted what is fetched for pile, minipile, and packed sequences of pile"
-    )
-    assert shown(5e13) == "50.0 TB"
-
-
-TRANSLATING = """
-name: translating
-parallel_corpora: {{pairs: {{languages: [en, de], train: {files}, {dev}tests: {{held: 1}}}}}}
-corpora: {{both: {{source: {{type: parallel, corpus: pairs}}}}}}
-variants:
-  bpe: {{corpus: both, pretokenization: gpt2, construction: bpe}}
-  unigram: {{corpus: both, pretokenization: gpt2, construction: unigram}}
-sizes: [300]
-translation_models: {{m: tiny}}
-translations:
-  - {{models: [m], corpora: [pairs], source: en, target: de, tokenizers: [bpe, {{source: bpe, target: unigram}}]}}
-"""
-
-
-@pytest.mark.parametrize(("dev", "times"), [("", 3), ("dev: 2, ", 4)])
-def test_translation_models_are_counted(dev: str, times: int, tmp_path: Path, tokbench: Tokbench) -> None:
-    """One of a joint vocabulary, one of two; two checkpoints of each, with the best weights where a split chooses."""
-    (tmp_path / "text").write_text("one\n" * 100)
-    files = f"{{type: lines, path: {{en: {tmp_path}/text, de: {tmp_path}/text}}}}"
-    (tmp_path / "a.yaml").write_text(TRANSLATING.format(files=files, dev=dev))
-    told = disk(read(tmp_path / "a.yaml", {}))
-    options = TRANSLATION_PRESETS["tiny"]
-    learnt = sum(translation_parameters(options, 300, 300, joint=joint) for joint in (True, False))
-    assert told.models == 4 * learnt
-    assert told.checkpoints == 2 * 4 * times * learnt
-    said = tokbench("validate", tmp_path / "a.yaml").stdout.decode()
-    assert "2 variants, 2 tokenizers, 0 language models and 2 translation models" in said
-    assert "more while models are trained; " in said
-
-
-def test_corpora_that_are_fetched_are_named_where_models_are_trained_on_them(tokbench: Tokbench) -> None:
-    said = tokbench("validate", ROOT / "experiments" / "pathpiece.yaml").stdout.decode()
-    assert re.search(r"disk: at least \d+ GB that stay, at most \d+ GB more while models are trained; ", said)
-    assert "; not counted what is fetched for minipile, pile, and packed sequences of pile" in said
 
 
 def test_memory_of_models_is_that_of_training_and_less_without() -> None:

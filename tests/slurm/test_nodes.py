@@ -16,9 +16,7 @@ from tests.slurm.runs import ROOT, Run, said_by, started
 CONFIGURATION = Path(__file__).with_name("nodes.yaml")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"), "--slurm-init-seconds-before-status-checks", "2")
 TRAINING = ("--cores", "2")
-GROUPS = ("--groups", "encode_shard=encoding", "--group-components", "encoding=6")
-PACKING = ("--cores", "2", "--resources", "mem_mb=8000", *GROUPS)
-"""Three jobs encode the shards, two at a time, and each slice is a job: a job asks for nearly a node's memory."""
+PACKING = ("--cores", "2", "--resources", "mem_mb=8000")
 PACKED = ("encoded", "gathered", "slices", "packed", "token_counts")
 
 pytestmark = pytest.mark.skipif(
@@ -109,7 +107,7 @@ def test_slices_are_packed_on_many_nodes_as_on_this_machine(slurm: Cluster, resu
     jobs = ended(slurm, run)
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}
     assert len({job["NodeList"] for job in jobs}) > 1
-    assert len(jobs) == 3 + 1 + 2 + 1
+    assert len(jobs) == 17 + 1 + 2 + 1
     here, there = ({part: files(results / name.format(part)) for part in PACKED} for name in ("{}-here", "{}/sliced"))
     assert (len(here["encoded"]), len(here["slices"]) > 2) == (17, True)
     assert there == here

@@ -65,9 +65,7 @@ def trouble(slurm: Cluster, folder: Path) -> Iterator[Run]:
 
 
 def on_cluster(folder: Path) -> tuple[str, ...]:
-    """Groups of one tokenizer each: two of them ask for more memory than a node has, and go to two nodes."""
-    groups = ("--group-components", "counting=16", "building=1")
-    return (*small(folder / "there"), *PROFILE, "--slurm-logdir", str(folder / "logs"), *LIMITS, *groups)
+    return (*small(folder / "there"), *PROFILE, "--slurm-logdir", str(folder / "logs"), *LIMITS)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -128,25 +126,27 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
     assert len({one["NodeList"] for one in second}) > 1
     asked = [dict(one.split("=") for one in record["Tres"].split(",")) for record in (*first, *second)]
     assert max(int(one["cpu"]) for one in asked) <= 2
-    assert max(int(one["mem"].removesuffix("M")) for one in asked) == 8000
+    assert max(int(one["mem"].removesuffix("M")) for one in asked) <= 8000
 
 
 def test_what_the_cluster_did_is_told_in_a_line_each(slurm: Cluster, trouble: Run, folder: Path) -> None:
     printed = trouble.ended(1)
     told = [re.sub(r" \(job \d+\)", "", line[10:]) for line in printed.splitlines() if line[10:15] == "slurm"]
-    tried = "tried again, attempt 2 of 3"
+    again = "is tried again (mem_mb {}, cores 1, runtime {}, partition cpu)"
     assert sorted(told) == sorted(
         [
-            "slurm  sacct does not answer (Slurm accounting storage is disabled): squeue is asked how jobs are",
-            "slurm  group of large was refused: Memory specification can not be satisfied; Requested node configuration"
-            " is not available (mem_mb 900000, cores 1, runtime 60, partition cpu); what one job may ask for is cores,"
-            " and mem_mb under resources, in the profile: no more than a node has",
+            "slurm  ask for more than a node has was refused: Memory specification can not be satisfied; Requested node"
+            " configuration is not available (mem_mb 900000, cores 1, runtime 60, partition cpu); what one job may ask"
+            " for is cores, and mem_mb under resources, in the profile: no more than a node has",
             "slurm  ask for two weeks waits: PartitionTimeLimit: it will never start: its runtime is more than its"
             " partition allows; give the rule less runtime, by set-resources in the profile, or a partition that allows"
             " it",
-            f"slurm  be cancelled once was cancelled: {tried}",
-            f"slurm  hold 600 MB was killed for memory, it had mem_mb 500: {tried}, with mem_mb 1000",
-            f"slurm  take more than a minute was killed for time, it had runtime 1: {tried}, with runtime 2",
+            "slurm  be cancelled once was cancelled",
+            f"slurm  be cancelled once {again.format(500, 5)}",
+            "slurm  hold 600 MB was killed for memory, it had mem_mb 500",
+            f"slurm  hold 600 MB {again.format(1000, 10)}",
+            "slurm  take more than a minute was killed for time, it had runtime 1",
+            f"slurm  take more than a minute {again.format(500, 2)}",
         ]
     )
     assert all((folder / "trouble" / made).exists() for made in ("greedy", "slow", "long", "cancelled"))

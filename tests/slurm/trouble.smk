@@ -50,8 +50,6 @@ rule long:
 rule large:
     output:
         "large",
-    group:
-        "together"
     resources:
         mem_mb=900000,
     message:

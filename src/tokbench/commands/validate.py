@@ -25,7 +25,6 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     from tokbench.config.notes import notes
     from tokbench.config.unread import files_left_out, files_with_equal_content
     from tokbench.report.wording import counted
-    from tokbench.workflow.disk import disk, free
     from tokbench.workflow.translation import Translations
 
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
@@ -47,6 +46,5 @@ def command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         click.echo(line)
-    click.echo(disk(experiment).line(free(experiment.folder)))
     for note in notes(experiment):
         click.echo(f"note: {note}", err=True)

@@ -173,7 +173,7 @@ def torchrun(resources: Placement, logs: Path) -> list[str]:
     job = os.environ["SLURM_JOB_ID"]
     meeting = f"{_address(nodes[0])}:{first + int(job) % (end - first)}"
     srun = ["srun", "--quiet", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", "--ntasks-per-node=1"]
-    srun.append("--kill-on-bad-exit=1")
+    srun += ["--kill-on-bad-exit=1", "--overlap"]  # Snakemake's own step has the resources of the job.
     if cpus := os.environ.get("SLURM_CPUS_PER_TASK"):
         srun.append(f"--cpus-per-task={cpus}")
     rendezvous = ["--rdzv-backend", "c10d", "--rdzv-endpoint", meeting, "--rdzv-id", job]

@@ -12,8 +12,8 @@ from tokbench.workflow.parts import check_parts
 
 
 def begin(workflow: Any, log: Sequence[str]) -> None:
-    """Hold the folder's lock, see that what the jobs import is there, say what disk the experiment takes and
-    leave the run's plan; a mistake ends the process in one line.
+    """Hold the folder's lock, see that what the jobs import is there, and leave the run's plan; a mistake ends
+    the process in one line.
 
     Only the process that hands out the jobs comes here, and no dry run does. A workflow that takes these rules as a
     module calls it in its own ``onstart``, because the engine does not run a module's.
@@ -31,12 +31,10 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
         sys.exit(line_and_status(error)[0])
 
     from tokbench.config.unread import files_left_out, files_with_equal_content
-    from tokbench.workflow.disk import disk, free
     from tokbench.workflow.plan import leave_plan
 
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         print(line, file=sys.stderr)
-    _beside(lambda: print(disk(experiment).line(free(experiment.folder)), file=sys.stderr))
     _beside(lambda: leave_plan(workflow, experiment.folder, log))
 
 
