@@ -1,26 +1,15 @@
-# What all rules share: the experiment, fingerprints of the code behind a method, and the shell.
-import sys
-
-from snakemake.settings.types import DeploymentMethod
-
-from tokbench.workflow.resources import double_on_retry, extend_on_retry
+# What all rules share: the experiment, requests of memory and time, fingerprints of code, and the shell.
 from tokbench.workflow.contents import content_of
-from tokbench.workflow.shell import flags, shell_prefix, verbatim
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.config.load import read_all
-from tokbench.workflow.run import begin, end
-from tokbench.faults import line_and_status
+from tokbench.workflow.resources import double_on_retry, extend_on_retry
+from tokbench.workflow.run import begin, end, read_experiment
+from tokbench.workflow.shell import flags, has_environments, shell_prefix
 
-try:
-    experiment = read_all(workflow.configfiles, workflow.config_settings.config)
-except Exception as error:
-    sys.exit(line_and_status(error)[0])
-
-apart = {DeploymentMethod.CONDA, DeploymentMethod.APPTAINER} & set(workflow.deployment_settings.deployment_method)
-shell.prefix(shell_prefix(apart=bool(apart)))
+experiment = read_experiment(workflow)
+shell.prefix(shell_prefix(apart=has_environments(workflow)))
 
 
-# Only the process that hands out the jobs comes to these, and no dry run does.
+# Called once in a run, by the process that submits the jobs; not in a dry run.
 onstart:
     begin(workflow, log)
 

@@ -54,7 +54,7 @@ rule draw:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=verbatim(as_written(experiment)),
+        experiment=lambda wildcards: as_written(experiment),
         source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_figures"),
     threads: 1
     resources:
@@ -86,7 +86,7 @@ rule typeset:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=verbatim(as_written(experiment)),
+        experiment=lambda wildcards: as_written(experiment),
         source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_tables"),
     threads: 1
     resources:
@@ -115,7 +115,7 @@ rule report:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=verbatim(as_written(experiment)),
+        experiment=lambda wildcards: as_written(experiment),
         source=fingerprint(
             "tokbench.report.load:load",
             "tokbench.report.speeds:read_speeds",
@@ -173,7 +173,7 @@ rule cite:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        cited=verbatim(canonical(cited(experiment))),
+        cited=lambda wildcards: canonical(cited(experiment)),
         source=fingerprint("tokbench.citations.entries:bibliography"),
     threads: 1
     resources:

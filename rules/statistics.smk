@@ -102,7 +102,7 @@ rule analyse:
         "../envs/tokenizers.yaml"
     params:
         content=content_of(lambda wildcards: pilot_tables(experiment)),
-        recipes=verbatim(recipes(experiment)),
+        recipes=lambda wildcards: recipes(experiment),
         baseline=baseline_flags(experiment),
         pilot=pilot_flags(experiment),
         source=fingerprint("tokbench.statistics.tidy_tables:analyse", "tokbench.tidy.make:write_tables"),

@@ -11,6 +11,14 @@ from tokbench.workflow.lock import hold
 from tokbench.workflow.parts import check_parts
 
 
+def read_experiment(workflow: Any) -> Experiment:
+    """Read the experiment of the configuration files and ``--config``; a mistake ends the process with one line."""
+    try:
+        return _experiment(workflow)
+    except Exception as error:
+        sys.exit(line_and_status(error)[0])
+
+
 def begin(workflow: Any, log: Sequence[str]) -> None:
     """Hold the folder's lock, see that what the jobs import is there, and leave the run's plan; a mistake ends
     the process in one line.
@@ -22,8 +30,8 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
         workflow: the workflow engine's, planned.
         log: the engine's logs.
     """
+    experiment = read_experiment(workflow)
     try:
-        experiment = _experiment(workflow)
         hold(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
             check_parts(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})

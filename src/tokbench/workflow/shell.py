@@ -1,8 +1,7 @@
-"""What a rule's shell calls ``tokbench``: one command, whatever the search path says and however long its arguments."""
+"""The command ``tokbench`` in the shells of rules: the right interpreter, and arguments of any length."""
 
 import shlex
 import sys
-from collections.abc import Callable
 from typing import Any
 
 
@@ -23,9 +22,9 @@ def shell_prefix(*, apart: bool) -> str:
     return f"set -euo pipefail; {function} ".replace("{", "{{").replace("}", "}}")
 
 
-def verbatim(text: str) -> Callable[[Any], str]:
-    """A text as a rule's parameter: of one that is given as it is, ``{L}`` would be taken for a wildcard."""
-    return lambda wildcards: text
+def has_environments(workflow: Any) -> bool:
+    """Return whether Snakemake runs the rules in environments of their own: conda's, or a container."""
+    return any(method.name in ("CONDA", "APPTAINER") for method in workflow.deployment_settings.deployment_method)
 
 
 def flags(wildcards: Any, input: Any) -> list[str]:
