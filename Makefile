@@ -21,15 +21,17 @@ PAGES ?= results/demo/report.html
 PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
-OF_KERNELS := bpe bpe_dropout bytespan counting cover derivations encode events exact existing_ids fuzz greedtok \
-  json_lines kernel_limits kernel_stubs kernels longest_suffix metric_families ngram ngram_bits ngram_lm optimum optimum_commands \
-  optimum_constructions order pathpiece patterns picky_bpe pretokenization randtrain refined sage segmentation \
-  shortest_path token_ngrams trie unigram well_known within wordpiece
-OF_MEMORY := within.py::test_the_process_keeps_within_its_memory within.py::test_ngrams_of_bytes_keep_within_their_memory \
-  kernel_limits.py::test_a_run_that_failed_is_not_continued json_lines.py::test_fields_that_are_not_read_need_no_memory
+OF_KERNELS := tests/kernels tests/construction tests/segmentation tests/pretokenization tests/pretokens tests/optimum \
+  tests/intrinsic/test_ngram_bits.py tests/metric/test_metrics.py tests/models/test_byte_lm.py tests/corpus/test_json_lines.py \
+  tests/adapters/test_decoding.py tests/test_fuzz.py
+OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its_memory \
+  pretokens/test_external_count.py::test_ngrams_of_bytes_keep_within_their_memory \
+  kernels/test_kernels.py::test_a_run_that_failed_is_not_continued \
+  kernels/test_kernels.py::test_no_failed_allocation_is_swallowed \
+  corpus/test_json_lines.py::test_fields_that_are_not_read_need_no_memory
 
-OF_TRANSFORMERS := transformers.py transformers_uses.py hugging_face.py own_ids.py saving.py \
-  exports.py::test_tokenizer_json_opens_without_us
+OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
+  tests/tokenizer/test_hugging_face.py tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
 .PHONY: help demo test test-transformers5 test-slurm test-faults test-wide published-results nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
 
@@ -44,7 +46,7 @@ test: install  ## run the tests, one file at a time more than CORES says: many w
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 
 test-transformers5: install $(NEXT)/.installed  ## run the tests of AutoTokenizer with transformers 5
-	@PYTHONPATH=src $(NEXT)/bin/python -m pytest $(OF_TRANSFORMERS:%=tests/test_%)
+	@PYTHONPATH=src $(NEXT)/bin/python -m pytest $(OF_TRANSFORMERS)
 
 test-slurm: install  ## run the profile on a real SLURM, as root on Debian; EXPERIMENT=small is quicker, nodes has more
 	@tests/slurm/install
@@ -62,9 +64,9 @@ published-results: install  ## make every table and figure of results/published 
 
 nightly: install  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_FUZZ_PATTERNS=$(PATTERNS) TOKBENCH_BULK=1 \
-	  TOKBENCH_EXISTING=1 python -m pytest tests/test_fuzz.py tests/test_readers.py \
-	  tests/test_pattern_fuzz.py tests/test_large_counts.py tests/test_hub.py tests/test_existing_real.py \
-	  "tests/test_pretraining.py::test_composers_own_launcher_trains_the_same"
+	  TOKBENCH_EXISTING=1 python -m pytest tests/test_fuzz.py tests/io/test_readers.py \
+	  tests/pretokenization/test_patterns.py tests/pretokens/test_count.py tests/adapters/test_folders.py tests/adapters/test_ranks.py \
+	  "tests/models/test_pretraining_train.py::test_composers_own_launcher_trains_the_same"
 	@TOKBENCH_EXAMPLES=$(EXAMPLES) python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
 
 sanitize: install  ## run the tests of the kernels with sanitizers of addresses and of undefined behaviour
@@ -72,7 +74,7 @@ sanitize: install  ## run the tests of the kernels with sanitizers of addresses 
 	@PYTHONPATH=build/sanitize/lib ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	  UBSAN_OPTIONS=print_stacktrace=1 \
 	  LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	  python -m pytest -p no:cacheprovider $(OF_KERNELS:%=tests/test_%.py) $(OF_MEMORY:%=--deselect tests/test_%)
+	  python -m pytest -p no:cacheprovider $(OF_KERNELS) $(OF_MEMORY:%=--deselect tests/%)
 
 accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=axe.min.js, PLAYWRIGHT=a Python that has it
 	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }

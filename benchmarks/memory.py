@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tokbench.construction import constructions
-from tokbench.counting.languages import write_languages
-from tokbench.needs import COLUMNS, places_of
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.files import write_languages
+from tokbench.runtime.memory_model import COLUMNS, places_of
 
 CASES = (
     (50_000, 1, True),

@@ -24,15 +24,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.byte_lm.scores import write_scores
 from tokbench.candidates.scored_text import ScoredDocuments
 from tokbench.construction import constructions
 from tokbench.construction.sage import Lines, ablate, segment
-from tokbench.counting.count import count_pretokens
 from tokbench.kernels.trie import Trie
-from tokbench.optimum.bounding import bounded
+from tokbench.models.byte_lm.scores import write_scores
+from tokbench.optimum.bound import bounded
 from tokbench.optimum.graph import graph_of
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 

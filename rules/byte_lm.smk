@@ -1,5 +1,5 @@
 # First by their priority, models next: what waits for byte scores has the longest way to the tables before it.
-from tokbench.workflow.byte_lm import ByteLms
+from tokbench.workflow.corpora import ByteLms
 
 byte_lms = ByteLms(experiment)
 

@@ -1,5 +1,5 @@
 # What all rules share: the experiment, requests of memory and time, fingerprints of code, and the shell.
-from tokbench.workflow.contents import content_of
+from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import begin, end, read_experiment

@@ -1,4 +1,4 @@
-from tokbench.workflow.construction import Variants, initial_memory, initial_source
+from tokbench.workflow.tokenizers import Variants, initial_memory, initial_source
 
 variants = Variants(experiment)
 

@@ -1,4 +1,4 @@
-from tokbench.workflow.corpus import Corpora
+from tokbench.workflow.corpora import Corpora
 
 corpora = Corpora(experiment)
 
@@ -36,7 +36,7 @@ rule fetch_pairs:
         "../envs/language_models.yaml"
     params:
         recipe=corpora.pairs_recipe,
-        source=fingerprint("tokbench.corpus.parallel.fetch:fetch_pairs"),
+        source=fingerprint("tokbench.corpus.fetch:fetch_pairs"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -65,9 +65,9 @@ rule read_sizes:
         begin=corpora.begin,
         end=corpora.end,
         source=fingerprint(
-            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.sources:without_limits",
             "tokbench.corpus.read:read_source",
-            "tokbench.corpus.sizes:write_sizes",
+            "tokbench.corpus.parts:write_sizes",
         ),
     threads: 1
     resources:
@@ -93,7 +93,7 @@ rule split_corpus:
         "../envs/tokenizers.yaml"
     params:
         recipe=corpora.split_recipe,
-        source=fingerprint("tokbench.corpus.places:assign_documents"),
+        source=fingerprint("tokbench.corpus.shuffle:assign_documents"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -124,10 +124,10 @@ rule deal_part:
         begin=corpora.begin,
         end=corpora.end,
         source=fingerprint(
-            "tokbench.corpus.limits:without_limits",
+            "tokbench.corpus.sources:without_limits",
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.read:read_source",
-            "tokbench.corpus.queues:partition_part",
+            "tokbench.corpus.partitions:partition_part",
         ),
     threads: 1
     resources:
@@ -158,10 +158,10 @@ rule write_shards:
         group=lambda wildcards: int(wildcards.group),
         source=fingerprint(
             "tokbench.corpus.parts:groups_of",
-            "tokbench.corpus.places:read_totals",
-            "tokbench.corpus.queues:write_partitions",
+            "tokbench.corpus.shuffle:read_totals",
+            "tokbench.corpus.partitions:write_partitions",
             "tokbench.corpus.shards:shard_paths",
-            "tokbench.corpus.manifest:write_findings",
+            "tokbench.corpus.documents:write_findings",
         ),
     threads: 1
     resources:
@@ -217,7 +217,7 @@ rule prepare_parallel:
     params:
         content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
-        source=fingerprint("tokbench.corpus.parallel.prepare:prepare_parallel"),
+        source=fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -1,5 +1,5 @@
-from tokbench.workflow.canonical import canonical
-from tokbench.workflow.downstream import Suites, checkpoint_flags, evaluating_memory
+from tokbench.workflow.shell import canonical
+from tokbench.workflow.models import Suites, checkpoint_flags, evaluating_memory
 
 suites = Suites(experiment)
 
@@ -18,7 +18,9 @@ rule make_tasks:
     params:
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
-        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.tasks:make_tasks"),
+        source=fingerprint(
+            "tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.offline_tasks:make_tasks"
+        ),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -40,7 +42,7 @@ rule fetch_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=suites.fetch_recipe,
-        source=fingerprint("tokbench.downstream.fetch_tasks:fetch_tasks"),
+        source=fingerprint("tokbench.models.evaluation.load_tasks:fetch_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -66,7 +68,7 @@ rule import_tasks:
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
-        source=fingerprint("tokbench.downstream.local:write_local_tasks"),
+        source=fingerprint("tokbench.models.evaluation.local_tasks:write_local_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -107,7 +109,7 @@ rule evaluate:
         inputs=flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.evaluate:evaluate"),
+        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
@@ -152,7 +154,7 @@ rule evaluate_checkpoint:
         inputs=checkpoint_flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.downstream.evaluate:evaluate"),
+        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

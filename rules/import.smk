@@ -1,5 +1,5 @@
 # Tokenizers that were made elsewhere, as they are.
-from tokbench.workflow.imports import Imports
+from tokbench.workflow.tokenizers import Imports
 
 imports = Imports(experiment)
 
@@ -15,7 +15,7 @@ rule fetch_tokenizer:
         "../envs/language_models.yaml"
     params:
         recipe=imports.fetch_recipe,
-        source=fingerprint("tokbench.adapters.hub:fetch_files"),
+        source=fingerprint("tokbench.adapters.read:fetch_files"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),

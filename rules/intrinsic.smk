@@ -1,4 +1,4 @@
-from tokbench.workflow.intrinsic import OF_TEXT, Measurements, measured_by
+from tokbench.workflow.tokenizers import OF_TEXT, Measurements, measured_by
 
 measurements = Measurements(experiment)
 
@@ -84,9 +84,9 @@ rule count_tokens:
     params:
         source=fingerprint(
             "tokbench.corpus.documents:read_documents",
-            "tokbench.intrinsic.tokens_by_document:tokens_by_document",
-            "tokbench.encoding_speed:cold_speed",
-            "tokbench.encoding_speed:TOO_SHORT",
+            "tokbench.intrinsic.tokenizer:tokens_by_document",
+            "tokbench.intrinsic.encoding_speed:cold_speed",
+            "tokbench.intrinsic.encoding_speed:TOO_SHORT",
             "tokbench.tokenizer:Tokenizer",
         ),
     threads: 1
@@ -115,9 +115,9 @@ rule bound:
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
         source=fingerprint(
-            "tokbench.optimum.bounding:bound_text",
+            "tokbench.optimum.bound:bound_text",
             "tokbench.optimum.certificate:write_certificate",
-            "tokbench.counting.languages:read_languages",
+            "tokbench.pretokens.files:read_languages",
         ),
     threads: 1
     resources:

@@ -1,4 +1,4 @@
-from tokbench.workflow.ngram_bits import NgramModels
+from tokbench.workflow.targets import NgramModels
 
 ngram_models = NgramModels(experiment)
 
@@ -23,7 +23,7 @@ rule ngram_bits:
         source=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.corpus.text_files:read_files",
-            "tokbench.pretraining.encoded:encoded",
+            "tokbench.models.pretraining.order:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),
     threads: 1
@@ -57,7 +57,7 @@ rule ngram_bits_on:
         source=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.corpus.text_files:read_files",
-            "tokbench.pretraining.encoded:encoded",
+            "tokbench.models.pretraining.order:encoded",
             "tokbench.intrinsic.ngram_bits:tokenizer_ngram_bits",
         ),
     threads: 1

@@ -1,4 +1,4 @@
-from tokbench.workflow.pretokenization import Pretokenization
+from tokbench.workflow.corpora import Pretokenization
 
 pretokenization = Pretokenization(experiment)
 
@@ -122,7 +122,7 @@ rule import_counts:
     params:
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        source=fingerprint("tokbench.counting.external_count:take_within", "tokbench.counting.word_list:read_word_list"),
+        source=fingerprint("tokbench.pretokens.external_count:take_within", "tokbench.pretokens.files:read_word_list"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -1,4 +1,4 @@
-from tokbench.workflow.pretraining import Models
+from tokbench.workflow.models import Models
 
 models = Models(experiment)
 
@@ -20,9 +20,9 @@ rule encode_shard:
         source=fingerprint(
             "tokbench.tokenizer:Tokenizer",
             "tokbench.corpus.documents:read_shard",
-            "tokbench.pretraining.encoded:encoded",
-            "tokbench.pretraining.order:in_order",
-            "tokbench.pretraining.sliced:write_tokens",
+            "tokbench.models.pretraining.order:encoded",
+            "tokbench.models.pretraining.order:in_order",
+            "tokbench.models.pretraining.pack_slices:write_tokens",
         ),
     threads: 1
     resources:
@@ -47,7 +47,7 @@ rule gather_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.pretraining.sliced:gather"),
+        source=fingerprint("tokbench.models.pretraining.pack_slices:gather"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -75,7 +75,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.pretraining.sliced:pack_slice"),
+        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -133,7 +133,9 @@ rule pretrain:
         "../envs/language_models.yaml"
     params:
         recipe=models.recipe,
-        source=fingerprint("tokbench.pretraining.launch:pretrain_together", "tokbench.pretraining.train:pretrain"),
+        source=fingerprint(
+            "tokbench.models.pretraining.launch:pretrain_together", "tokbench.models.pretraining.train:pretrain"
+        ),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",
     priority: 1
     threads: models.threads

@@ -1,8 +1,8 @@
-from tokbench.citations.cited import cited
-from tokbench.workflow.canonical import canonical
-from tokbench.workflow.examples import Examples
-from tokbench.workflow.leaderboard import Checked
-from tokbench.workflow.report import as_written
+from tokbench.report.bibliography import cited
+from tokbench.workflow.shell import canonical
+from tokbench.workflow.targets import Examples
+from tokbench.workflow.targets import Checked
+from tokbench.workflow.targets import as_written
 
 examples, checked = Examples(experiment), Checked(experiment)
 
@@ -23,7 +23,7 @@ rule cut_examples:
         inputs=flags,
         shards=examples.shards,
         recipe=examples.recipe,
-        source=fingerprint("tokbench.examples.chosen:cut_examples", "tokbench.tidy.make:write_tables"),
+        source=fingerprint("tokbench.examples.tables:cut_examples", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -55,7 +55,7 @@ rule draw:
     params:
         inputs=flags,
         experiment=lambda wildcards: as_written(experiment),
-        source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_figures"),
+        source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -87,7 +87,7 @@ rule typeset:
     params:
         inputs=flags,
         experiment=lambda wildcards: as_written(experiment),
-        source=fingerprint("tokbench.report.load:load", "tokbench.report.files:write_tables"),
+        source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -117,10 +117,10 @@ rule report:
         inputs=flags,
         experiment=lambda wildcards: as_written(experiment),
         source=fingerprint(
-            "tokbench.report.load:load",
+            "tokbench.report.content:load",
             "tokbench.report.speeds:read_speeds",
-            "tokbench.corpus.manifest:read_findings",
-            "tokbench.corpus.manifest:lines_of",
+            "tokbench.corpus.documents:read_findings",
+            "tokbench.corpus.documents:lines_of",
             "tokbench.report.html:render",
         ),
     threads: 1
@@ -151,7 +151,7 @@ rule leaderboard:
     params:
         inputs=flags,
         name=experiment.name,
-        source=fingerprint("tokbench.leaderboard.files:leaderboard_of", "tokbench.leaderboard.files:as_table"),
+        source=fingerprint("tokbench.report.leaderboard:leaderboard_of", "tokbench.report.leaderboard:as_table"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -174,7 +174,7 @@ rule cite:
         "../envs/tokenizers.yaml"
     params:
         cited=lambda wildcards: canonical(cited(experiment)),
-        source=fingerprint("tokbench.citations.entries:bibliography"),
+        source=fingerprint("tokbench.references:bibliography"),
     threads: 1
     resources:
         mem_mb=double_on_retry(1000),

@@ -24,13 +24,13 @@ import pytest
 import yaml
 from hypothesis import is_hypothesis_test, settings
 
-from tests.support.downstream_tasks import DOCUMENTS, SMALL
+from tests.support.fake_results import DOCUMENTS, SMALL
 from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
-from tokbench.counting.count import count_pretokens
-from tokbench.downstream.tasks import make_tasks
+from tokbench.models.evaluation.offline_tasks import make_tasks
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 
 settings.register_profile("busy", deadline=None)
@@ -51,37 +51,74 @@ NUMBERS = count()
 LIBC = ctypes.CDLL(None)
 """The library that keeps what a process has freed until it is told to give it back."""
 LANGUAGE_MODELS = [
-    *(
-        "test_hugging_face",
-        "test_transformers",
-        "test_transformers_uses",
-        "test_fingerprint_commands",
-        "test_saving",
-        "test_security",
-        "test_disk_full",
-    ),
-    *("test_bits_per_byte", "test_byte_lm", "test_scoring", "test_evaluate", "test_own_ids", "test_elsewhere_models"),
-    "test_local_tasks",
-    "test_determinism",
-    "test_translation_models",
-    *("test_segmentations", "test_packing", "test_attention", "test_pretraining", "test_training_parts"),
-    "test_phases",
-    *("test_recipes", "test_model_options", "test_byte_lm_needs"),
+    "tokenizer/test_hugging_face",
+    "tokenizer/test_transformers",
+    "tokenizer/test_transformers_uses",
+    "workflow/test_fingerprint",
+    "test_safety",
+    "io/test_disk_full",
+    "models/test_bits_per_byte",
+    "models/test_byte_lm",
+    "models/test_scoring",
+    "models/test_evaluation",
+    "tabulation/test_imported_models",
+    "models/test_local_tasks",
+    "models/test_translation",
+    "models/test_pack",
+    "models/test_processes",
+    "models/test_pretraining_train",
+    "models/test_phases",
+    "models/test_pretraining_options",
+    "models/test_memory",
 ]
 """Files whose tests take long to import what they need, in the order in which one process runs them: llm-foundry, last
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
-    *("test_resumable", "test_gpu", "test_slurm_inside", "test_incremental", "test_same_everywhere"),
-    *("test_memory_ladder", "test_within", "test_readers", "test_fuzz", "test_tokenizer", "test_check"),
-    *("test_status_run", "test_report_page", "test_report_parts", "test_corpus_parts", "test_corpus_memory"),
-    *("test_imports", "test_command_line", "test_patterns", "test_slurm_lines", "test_existing_real", "test_figures"),
-    *("test_agreement", "test_well_known", "test_failing_allocations", "test_wheel", "test_greedtok"),
-    *("test_published", "test_kept", "test_pretokenization", "test_workflow", "test_exports", "test_pathpiece"),
-    *("test_encode", "test_requests", "test_events", "test_unigram", "test_own_tokenizer", "test_init", "test_cancel"),
-    *("test_fingerprint", "test_schemes_cuts", "test_corpus_sources", "test_corpus_splits", "test_paths"),
-    *("test_fingerprint_sources", "test_picky_bpe", "test_segmentation_hugging_face", "test_existing_json"),
-    *("test_optimum_constructions", "test_check_reach"),
+    "test_fuzz",
+    "models/test_pack_slices",
+    "models/test_training",
+    "workflow/test_slurm",
+    "workflow/test_incremental",
+    "runtime/test_memory_ladder",
+    "pretokens/test_external_count",
+    "io/test_readers",
+    "tokenizer/test_tokenizer",
+    "inspection/test_check",
+    "workflow/test_status",
+    "report/test_page",
+    "report/test_exhibits",
+    "corpus/test_parts",
+    "corpus/test_memory",
+    "test_imports",
+    "test_command_line",
+    "kernels/test_patterns",
+    "adapters/test_ranks",
+    "report/test_figures",
+    "adapters/test_tokenizer_json",
+    "pretokenization/test_well_known",
+    "kernels/test_kernels",
+    "test_wheel",
+    "construction/test_greedtok",
+    "published/test_published",
+    "pretokenization/test_built_in",
+    "end_to_end/test_workflow",
+    "adapters/test_exports",
+    "construction/test_pathpiece",
+    "kernels/test_encode",
+    "workflow/test_resources",
+    "construction/test_events",
+    "construction/test_unigram",
+    "test_registry",
+    "workflow/test_shell",
+    "workflow/test_status_overview",
+    "kernels/test_pattern_scan",
+    "corpus/test_sources",
+    "io/test_yaml_json",
+    "construction/test_picky_bpe",
+    "segmentation/test_segmentation",
+    "optimum/test_bound",
+    "inspection/test_reach",
 ]
 """Other files that take more than some seconds, the longest first."""
 
@@ -97,7 +134,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             usual = test._hypothesis_internal_use_settings
             test._hypothesis_internal_use_settings = settings(usual, max_examples=usual.max_examples * times)
     places = {name: place for place, name in enumerate(LANGUAGE_MODELS + LONG)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    items.sort(key=lambda item: places.get(_name(item.path), len(places)))
+
+
+def _name(path: Path) -> str:
+    """The name of a file of tests: its path below ``tests``, without the ending."""
+    return str(path.relative_to(Path(__file__).parent).with_suffix(""))
 
 
 def _is_property(item: pytest.Item) -> bool:
@@ -148,7 +190,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "language models" if Path(file).stem in LANGUAGE_MODELS else file
+            name = file.removeprefix("tests/").removesuffix(".py")
+            return "language models" if name in LANGUAGE_MODELS else file
 
     return ByFile(config, log)
 
@@ -310,7 +353,7 @@ def tool_of(name: str) -> ModuleType:
 def torch() -> Iterator[ModuleType]:
     """torch, where the language-model stack, an extra of the package, is installed; the hub switched off."""
     pytest.importorskip("lm_eval")
-    from tokbench.downstream.evaluate import ENVIRONMENT as VARIABLES
+    from tokbench.models.evaluation.evaluate import ENVIRONMENT as VARIABLES
 
     with pytest.MonkeyPatch.context() as patch:
         for key, value in VARIABLES.items():

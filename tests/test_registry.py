@@ -1,7 +1,13 @@
-"""Methods of third parties: what is checked when they register, and what they may be used for."""
+"""Methods of third parties: what is checked when they register, and what they may be used for.
+
+What the page on a tokenizer of one's own shows, done as it stands.
+"""
 
 import errno
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,22 +21,21 @@ from pydantic import Field
 from tests.conftest import Tokbench
 from tokbench import construction as construction_package
 from tokbench.api import build as tokbench_build
-from tokbench.better import better_end, over_the_same
 from tokbench.config.load import read_all
 from tokbench.construction import InitialName, construction, constructions
 from tokbench.errors import TokbenchError
-from tokbench.metric import Shown, Subject, metric, metrics
+from tokbench.metric import Shown, Subject, better_end, metric, metrics, over_the_same
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokens import PretokenCounts
-from tokbench.report.subjects import SUBJECTS, by_subject
+from tokbench.report.sections.subjects import SUBJECTS, by_subject
 from tokbench.resource import ResourceOptions, resource, resource_types
 from tokbench.segmentation import segmentation, segmentations
 from tokbench.submodules import submodules
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def forgotten() -> Iterator[None]:
     """What a test registers is known to no other."""
     kinds = (constructions, segmentations, schemes, metrics, resource_types)
@@ -67,6 +72,7 @@ class TopDown(Options):
     initial_size: int = Field(512, ge=256)
 
 
+@pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize(
     ("register", "said"),
     [
@@ -144,6 +150,7 @@ def test_mistakes_are_told_to_the_author_of_a_method(register: Callable[[], Any]
 NAMES = ["my-lines", "my/lines", "my lines", "", "_lines", "3_lines", "zeilenlänge", "lines\n", 5, None, build]
 
 
+@pytest.mark.usefixtures("forgotten")
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 @pytest.mark.parametrize(
     "decorator",
@@ -163,6 +170,7 @@ def test_names_that_no_path_or_wildcard_could_hold(decorator: Callable[..., Any]
     assert "\n" not in str(rejection.value)
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_a_rejected_method_is_not_known() -> None:
     with pytest.raises(TokbenchError):
         construction("mine", segmentation="greedy")(no_seed)
@@ -172,6 +180,7 @@ def test_a_rejected_method_is_not_known() -> None:
     assert better_end("mine") is None
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_a_registry_is_shown_with_its_methods() -> None:
     assert repr(schemes) == f"<pre-tokenization: {', '.join(schemes)}>"
     assert len(schemes) == len(list(schemes)) == len(schemes.methods())
@@ -181,6 +190,7 @@ def test_a_registry_is_shown_with_its_methods() -> None:
     assert bool(schemes)
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_a_package_that_cannot_be_listed_is_not_one_without_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where memory ran out a construction was told to be none."""
 
@@ -194,6 +204,7 @@ def test_a_package_that_cannot_be_listed_is_not_one_without_methods(monkeypatch:
         submodules([folder])
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_registering_gives_the_function_back() -> None:
     assert construction("pairs", segmentation="greedy")(build) is build
     method = constructions["pairs"]
@@ -201,6 +212,7 @@ def test_registering_gives_the_function_back() -> None:
     assert (method.source, method.alphabet, method.initial, method.continuation) == ("counts", 256, False, False)
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_anyones_construction_may_be_an_initial_vocabulary(tmp_path: Path, tokbench: Tokbench) -> None:
     construction("pairs", segmentation="greedy", gives_initial=True)(build)
     counts = tmp_path / "counts.tsv"
@@ -212,6 +224,7 @@ def test_anyones_construction_may_be_an_initial_vocabulary(tmp_path: Path, tokbe
     assert {b"ab", b"cd", b"zz"} <= set(tokens)
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_configurations_take_it_and_reject_one_that_gives_none(tmp_path: Path) -> None:
     construction("pairs", segmentation="greedy", gives_initial=True)(build)
     file = tmp_path / "config.yaml"
@@ -234,6 +247,7 @@ variants:
         assert str(rejection.value) == f"{file}: {line}{near}"
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: Path, tokbench: Tokbench) -> None:
     """Where methods are listed, configurations checked and tokenizers built: others' segmentations may come later."""
     constructions._methods["bpe"] = replace(constructions["bpe"], segmentation="gredy")
@@ -257,6 +271,7 @@ def test_a_segmentation_that_is_not_there_is_told_of_its_construction(tmp_path: 
         tokbench_build("bpe", PretokenCounts.from_pairs([(b"ab", 3)]), 300)
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbench: Tokbench) -> None:
     constructions._methods["ngram"] = replace(constructions["ngram"], alphabet=768)
     file, counts = tmp_path / "config.yaml", tmp_path / "counts.tsv"
@@ -272,6 +287,7 @@ def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbenc
     assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_a_metric_says_where_a_report_shows_its_measurements() -> None:
     """After those that are there; of several places the one whose text is longest in the definition."""
     assert (*[subject.identifier for subject in SUBJECTS],) == get_args(Subject)
@@ -286,6 +302,7 @@ def test_a_metric_says_where_a_report_shows_its_measurements() -> None:
     ]
 
 
+@pytest.mark.usefixtures("forgotten")
 def test_what_families_state_is_known_while_they_are() -> None:
     """Nothing of it is kept beside the families: not of one that is no more, nor of one before it registered."""
     assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)
@@ -296,3 +313,117 @@ def test_what_families_state_is_known_while_they_are() -> None:
     )  # fmt: skip
     metrics._methods = known
     assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)
+
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "own_tokenizer.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the page's package is installed."""
+    place = tmp_path_factory.mktemp("package")
+    for name, text in SHOWN:
+        (place / "my_tokenizer" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "my_tokenizer" / name).write_text(text)
+    install = ["uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation"]
+    quick = os.environ | {"CFLAGS": "-O0 -g0"}
+    subprocess.run([*install, "--target", place / "site", place / "my_tokenizer"], check=True, env=quick)
+    return place / "site"
+
+
+def test_the_readme_shows_a_part_of_its_module_and_says_how_long_it_is() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    module = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
+    [shown] = [part for part in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "whole_words" in part]
+    assert shown in module
+    said = re.search(r"\(docs/own_tokenizer.md\) has (\d+) lines", readme)
+    assert said is not None
+    assert int(said[1]) == len(module.splitlines())
+
+
+def run(installed: Path, *arguments: object) -> str:
+    command = [sys.executable, "-m", "tokbench", *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run(command, check=True, env=environment, cwd=ROOT, capture_output=True, text=True).stdout
+
+
+def test_its_commands(installed: Path, tmp_path: Path) -> None:
+    (commands,) = [block for block in re.findall(r"\n\n```\n(.*?)\n```", PAGE, re.DOTALL) if "my_tokenizer" in block]
+    install, *ours = commands.splitlines()
+    assert install == "pip install --no-build-isolation ./my_tokenizer"
+    said = [run(installed, *line.replace("/tmp", str(tmp_path)).split()[1:]) for line in ours]
+    assert "Take the most frequent pairs of bytes, ties in order of their bytes." in " ".join(said[0].split())
+    tokens = Vocabulary.read(tmp_path / "frequent_pairs").tokens
+    assert tokens[:256] == BYTES
+    assert {len(token) for token in tokens[256:]} == {2}
+    assert len(tokens) == 300
+
+
+def test_its_compiled_module_counts_in_the_fingerprint(installed: Path) -> None:
+    code = (
+        "from tokbench.construction import constructions; from tokbench.workflow.fingerprint import code_behind;"
+        "print(*sorted(name for name in code_behind(constructions['frequent_pairs'].module) if 'my_' in name))"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True, text=True)
+    assert "my_tokenizer.frequent_pairs:build my_tokenizer.pairs" in said.stdout
+
+
+def test_the_module_in_a_clone(tmp_path: Path) -> None:
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
+    counts = (
+        "from tokbench.pretokens import PretokenCounts\ncounts = PretokenCounts.from_pairs([(b'ab', 3), (b'c', 9)])\n"
+    )
+    built = "print(build(counts, 300, WholeWordsOptions()).tokens[256:])"
+    said = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{counts}{built}"], check=True, capture_output=True, text=True
+    )
+    assert said.stdout == "(b'ab',)\n"
+
+
+def test_the_pretokenization_with_options(tmp_path: Path) -> None:
+    (tmp_path / "chunks.py").write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[-1])
+    use = (
+        "import chunks; from tokbench.pretokenization import pretokenization_of\n"
+        "for text in (b'', b'12345678', b'123456789'):\n"
+        "    print(pretokenization_of({'method': 'chunks', 'width': 4}).boundaries(text).tolist())\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", use], check=True, env=environment, capture_output=True, text=True)
+    assert said.stdout.splitlines() == ["[0]", "[0, 4, 8]", "[0, 4, 8, 9]"]
+
+
+def test_the_segmentation_and_the_metric(tmp_path: Path) -> None:
+    """Both as they stand: ids that are decoded to the text, a share, its better end, and what it is from."""
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    for name, begin in (("segmenting", '"""A pre-token that is a token'), ("measuring", '"""Pre-tokens that are one')):
+        (block,) = [block for block in blocks if block.startswith(begin)]
+        (tmp_path / f"{name}.py").write_text(block)
+    use = (
+        "import measuring, segmenting\n"
+        "from tokbench.metric import better_end, over_the_same\n"
+        "from tokbench.references import bibliography\n"
+        "from tokbench.pretokens.count import count_pretokens\n"
+        "from tokbench.intrinsic.tokenizer import measure\n"
+        "from tokbench.metric import metrics\n"
+        "from tokbench.tokenizer import Tokenizer\n"
+        "from tokbench.vocabulary import BYTES, Vocabulary\n"
+        "tokenizer = Tokenizer(Vocabulary((*BYTES, b'the', b' cat')), 'gpt2', 'whole_or_bytes')\n"
+        "text = b'the cat the\\xff'\n"
+        "ids = tokenizer.encode(text).tolist()\n"
+        "assert tokenizer.decode(ids) == text\n"
+        "print(ids)\n"
+        "family = {'whole_pretokens': metrics['whole_pretokens'].options()}\n"
+        "[row] = measure(tokenizer, count_pretokens([text], 'gpt2'), families=family)\n"
+        "print(row.metric, row.value, row.n, better_end(row.metric), over_the_same(row.metric, row.definition))\n"
+        "print(bibliography(metrics['whole_pretokens'].cites)[:18])\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    said = subprocess.run([sys.executable, "-c", use], check=True, env=environment, capture_output=True, text=True)
+    assert said.stdout.splitlines() == [
+        "[256, 257, 32, 116, 104, 101, 255]",
+        "whole_pretoken_share 0.75 4 highest True",
+        "@misc{somebody2026",
+    ]

@@ -1,14 +1,38 @@
-"""The wheel, built and installed by itself: a command line and a Python interface without the language-model stack."""
+"""The wheel, built and installed by itself: a command line and a Python interface without the language-model stack.
 
+Jobs in a container: what Apptainer is called with, and what its recipe copies.
+
+The rules' conda environments: written from the lock, and holding whatever a rule's command may import.
+"""
+
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[1]
+from tests.conftest import tool_of
+from tests.support.rules import COMMAND_OF, RULES, called
+from tests.support.workflow.checkout import ROOT, Checkout
+from tokbench.construction import constructions
+from tokbench.metric import metrics
+from tokbench.pretokenization import schemes
+from tokbench.registry import PLACES, modules_in
+from tokbench.resource import resource_types
+from tokbench.segmentation import segmentations
+from tokbench.workflow import fingerprint as module
+
+WHEEL_ROOT = Path(__file__).parents[1]
 STACK = ("torch", "transformers", "llmfoundry", "composer", "streaming", "lm_eval", "datasets", "snakemake")
 WITHOUT_STACK = f"""
 import sys
@@ -23,7 +47,7 @@ sys.meta_path.insert(0, Absent())
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("wheel")
-    build = ["uv", "build", "--quiet", "--offline", "--wheel", "--no-build-isolation", "--out-dir", place, ROOT]
+    build = ["uv", "build", "--quiet", "--offline", "--wheel", "--no-build-isolation", "--out-dir", place, WHEEL_ROOT]
     subprocess.run(build, check=True)
     (made,) = place.glob("*.whl")
     return made
@@ -46,14 +70,14 @@ def run(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedP
 
 def test_it_holds_what_runs_and_nothing_that_was_generated(wheel: Path) -> None:
     names = set(ZipFile(wheel).namelist())
-    kernels = {path.stem for path in (ROOT / "src" / "tokbench" / "kernels").glob("*.pyx")}
+    kernels = {path.stem for path in (WHEEL_ROOT / "src" / "tokbench" / "kernels").glob("*.pyx")}
     assert {name.split("/")[-1].partition(".")[0] for name in names if name.endswith(".so")} >= kernels
     assert not [name for name in names if name.endswith((".c", ".cpp"))]
     packaged = {name.removeprefix("tokbench/workflow/files/") for name in names if "/workflow/files/" in name}
     ours = {"Snakefile", "config.yaml"} | {
-        path.relative_to(ROOT).as_posix()
+        path.relative_to(WHEEL_ROOT).as_posix()
         for folder in ("rules", "envs", "profiles", "report")
-        for path in (ROOT / folder).rglob("*")
+        for path in (WHEEL_ROOT / folder).rglob("*")
         if path.is_file()
     }
     assert packaged == ours
@@ -95,3 +119,181 @@ def test_command_line(installed: Path, tmp_path: Path) -> None:
     said = run(installed, tmp_path, "-m", "tokbench", *lacking)
     assert said.returncode == 2
     assert said.stderr.endswith("is not installed; install 'tokbench[language-models]'\n")
+
+
+RECIPE = ROOT / "envs" / "container.def"
+CONFIGURATION = """\
+name: boxed
+corpora: {text: {source: {type: text, path: text.txt}}}
+variants: {bpe: {pretokenization: gpt2, construction: bpe}}
+sizes: [300]
+"""
+ARGUMENTS = ("--configfile", "boxed.yaml", "--software-deployment-method", "apptainer", "--until", "build")
+APPTAINER = """#!/bin/bash
+if [ "$1" = --version ]; then echo "apptainer version 1.3.0"; exit; fi
+echo "$@" | grep -o "^exec\\|tokbench.sif bash" | tr '\\n' ' ' >> calls.txt
+while [ "$1" != bash ]; do shift; done
+exec "$@"
+"""
+"""Runs what it is to run in a container where it is."""
+INSIDE = """#!/bin/sh
+echo inside >> inside.txt
+exec {} -m tokbench "$@"
+"""
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_jobs_run_in_the_container(tmp_path: Path) -> None:
+    """The command is the container's own, and no job is a fork of what is outside."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    checkout = Checkout(folder, stand_in=True)
+    put(tmp_path / "bin" / "apptainer", APPTAINER)
+    put(tmp_path / "bin" / "tokbench", INSIDE.format(sys.executable))
+    put(folder / "tokbench.sif", "")
+    put(folder / "boxed.yaml", CONFIGURATION)
+    put(folder / "text.txt", "a")
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--cores", "1", *ARGUMENTS],
+        cwd=folder,
+        env=checkout.environment | {"PATH": f"{tmp_path / 'bin'}:{os.defpath}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    jobs = ("prepare", "count_split", "build")
+    assert (folder / "calls.txt").read_text() == "exec tokbench.sif bash " * len(jobs)
+    assert (folder / "inside.txt").read_text() == "inside\n" * len(jobs)
+
+
+def test_the_recipe_copies_what_is_there_and_what_the_package_needs() -> None:
+    [block] = re.findall(r"^%files\n((?:    .+\n)+)", RECIPE.read_text(), re.MULTILINE)
+    copied = {word for line in block.splitlines() for word in line.split() if not word.startswith("/opt/")}
+    assert [word for word in sorted(copied) if not (ROOT / word).exists()] == []
+    linked = {path.resolve().name for path in (ROOT / "src/tokbench/workflow/files").iterdir()}
+    assert {"src", "setup.py", "pyproject.toml", "README.md", "LICENSE", "requirements.lock"} | linked <= copied
+
+
+REGISTRIES = (constructions, segmentations, schemes, metrics, resource_types)
+PINNED = re.compile(r"^      - ([a-z0-9-]+)(\[[a-z,]+\])?==", re.MULTILINE)
+
+
+def test_environments_are_written_from_the_lock() -> None:
+    tool = tool_of("make_environments")
+    written = tool.environments()
+    assert written.keys() == set((ROOT / "envs").glob("*.yaml"))
+    for path, text in written.items():
+        assert path.read_text() == text, "run python tools/make_environments.py"
+
+
+def test_the_lock_for_transformers_5_fits_the_package() -> None:
+    """It has a version of everything that the package and the tests need, and no address of a registry."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lines = (ROOT / "transformers5.lock").read_text().splitlines()
+    locked = dict(line.split("==") for line in lines)
+    group = project["dependency-groups"]["transformers5"]
+    for wanted in map(Requirement, [*project["project"]["dependencies"], *group]):
+        assert wanted.specifier.contains(locked[canonicalize_name(wanted.name)]), f"{wanted}: run make lock"
+
+
+@cache
+def environments_installed(environment: str) -> set[str]:
+    """The distributions of an environment and all that they require."""
+    text = (ROOT / "envs" / f"{environment}.yaml").read_text()
+    pending = [(name, frozenset(extras.strip("[]").split(","))) for name, extras in PINNED.findall(text)]
+    seen: set[str] = set()
+    while pending:
+        name, extras = pending.pop()
+        seen.add(name)
+        try:
+            wanted = map(Requirement, requires(name) or ())
+        except PackageNotFoundError:
+            pytest.skip(f"{name} is not installed here")
+        for requirement in wanted:
+            applies = requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in extras)
+            key = canonicalize_name(requirement.name)
+            if applies and key not in seen:
+                pending.append((key, frozenset(requirement.extras or {""})))
+    return seen
+
+
+held_by = cache(packages_distributions)
+"""The distributions that bring each package, asked once: all that is installed is gone through."""
+
+
+@cache
+def ours_in(name: str) -> set[str]:
+    """Our modules that a module imports, at once or later, and the packages that it lies in."""
+    path = module._locate(name)
+    source = path.read_text(encoding="utf-8") if path else ""
+    lines = module.KERNEL_IMPORT.findall(source) if path and path.suffix != ".py" else []
+    read = [(parent, word.split()[0]) for parent, *words in lines for word in "".join(words).split(",") if word.split()]
+    commands: list[str] = []
+    for node in ast.walk(ast.parse(source)) if path and path.suffix == ".py" else ():
+        if isinstance(node, ast.ImportFrom) and node.module:
+            read += [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == module.GATHERING:
+            commands += [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+    found = {f"{parent}.{word}" if module._locate(f"{parent}.{word}") else parent for parent, word in read}
+    for place in (place for command in commands for place in PLACES[command]):
+        where = module._locate(place)
+        folder = [str(where.parent)] if where is not None and where.name == "__init__.py" else None
+        found.update((place, *modules_in(place, folder)))
+    parts = name.split(".")
+    return {one for one in found if one.startswith("tokbench.")} | {
+        ".".join(parts[:end]) for end in range(2, len(parts))
+    }
+
+
+def behind(names: Iterable[str]) -> set[str]:
+    """Modules, and our modules behind them; plumbing other than commands left out."""
+    pending, found = list(names), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in found and (name.startswith("tokbench.commands") or not module.is_plumbing(name)):
+            found.add(name)
+            pending += ours_in(name)
+    return found
+
+
+def modules_of(name: str) -> set[str]:
+    """Our modules that a command may import, those of every method that it may call included."""
+    found = behind({called_name.module for called_name in called(name)})
+    while True:
+        reached = [registry for registry in REGISTRIES if registry.package in found]
+        more = behind({method.module for registry in reached for method in registry.methods()}) - found
+        if not more:
+            return found
+        found |= more
+
+
+@cache
+def imported(name: str) -> set[str]:
+    """The packages of others that a module imports, at once or later."""
+    path = module._locate(name)
+    if path is None or path.suffix != ".py":
+        return {"numpy"}
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found - {"tokbench"} - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_environment_holds_what_the_command_imports(rule: str) -> None:
+    [environment] = re.findall(r"envs/(\w+)\.yaml", RULES[rule][1]["conda"])
+    held = environments_installed(environment)
+    distributions = held_by()
+    for name in sorted(modules_of(COMMAND_OF.get(rule, rule))):
+        for package in imported(name):
+            candidates = {canonicalize_name(found) for found in distributions.get(package, [package])}
+            assert candidates & held, f"{name} imports {package}, which envs/{environment}.yaml does not install"

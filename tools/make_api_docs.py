@@ -12,9 +12,9 @@ SOURCE = ROOT / "src" / "tokbench"
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "What `import tokbench` offers": {
         "api.py": ("count", "build", "measure", "compare"),
-        "tokenizer.py": ("Tokenizer",),
+        "tokenizer/__init__.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),
-        "pretokens.py": ("PretokenCounts",),
+        "pretokens/__init__.py": ("PretokenCounts",),
         "errors.py": ("TokbenchError",),
         "registry.py": ("Registry", "Method"),
     },
@@ -28,18 +28,18 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
             "Scheme",
             "Choose",
         ),
-        "pattern_cuts.py": ("Boundaries", "Cut"),
+        "pretokenization/patterns/cut.py": ("Boundaries", "Cut"),
     },
     "Metrics": {
         "metric/__init__.py": ("metric", "Metric", "Shown", "Take"),
-        "intrinsic/measurement.py": ("Measurement",),
-        "intrinsic/usage.py": ("Usage",),
-        "intrinsic/words.py": ("Words",),
-        "intrinsic/embeddings.py": ("Embeddings",),
+        "metric/measurement.py": ("Measurement",),
+        "metric/usage.py": ("Usage",),
+        "metric/words.py": ("Words",),
+        "metric/embeddings.py": ("Embeddings",),
     },
     "Types of resource": {
         "resource/__init__.py": ("resource", "ResourceType", "Read", "ResourceOptions"),
-        "intrinsic/gold.py": ("SegmentedWord", "Decision"),
+        "metric/words.py": ("SegmentedWord", "Decision"),
     },
     "What constructions read besides counts": {
         "candidates/scored_text.py": ("ScoredDocuments", "ScoredDocument"),
@@ -48,7 +48,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """What is shown: names of each file, in the order in which a reader needs them."""
-OFFERED_BY = {"pattern_cuts.py": "tokbench.pretokenization"}
+OFFERED_BY = {"pretokenization/patterns/cut.py": "tokbench.pretokenization"}
 """Files whose names another module offers: the module."""
 INTRODUCTION = """\
 # The Python interface

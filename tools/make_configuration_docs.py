@@ -11,35 +11,38 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.commands.method_listing import patterns_of, reference_of
-from tokbench.config.corpus import Corpus
-from tokbench.config.elsewhere import Elsewhere
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import MetricsOptions, ReportOptions, Run, Variant
-from tokbench.config.translations import TokenizerPair, Translation
+from tokbench.config.sections import (
+    Corpus,
+    Elsewhere,
+    MetricsOptions,
+    ReportOptions,
+    Run,
+    TokenizerPair,
+    Translation,
+    Variant,
+)
 from tokbench.construction import Construction, constructions
-from tokbench.corpus import sources
-from tokbench.corpus.parallel import sources as parallel
-from tokbench.downstream.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
-from tokbench.downstream.tasks import TaskOptions
-from tokbench.inputs.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
+from tokbench.corpus import parallel, sources
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.metric import metrics
+from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+from tokbench.models.evaluation.offline_tasks import TaskOptions
+from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
+from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
+from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Placement, Sharding
+from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.models.translation.options import TranslationOptions
 from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Options
 from tokbench.pretokenization import schemes
-from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
-from tokbench.pretraining.options import LlamaOptions, ModelOptions, MptOptions
-from tokbench.pretraining.placement import Placement
-from tokbench.pretraining.sharding import Sharding
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
 from tokbench.statistics.options import StatisticsOptions
-from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
-from tokbench.translation.options import TranslationOptions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\

@@ -9,8 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from tokbench.report.typeset import markdown
-from tokbench.tidy.collection import tables_of
-from tokbench.tidy.table import Print, TidyTable
+from tokbench.tabulation.table import Print, TidyTable, tables_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "tables.md"
 INTRODUCTION = """\
@@ -42,8 +41,8 @@ A module in `src/tokbench/statistics/`, or one of another distribution that is n
 
 import polars as pl
 
-from tokbench.tidy.columns import MODEL, SUITE
-from tokbench.tidy.table import DIFFERENCE, Column, Print, TidyTable
+from tokbench.tabulation.columns import MODEL, SUITE
+from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
 
 def gaps(ranks: pl.DataFrame) -> pl.DataFrame:

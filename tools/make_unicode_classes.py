@@ -13,7 +13,7 @@ import regex
 
 SOURCE = Path(__file__).parents[1] / "src" / "tokbench"
 CLASSES = SOURCE / "kernels" / "unicode_classes.py"
-PROPERTIES = SOURCE / "patterns" / "unicode_properties.py"
+PROPERTIES = SOURCE / "pretokenization" / "patterns" / "unicode_properties.py"
 PATTERNS = {"LETTERS": r"\p{L}", "DIGITS": r"\d", "NUMERALS": r"[\p{N}--\d]", "BLANKS": r"\s"}
 CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
 SCRIPTS = """

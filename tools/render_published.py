@@ -13,14 +13,12 @@ import yaml
 
 from tokbench.config.load import over
 from tokbench.errors import TokbenchError
-from tokbench.inputs.frames import read_frame
-from tokbench.report.content import ReportContent
+from tokbench.io.tables import read_frame
+from tokbench.report.content import ReportContent, shown
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
-from tokbench.report.load import shown
 from tokbench.report.typeset import write_table
-from tokbench.tidy.collection import tables_of
-from tokbench.tidy.table import TidyTable
+from tokbench.tabulation.table import TidyTable, tables_of
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"

@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, write_tables
-from tokbench.gauge import gauged, metered, peak_of, speed
-from tokbench.model_memory import lm_parameters
-from tokbench.pretraining.flops import flops_per_token
-from tokbench.pretraining.options import ModelOptions, architecture_of
+from tokbench.models.memory import lm_parameters
+from tokbench.models.pretraining.budget import flops_per_token
+from tokbench.models.pretraining.options import ModelOptions, architecture_of
+from tokbench.models.sampler import gauged, metered, peak_of, speed
 
 
 def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str, Any], float | None]:
@@ -98,10 +98,9 @@ def tokenizer_folders(given: Sequence[Path]) -> list[Path]:
 def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) -> None:
     """Pack the pretraining split as ``tokbench pack`` does."""
     from tokbench.corpus.documents import read_documents
-    from tokbench.pretraining.budget import of_text
-    from tokbench.pretraining.encoded import encoded
-    from tokbench.pretraining.order import in_order
-    from tokbench.pretraining.pack import pack
+    from tokbench.models.pretraining.budget import of_text
+    from tokbench.models.pretraining.order import encoded, in_order
+    from tokbench.models.pretraining.pack import pack
     from tokbench.tokenizer import Tokenizer
 
     if output.is_dir():
@@ -125,8 +124,8 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
     """Train a tokenizer's model and take its bits per byte; the row of the tables."""
     import torch
 
-    from tokbench.pretraining.budget import Packing
-    from tokbench.pretraining.train import pretrain
+    from tokbench.models.pretraining.budget import Packing
+    from tokbench.models.pretraining.train import pretrain
 
     name = name_of(folder)
     model, checkpoints, gauge = (output / kind / name for kind in ("models", "checkpoints", "gauges"))
@@ -172,7 +171,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
     from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
     from tokbench.corpus.documents import read_documents
-    from tokbench.downstream.bits_per_byte import TokenWindows, bits_per_byte
+    from tokbench.models.evaluation.bits_per_byte import TokenWindows, bits_per_byte
     from tokbench.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.load(folder)
@@ -218,7 +217,7 @@ def train_all(
 
 def import_libraries() -> None:
     """Import what training does, so that no training's seconds and joules are those of imports."""
-    importlib.import_module("tokbench.pretraining.foundry")
+    importlib.import_module("tokbench.models.pretraining.foundry")
 
 
 def begin(output: Path, what: dict[str, Any]) -> None:

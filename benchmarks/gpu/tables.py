@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.atomic import atomic_file
+from tokbench.io.atomic import atomic_file
 
 COLUMNS = {
     "variant": "the tokenizer",

@@ -114,7 +114,7 @@ NODES, CORES = 32, 8
 PER_DOCUMENT = 36
 """Bytes that `prepare` needs for a document: those of `split_corpus`, and a digest."""
 PER_DOCUMENT_OF_PARTS = 20
-"""Bytes that `split_corpus` needs for a document, :data:`tokbench.corpus.places.PER_DOCUMENT`."""
+"""Bytes that `split_corpus` needs for a document, :data:`tokbench.corpus.shuffle.PER_DOCUMENT`."""
 ATTEMPTS = 3
 BY_WORK = ("build", "build_initial", "measure", "score_bytes")
 """Rules that ask for the memory that follows from their counts, or their model."""

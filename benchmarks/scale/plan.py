@@ -27,9 +27,9 @@ MODEL = "mpt_350m"
 FIRST, SCORE, THEN = ["merge_counts", "train_byte_lm"], ["score_bytes"], ["pack", "measure"]
 """Rules up to which jobs run before it is asked what scoring takes, with a model of that size, then what building."""
 BY_RECIPE, LEAST_MB = ("train_byte_lm", "score_bytes"), 4000
-"""Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.byte_lm.MEMORY`."""
+"""Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.corpora.MEMORY`."""
 MOST_MINUTES = {"train_byte_lm": 2880, "score_bytes": 1440}
-"""What they ask for while there is no text to tell their time by, see :mod:`tokbench.workflow.byte_lm`."""
+"""What they ask for while there is no text to tell their time by, see :mod:`tokbench.workflow.corpora`."""
 SHELL = "Shell command: "
 MOST_SHARDS = 9999
 """That a configuration takes."""

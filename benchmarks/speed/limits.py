@@ -23,12 +23,12 @@ import numpy as np
 from benchmarks.speed.worker import Job
 from tokbench.candidates.initial import fitting
 from tokbench.construction import constructions
-from tokbench.counting.count import count_pretokens
 from tokbench.kernels.pathpiece import MAX_WIDTH, omission_costs
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import expect
 from tokbench.pretokenization import schemes
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from benchmarks.speed.peers import FIRST
 from benchmarks.speed.worker import Job
 from tokbench.construction import constructions
-from tokbench.counting.count import count_pretokens
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from benchmarks.speed.summary import OURS, Entry, Row, entries, growth, tasks_of
-from tokbench.report.figures.compact import compact, tight
+from tokbench.report.figures.svg import compact, tight
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
 """Okabe and Ito's palette."""

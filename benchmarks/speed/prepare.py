@@ -17,16 +17,16 @@ from tokenizers import pre_tokenizers
 from benchmarks.speed.ours import SCHEME
 from benchmarks.speed.tasks import LANGUAGES
 from benchmarks.speed.worker import Job
+from tokbench.adapters.export_hugging_face import to_hugging_face
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.read import read_tokenizer
-from tokbench.adapters.tokenizer_json import to_hugging_face
-from tokbench.commands.documents import documents_of
+from tokbench.commands.files import documents_of
 from tokbench.construction import constructions
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
-from tokbench.counting.count import count_pretokens
-from tokbench.counting.word_list import read_word_list
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
+from tokbench.pretokens.files import read_word_list
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 

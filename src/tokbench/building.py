@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.atomic import atomic_folder
 from tokbench.construction import Construction, constructions
 from tokbench.errors import TokbenchError
-from tokbench.frequent import LeftOut, read_frequent
-from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
-from tokbench.manifest import write_manifest
+from tokbench.io.atomic import atomic_folder
+from tokbench.io.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
+from tokbench.io.provenance import write_manifest
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.files import LeftOut, read_frequent
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -223,7 +223,7 @@ def build_from_files(
     Raises:
         TokbenchError: as :func:`build_tokenizer`, :func:`read_initial` and :func:`initial_vocabulary`.
     """
-    from tokbench.adapters.tokenizer_json import export
+    from tokbench.adapters.export_hugging_face import export
 
     started = time.monotonic() if started is None else started
     start = None

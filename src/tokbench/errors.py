@@ -1,6 +1,6 @@
 """Mistakes in the input: how they are raised, and how a name that is not known is told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 SHOWN = 40
 """Characters of a wrong value that a message repeats."""
@@ -33,6 +33,11 @@ def on_one_line(text: str) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names that come from a file, for a message: on one line, and cut where they are many."""
     return shortened(", ".join(names), LISTED)
+
+
+def joined(names: Sequence[str]) -> str:
+    """Return ``a``, ``a and b``, or ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -1,11 +1,20 @@
 """Options of methods and of everything else that a configuration holds: typed, strict and unchangeable.
 
 A wrong value is told in one line, which names the key, what is wrong and the remedy.
+
+What stands below the attributes of a class, found in its source.
+
+Rules of all classes of options at once: which values are numbers, and that lists have no entry twice.
 """
 
+import ast
+import inspect
 import re
+import sys
 import types
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
@@ -18,12 +27,97 @@ from pydantic import (
     ValidationError,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, ErrorDetails
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from tokbench.errors import TokbenchError, nearest
-from tokbench.inputs.numbers import LARGEST_SEED, LARGEST_VOCABULARY
-from tokbench.inputs.strict import exact
-from tokbench.meanings import meanings
+from tokbench.io.numbers import LARGEST_COUNT, LARGEST_SEED, LARGEST_VOCABULARY
+
+
+def meanings(described: type) -> dict[str, str]:
+    """The text below each annotated attribute of a class and of those that it inherits from, by the attribute's name.
+
+    A class without source, such as one made while the program runs, adds none.
+    """
+    found: dict[str, str] = {}
+    for ancestor in reversed(described.__mro__):
+        module = sys.modules[ancestor.__module__]
+        if getattr(module, "__file__", None):
+            found |= _of_module(ancestor.__module__).get(ancestor.__qualname__, {})
+    return found
+
+
+@cache
+def _of_module(name: str) -> dict[str, dict[str, str]]:
+    """Those of every class of a module, by the class's qualified name."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[name]))
+    except OSError:
+        return {}
+    return dict(_of_classes(tree, ""))
+
+
+def _of_classes(scope: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for statement in scope.body:
+        if isinstance(statement, ast.ClassDef):
+            yield prefix + statement.name, _of_attributes(statement)
+            yield from _of_classes(statement, f"{prefix}{statement.name}.")
+
+
+def _of_attributes(described: ast.ClassDef) -> dict[str, str]:
+    return {
+        attribute.target.id: inspect.cleandoc(below.value.value)
+        for attribute, below in pairwise(described.body)
+        if isinstance(attribute, ast.AnnAssign)
+        and isinstance(attribute.target, ast.Name)
+        and isinstance(below, ast.Expr)
+        and isinstance(below.value, ast.Constant)
+        and isinstance(below.value.value, str)
+    }
+
+
+EXACT = ("int", "float", "bool")
+"""Kinds of value that nothing else is converted to: a truth value is no number, and text is neither."""
+NOT_SCHEMAS = ("default", "default_factory", "metadata", "serialization", "expected", "function", "cls")
+"""Keys below which no schema lies, only values and code."""
+
+
+def exact(schema: Any) -> Any:
+    """A core schema whose whole numbers, real numbers and truth values are taken as they are written or not at all.
+
+    A whole number for which no upper bound is stated gets the general one. Numbers that are not finite are rejected by
+    the setting ``allow_inf_nan`` of the class. A list of any length must have every text and every number once.
+    """
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(exact, schema))
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "function-after" and schema["function"]["function"] is without_repetition:
+        return schema  # Of a class within another class.
+    kept = {key: value if key in NOT_SCHEMAS else exact(value) for key, value in schema.items()}
+    if kept.get("type") in EXACT:
+        kept["strict"] = True
+        if kept["type"] == "int" and not {"le", "lt"} & kept.keys():
+            kept["le"] = LARGEST_COUNT
+    if kept.get("type") == "list" or "variadic_item_index" in kept:
+        unique = {"pydantic_js_updates": {"uniqueItems": True}}
+        return core_schema.no_info_after_validator_function(without_repetition, kept, metadata=unique)
+    return kept
+
+
+def without_repetition(entries: Any) -> Any:
+    """Return a list as it is.
+
+    Raises:
+        ValueError: a text or a number is in it twice; the message names it.
+    """
+    seen = set()
+    for entry in entries:
+        if isinstance(entry, str | int | float):
+            if entry in seen:
+                raise ValueError(f"{entry!r} is listed twice; remove one")
+            seen.add(entry)
+    return entries
+
 
 VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]

@@ -5,6 +5,10 @@ which says how it is called; both stand in the package that holds the methods of
 command line, documentation and error messages are derived from what is registered, so a new method needs no second
 place to be mentioned. Built-in methods are the modules of the package; third parties name theirs in the Python
 entry-point group of the same name.
+
+The modules of a package, and those that other distributions name for it, found without importing any.
+
+Where tables are declared: the modules of a package, found without importing any.
 """
 
 import importlib
@@ -29,7 +33,7 @@ class Method:
         name: the name in configuration and on the command line.
         function: what it does, as the Protocol of its kind says.
         options: the class of its options.
-        cites: what it is from: keys of ``tokbench/citations/references.yaml``, or whole entries of BibTeX. Empty where
+        cites: what it is from: keys of ``tokbench/references.yaml``, or whole entries of BibTeX. Empty where
             it needs none, None where nothing is said.
     """
 
@@ -157,7 +161,7 @@ class Registry(Generic[Kind]):
 
     def _check_cited(self, name: str, cites: Iterable[str]) -> None:
         """Look up what a method of another distribution cites; tests hold built-in ones to it, and no start waits."""
-        from tokbench.citations.entries import NO_KEY, WHOLE, known
+        from tokbench.references import NO_KEY, WHOLE, known
 
         for one in cites:
             cited = WHOLE.match(one) or one in known()
@@ -251,3 +255,25 @@ class Registry(Generic[Kind]):
             self._derived[make] = methods, make(methods)
         made: Derived = self._derived[make][1]
         return made
+
+
+PLACES: dict[str, tuple[str, ...]] = {
+    "tabulate": ("tokbench.tabulation",),
+    "analyse": ("tokbench.statistics", "tokbench.published.comparison", "tokbench.published.translations"),
+    "cut_examples": ("tokbench.examples",),
+}
+"""The packages, and modules by themselves, whose tables each command makes."""
+
+
+def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
+    """Names of modules that may declare tables.
+
+    Args:
+        place: name of a package or module, and of the entry-point group of other distributions.
+        folders: where the package lies; None for a module by itself.
+
+    Returns:
+        The module, or those of the package in alphabetical order, then those of other distributions.
+    """
+    own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
+    return [*own, *(entry.module for entry in entry_points_of(place))]

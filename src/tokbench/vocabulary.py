@@ -1,4 +1,7 @@
-"""A vocabulary: the tokens in id order, with what a segmentation may need beside them."""
+"""A vocabulary: the tokens in id order, with what a segmentation may need beside them.
+
+Scores by which tokens are chosen for their likelihood, where some are barred by minus infinity.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.atomic import atomic_file
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_VOCABULARY, real_number, whole_number
-from tokbench.inputs.regular import read_regular
+from tokbench.io.atomic import atomic_file
+from tokbench.io.compression import read_regular
+from tokbench.io.numbers import LARGEST_VOCABULARY, real_number, whole_number
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
@@ -310,3 +313,19 @@ def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:
 def _write(path: Path, lines: Iterable[str]) -> None:
     with atomic_file(path) as partial:
         partial.write_text("".join(lines), encoding="ascii")
+
+
+UNKNOWN_PENALTY = 10.0
+"""Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
+
+
+def usable_scores(
+    tokens: Sequence[bytes], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Scores, finite for barred tokens too, and which tokens may be used: all single bytes may.
+
+    At least one score is finite.
+    """
+    finite = np.isfinite(scores)
+    single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
+    return np.where(finite, scores, scores[finite].min() - UNKNOWN_PENALTY), finite | single

@@ -1,4 +1,7 @@
-"""An experiment in a checkout of its own: run, killed, damaged and run again, and what is left of it."""
+"""An experiment in a checkout of its own: run, killed, damaged and run again, and what is left of it.
+
+File systems made for a test: small ones, which fill up, and such that are read-only.
+"""
 
 import json
 import os
@@ -9,8 +12,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -21,8 +24,8 @@ import pytest
 import yaml
 
 from tests.support.workflow.checkout import ROOT, Checkout, environment_of
-from tokbench.result_files import read_result
-from tokbench.status.plan import Plan, read_plan
+from tokbench.io.json import read_result
+from tokbench.workflow.job_states import Plan, read_plan
 
 PATIENCE = 1200.0
 """Seconds until a run that has not ended, or not come to a point, counts as one that never does."""
@@ -185,3 +188,52 @@ def done(printed: str) -> Counter[str]:
 def stages(trial: Trial) -> list[str]:
     """The stages of an experiment that ran, those that others lead to last."""
     return list(dict.fromkeys(job.stage for job in trial.plan().jobs))
+
+
+BLOCK = 1 << 16
+
+
+@contextmanager
+def disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system in memory, mounted on an empty folder as long as the block lasts."""
+    folder.mkdir(exist_ok=True)
+    _mount("-t", "tmpfs", "-o", f"size={megabytes}m", "tokbench", str(folder))
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """The folder, a file system of its own, takes no writes as long as the block lasts."""
+    _mount("-o", "remount,ro", str(folder))
+    try:
+        yield
+    finally:
+        _mount("-o", "remount,rw", str(folder))
+
+
+@contextmanager
+def full(folder: Path) -> Iterator[None]:
+    """Not a byte is free there as long as the block lasts."""
+    ballast = folder / ".ballast"
+    with ballast.open("wb") as file:
+        try:
+            while True:
+                os.write(file.fileno(), bytes(BLOCK))
+        except OSError:
+            pass
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+def _mount(*arguments: str) -> None:
+    try:
+        done = subprocess.run(["mount", *arguments], capture_output=True, text=True, check=False)
+    except OSError as error:
+        pytest.skip(f"no file system can be mounted here ({error})")
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here ({done.stderr.strip()})")

@@ -1,18 +1,33 @@
-"""Fixtures and readers for tests of external tokenizers, with a subset of the probes."""
+"""Fixtures and readers for tests of external tokenizers, with a subset of the probes.
 
+Paths of external test data; docs/data.md lists the files and their sources.
+
+``TOKBENCH_DATA`` names their folder (default: ``../shared/data`` next to the checkout). Tests whose data are absent are
+skipped with the missing path as the reason.
+
+The vocabularies that the authors of "Tokenization Is More Than Compression" released, at 40,960 tokens.
+"""
+
+import gzip
 import json
+import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tokenizers
 from hypothesis import strategies as st
 
 from tests.support import library_tokenizers as made
+from tests.support.workflow.checkout import ROOT
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.hugging_face import unspell
+from tokbench.vocabulary import Vocabulary
 
 TEXT = "I'LL pay 12345 now!!\n\n  ok \u4e2d\u6587 na\u00efve \U0001f642 for x in range(3): print(x)"
 STRINGS = st.lists(st.sampled_from([*"aB1 !\n\u00e9\u4e2d", "'s", "  ", "the", "\U0001f642"]), max_size=30).map("".join)
@@ -31,7 +46,7 @@ def ranks() -> dict[bytes, int]:
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of the probes, all of which are tried on the real ones; of the forms that 'check' writes the quickest."""
-    monkeypatch.setattr("tokbench.fitness.exports.FORMS", ("tiktoken",))
+    monkeypatch.setattr("tokbench.inspection.checks.agreement.FORMS", ("tiktoken",))
     chosen = probes()[::29]
     monkeypatch.setattr("tokbench.adapters.read.probes", lambda: chosen)
 
@@ -49,3 +64,85 @@ def library_ids(values: dict[str, Any], text: str, special: bool = False) -> lis
     library.encode_special_tokens = not special
     ids: list[int] = library.encode(text, add_special_tokens=False).ids
     return ids
+
+
+DATA = Path(os.environ.get("TOKBENCH_DATA") or ROOT.parent / "shared" / "data")
+PUBLISHED = DATA.parent / "published"
+"""Tables of the papers, typed off, next to the data."""
+
+
+def needs(*paths: Path) -> pytest.MarkDecorator:
+    """Skips tests where one of the paths is absent."""
+    return pytest.mark.skipif(bool(absent(*paths)), reason=absent(*paths))
+
+
+def skip_without(*paths: Path) -> None:
+    """Skip the running test where one of the paths is absent."""
+    if told := absent(*paths):
+        pytest.skip(told)
+
+
+def absent(*paths: Path) -> str:
+    """What to say of the paths that are absent; nothing if all are there."""
+    gone = [path for path in paths if not path.exists()]
+    return f"{gone[0]} is absent; docs/data.md says where to get it, TOKBENCH_DATA where it is" if gone else ""
+
+
+TIMTC, ENGLISH = DATA / "timtc", DATA / "english"
+RUNS = {
+    1: ("pathpiecel_initbpe_firstspace_1_40960", "first_space", "shortest_path"),
+    3: ("bpe_merge_3_40960", "gpt2", "merge"),
+    6: ("sage_initbpe_firstspace_6_40960", "first_space", "greedy"),
+}
+"""By rank: the file, its pre-tokenization, its segmentation."""
+SPECIAL = (b"<|endoftext|>", b"<UNK>")
+"""Tokens that are no part of a vocabulary; they were met in the text a few times, and counted as what they spell."""
+
+
+def released_files_read(name: str) -> str:
+    return gzip.decompress((TIMTC / f"{name}.gz").read_bytes()).decode()
+
+
+@cache
+def counts(rank: int) -> dict[bytes, int]:
+    """Occurrences of each token on MiniPile."""
+    rows = [
+        line.rsplit("\t", 1) for line in released_files_read(f"{RUNS[rank][0]}_token_counts.tsv").split("\n") if line
+    ]
+    return {unspell(token): int(count) for token, count in rows}
+
+
+@cache
+def counted(rank: int) -> list[bytes]:
+    """The vocabulary's tokens that occur on MiniPile."""
+    return [token for token in counts(rank) if token not in SPECIAL]
+
+
+@cache
+def vocabulary(rank: int) -> Vocabulary:
+    """A released vocabulary in its own order; BPE's with its merges."""
+    if rank != 3:
+        return Vocabulary(tuple(map(bytes.fromhex, released_files_read(f"{RUNS[rank][0]}.vocab").split())))
+    model = released_bpe()["model"]
+    tokens = tuple(token for token in map(unspell, model["vocab"]) if token not in SPECIAL)
+    ids = {token: index for index, token in enumerate(tokens)}
+    pairs = [tuple(map(unspell, pair.split(" "))) for pair in model["merges"]]
+    merges = [(ids[left], ids[right], ids[left + right]) for left, right in pairs]
+    return Vocabulary(tokens, merges=np.array(merges, np.int32))
+
+
+def released_bpe() -> dict[str, Any]:
+    released: dict[str, Any] = json.loads(released_files_read("bpe_merge_3_40960.json"))
+    return released
+
+
+@cache
+def tokenizer(rank: int, segmentation: str) -> Tokenizer:
+    """A released vocabulary under its own pre-tokenization, by any segmentation."""
+    return Tokenizer(vocabulary(rank), RUNS[rank][1], segmentation)
+
+
+def texts(name: str, most: int) -> list[str]:
+    """The start of each document."""
+    with gzip.open(ENGLISH / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["text"][:most] for line in lines]

@@ -1,30 +1,41 @@
-"""Random results: bits of documents, a scoreboard, and the report that shows it."""
+"""Random results: bits of documents, a scoreboard, and the report that shows it.
 
+Downstream tasks from random prose, a toy tokenizer and untrained models.
+
+Hypothesis examples drawn once and shared by many tests, since drawing a text takes longer than cutting it.
+"""
+
+import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 
 from tests.support.small_report import altered, whole
+from tokbench.models.evaluation.offline_tasks import TaskOptions, read_paragraphs
 from tokbench.report.content import ReportContent
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
-from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
-from tokbench.tabulation.document_bits import DOCUMENT_BITS
-from tokbench.tabulation.imported import IMPORTED
+from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
+from tokbench.tabulation.external_tokenizers import IMPORTED
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
-from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
+from tokbench.vocabulary import Vocabulary
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
 SEEDS = (0, 1, 2)
 """Three trainings that do not differ, so that intervals are those over documents and questions."""
 GAPS = {"bpe": 0.1, "sage": 0.05, "lossy": 0.01, "unigram": 0.06}
-SIZES, DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
+SIZES, FAKE_RESULTS_DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
 
 
@@ -57,13 +68,13 @@ def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Co
 @cache
 def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple[str, int], Columns]]:
     rng = np.random.default_rng(14)
-    sizes = rng.integers(50, 500, DOCUMENTS).astype(np.float64)
+    sizes = rng.integers(50, 500, FAKE_RESULTS_DOCUMENTS).astype(np.float64)
     found: dict[tuple[str, int], Columns] = {}
     level = {"bpe": 0.4, "sage": 0.401, "lossy": 0.1, "unigram": 0.45}
-    shared = rng.normal(0, 0.02, DOCUMENTS)
+    shared = rng.normal(0, 0.02, FAKE_RESULTS_DOCUMENTS)
     for size in SIZES:
         for variant in VARIANTS:
-            share = level[variant] - size / 10_000 + shared + rng.normal(0, 0.002, DOCUMENTS)
+            share = level[variant] - size / 10_000 + shared + rng.normal(0, 0.002, FAKE_RESULTS_DOCUMENTS)
             answers = (rng.random((2, QUESTIONS)) < 0.5 + 0.4 * (variant == "sage")).astype(np.float64)
             tokens = np.round(share * sizes)
             boundaries = rng.integers(0, 3, (2, WORDS, 3)) * (rng.random((2, WORDS, 1)) < 0.7)
@@ -74,7 +85,7 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
         (variant, size, "books", order, budget, number, "", int(sizes[number]), one["bits"][number] / order,
          int(one["tokens"][number]), 0)
         for (variant, size), one in found.items() for order in (1, 2) for budget in (500, 1000)
-        for number in range(DOCUMENTS) if variant != "lossy"
+        for number in range(FAKE_RESULTS_DOCUMENTS) if variant != "lossy"
     ]  # fmt: skip
     measured = [
         (variant, size, "books", "", name, "defined", value, n, None)
@@ -104,12 +115,13 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
     accuracy = accuracy.with_columns(random_baseline=pl.lit(0.5))
     bits = [
         (*("tiny", variant, size, "offline"), "books", number, "", int(sizes[number]), one["bits"][number], 0, seed)
-        for seed in SEEDS for (variant, size), one in found.items() for number in range(DOCUMENTS) if variant != "lossy"
+        for seed in SEEDS for (variant, size), one in found.items() for number in range(FAKE_RESULTS_DOCUMENTS) if
+        variant != "lossy"
     ]  # fmt: skip
     lossy = dict.fromkeys(IMPORTED.schema) | {"variant": "lossy", "documents_changed": 3}
     counted = [
         (variant, size, "books", number, 1, int(sizes[number]), int(one["tokens"][number]))
-        for (variant, size), one in found.items() for number in range(DOCUMENTS)
+        for (variant, size), one in found.items() for number in range(FAKE_RESULTS_DOCUMENTS)
     ]  # fmt: skip
     inputs = (
         pl.DataFrame(measured, schema=INTRINSIC.schema, orient="row"),
@@ -163,3 +175,162 @@ def documents_of(
                 language = f"l{document % languages}"
                 rows.append(("m (4 seeds)", variant, 1024, "words", "books", document, language, size, bits, 0, seed))
     return pl.DataFrame(rows, schema={**DOCUMENT_BITS.schema, "seed": pl.Int64}, orient="row")
+
+
+DOWNSTREAM_TASKS_WORDS = [
+    "time",
+    "hand",
+    "world",
+    "house",
+    "river",
+    "night",
+    "garden",
+    "letter",
+    "window",
+    "stone",
+    "morning",
+    "voice",
+    "road",
+    "winter",
+    "friend",
+    "table",
+]
+
+
+OFFLINE = ("continuation", "last_word", "unperturbed", "word_order")
+SMALL = TaskOptions(questions=40, fewshot_pool=8)
+
+
+def prose(seed: int, paragraphs: int = 60) -> bytes:
+    """Sentences of drawn words, capitalised and closed, eight to a paragraph."""
+    rng = Random(seed)
+    written = []
+    for _ in range(paragraphs):
+        lines = [
+            " ".join(rng.choices(DOWNSTREAM_TASKS_WORDS, k=rng.randint(9, 14))).capitalize() + "." for _ in range(8)
+        ]
+        written.append("\n".join(lines))
+    return "\n\n".join(written).encode()
+
+
+DOCUMENTS = [(3, prose(3)), (7, b"\xff\xfe not text\n" + prose(7)), (9, b"")]
+
+
+def rows(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def spaced(documents: list[tuple[int, bytes]]) -> str:
+    return "\n\n".join(" ".join(p.words) for p in read_paragraphs(documents, 10**9)[0])
+
+
+def stub(score):
+    """An lm-eval model that scores (context, choice) with a function."""
+    from lm_eval.api.model import LM
+
+    class Stub(LM):
+        def loglikelihood(self, requests, disable_tqdm=False):
+            return [(score(*request.args), False) for request in requests]
+
+        def loglikelihood_rolling(self, requests, disable_tqdm=False):
+            raise AssertionError
+
+        def generate_until(self, requests, disable_tqdm=False):
+            raise AssertionError
+
+    return Stub()
+
+
+def toy_adapter():
+    """A byte-level Hugging Face tokenizer with tokens that straddle spaces."""
+    import numpy as np
+    from transformers import PreTrainedTokenizer
+
+    tokens = [bytes([value]) for value in range(256)] + [b"e h", b"d w", b"er", b" w", b"in", b"t r"]
+    ids = {token: number for number, token in enumerate(tokens)}
+
+    class Tokenizer:
+        vocabulary = named = Vocabulary(tuple(tokens))
+        library_name, ids_given, lossless, end_of_text = "", False, True, len(tokens)
+
+        def encode(self, text: str | bytes):
+            data = text.encode() if isinstance(text, str) else text
+            found = []
+            while data:
+                length = next(length for length in (3, 2, 1) if data[:length] in ids)
+                found.append(ids[data[:length]])
+                data = data[length:]
+            return np.array(found, np.int32)
+
+        def last_cut(self, text: bytes) -> int:
+            return 0
+
+    class Adapter(PreTrainedTokenizer):
+        tokenizer = Tokenizer()
+
+        def __init__(self) -> None:
+            super().__init__(eos_token="<|endoftext|>", pad_token="<|padding|>")
+
+        @property
+        def vocab_size(self) -> int:
+            return len(tokens)
+
+        def get_vocab(self) -> dict[str, int]:
+            return {token.hex(): number for token, number in ids.items()}
+
+        def _tokenize(self, text: str, **_) -> list[str]:
+            return [tokens[number].hex() for number in self.tokenizer.encode(text).tolist()]
+
+        def _convert_token_to_id(self, token: str) -> int | None:
+            return ids.get(bytes.fromhex(token)) if not token.startswith("<") else None
+
+        def _convert_id_to_token(self, index: int) -> str:
+            return tokens[index].hex()
+
+    return Adapter()
+
+
+def tiny_mpt(torch: ModuleType, max_seq_len: int = 512):
+    from transformers import MptConfig, MptForCausalLM
+
+    torch.manual_seed(0)
+    config = MptConfig(
+        d_model=32, n_heads=2, n_layers=1, max_seq_len=max_seq_len, vocab_size=320, expansion_ratio=4, use_cache=False
+    )
+    return MptForCausalLM(config).eval()
+
+
+def requests_of(questions: list[tuple[str, list[str]]]):
+    from lm_eval.api.instance import Instance
+
+    return [
+        Instance("loglikelihood", {}, (context, choice), index, ("toy", number, 1))
+        for number, (context, choices) in enumerate(questions)
+        for index, choice in enumerate(choices)
+    ]
+
+
+Drawn = TypeVar("Drawn")
+
+
+def drawn_examples_drawn(strategy: SearchStrategy[Drawn], number: int) -> list[Drawn]:
+    """So many examples of a strategy, or fewer where it has no more."""
+    found: list[Drawn] = []
+
+    @settings(
+        max_examples=number,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(strategy)
+    def keep(example: Drawn) -> None:
+        found.append(example)
+
+    keep()
+    return found
+
+
+def some(examples: list[Drawn], number: int, of: str) -> list[Drawn]:
+    """So many of them, others for each name."""
+    return Random(of).sample(examples, min(number, len(examples)))

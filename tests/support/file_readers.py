@@ -19,49 +19,45 @@ from xlsxwriter import Workbook
 
 from tests.conftest import EXPERIMENT, ODD
 from tests.support import library_tokenizers
-from tests.support.packing import write_mds
+from tests.support.small_models import write_mds
 from tokbench.adapters.forms import ReadOptions
 from tokbench.adapters.probes import probes
 from tokbench.adapters.read import read_tokenizer
-from tokbench.byte_lm import ngram
-from tokbench.byte_lm.options import ByteNgramOptions
-from tokbench.byte_lm.scores import write_scores
 from tokbench.candidates.running_text import read_documents
 from tokbench.candidates.scored_text import read_scores
-from tokbench.commands.decode import decoded
+from tokbench.commands.encoding import decoded
 from tokbench.config.load import read as read_configuration
 from tokbench.corpus.documents import Document, read_shard
-from tokbench.corpus.places import assign_documents, read_totals
+from tokbench.corpus.partitions import partition_part, write_partitions
+from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.prepare import UNBOUND
-from tokbench.corpus.queues import partition_part, write_partitions
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards, shard_paths
-from tokbench.corpus.sizes import write_sizes
+from tokbench.corpus.shuffle import assign_documents, read_totals
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
-from tokbench.counting.count import count_pretokens
-from tokbench.counting.languages import read_languages, write_languages
-from tokbench.counting.word_list import read_word_list
-from tokbench.downstream.local import _read as read_questions
-from tokbench.downstream.suites import LocalTask
 from tokbench.errors import TokbenchError
-from tokbench.inputs.frames import read_frame
-from tokbench.intrinsic.embeddings import embeddings_of
-from tokbench.intrinsic.read_resource import read_resource
-from tokbench.occurrences import read_occurrences
+from tokbench.intrinsic.resource import read_resource
+from tokbench.io.json import write_result
+from tokbench.io.tables import read_frame
+from tokbench.metric.embeddings import embeddings_of
+from tokbench.models.byte_lm import ngram
+from tokbench.models.byte_lm.options import ByteNgramOptions
+from tokbench.models.byte_lm.scores import write_scores
+from tokbench.models.evaluation.local_tasks import _read as read_questions
+from tokbench.models.evaluation.suites import LocalTask
+from tokbench.models.pretraining.budget import Packing
+from tokbench.models.pretraining.mds import read_mds
+from tokbench.models.pretraining.order import Encoded, Slices, Text
+from tokbench.models.pretraining.pack import pack
+from tokbench.models.pretraining.pack_slices import read_slice, write_tokens
+from tokbench.models.training import read_occurrences
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretraining.budget import Packing
-from tokbench.pretraining.encoded import Encoded
-from tokbench.pretraining.mds import read_mds
-from tokbench.pretraining.order import Slices, Text
-from tokbench.pretraining.pack import pack
-from tokbench.pretraining.sliced import read_slice, write_tokens
+from tokbench.pretokens.count import count_pretokens
+from tokbench.pretokens.files import read_languages, read_word_list, write_languages
 from tokbench.resource import resource_types
-from tokbench.result_files import write_result
-from tokbench.tabulation.accuracy import accuracy_table
-from tokbench.tabulation.answers import Results, boundary_table, outcome_table, text_table
-from tokbench.tabulation.bits_per_byte import bits_per_byte_table
-from tokbench.tabulation.curves import curve_table
+from tokbench.tabulation.answers import Results, accuracy_table, boundary_table, outcome_table, text_table
 from tokbench.tabulation.intrinsic import intrinsic_table
+from tokbench.tabulation.training import bits_per_byte_table, curve_table
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 

@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from tests.conftest import TOPICS
-from tokbench.byte_level import unspell
+from tokbench.tokenizer.hugging_face import unspell
 
 TEXTS = [topic.decode() for topic in TOPICS]
 CL100K = (

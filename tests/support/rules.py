@@ -1,9 +1,26 @@
-"""The rules of the workflow, with the directives of each."""
+"""The rules of the workflow, with the directives of each.
 
+Job plans written by hand, and a small experiment whose jobs do no work.
+
+JSON keys documented in docs/programs.md.
+
+Snakemake with its SLURM executor, without the waiting times.
+"""
+
+import os
 import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.support.workflow.checkout import ROOT
+from tokbench.commands.main import MODULE_OF
+from tokbench.workflow import fingerprint
+from tokbench.workflow.fingerprint import EFFECTS, Name
+from tokbench.workflow.job_states import Job, Plan, Run
 
 COMMAND_OF = {
     "build_initial": "build",
@@ -29,3 +46,108 @@ def rules() -> dict[str, tuple[Path, dict[str, str]]]:
 
 
 RULES = rules()
+
+
+PATIENCE = 120.0
+EXPERIMENT = """\
+name: small
+sizes: [300]
+corpora: {text: {source: {type: text, path: text.txt}, shards: 2}}
+variants:
+  bpe: {pretokenization: gpt2, construction: bpe}
+  unigram: {pretokenization: gpt2, construction: unigram}
+"""
+BENCHMARK = "s\th:m:s\tmax_rss\tcpu_time\n{}\t0:00:00\t1.0\t{}\n"
+
+
+def plan_of(folder: Path, *jobs: Job, marks: str | None = None, **told: Any) -> Plan:
+    values: dict[str, Any] = {
+        "started": "2026-01-02T03:04:05+00:00",
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "directory": str(folder),
+        "folder": "results/x",
+        "command": "snakemake --cores 2",
+        "log": None,
+        "marks": marks,
+        "slurm": (),
+    }
+    stages = tuple(dict.fromkeys(job.stage for job in jobs))
+    (folder / "results" / "x").mkdir(parents=True, exist_ok=True)
+    return Plan(folder / "results" / "x", Run(**values | told), stages, jobs)
+
+
+def job(name: str, **more: Any) -> Job:
+    told = {"planned": True, "stood": None, "into": None} | more
+    return Job(
+        "make",
+        {"name": name},
+        (f"results/x/made/{name}",),
+        f"results/x/logs/make/{name}.log",
+        f"results/x/benchmarks/make/{name}.tsv",
+        **told,
+    )
+
+
+def put(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "programs.md"
+
+
+def documented(section: str) -> set[str]:
+    """Keys in the table of a section, such as ``parts[].lines[].name``."""
+    text = PAGE.read_text(encoding="utf-8")
+    [body] = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.startswith(f"`{section}`")]
+    return set(re.findall(r"^\| `([^`]+)` \|", body, re.MULTILINE))
+
+
+def keys_of(value: Any, within: str = "") -> Iterator[str]:
+    """Paths of every key within a value; those of a list's mappings with ``[]``."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield f"{within}{key}"
+            yield from keys_of(one, f"{within}{key}.")
+    elif isinstance(value, list):
+        for one in value:
+            yield from keys_of(one, f"{within[:-1]}[].")
+
+
+HOME = Path(__file__).parents[2]
+
+AT_ONCE = """
+import asyncio
+from snakemake.cli import main
+from snakemake_executor_plugin_slurm import common_settings
+from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+common_settings.init_seconds_before_status_checks = 0
+RemoteExecutor.sleep = lambda self: asyncio.sleep(0.1)
+main()
+"""
+"""A program: Snakemake that asks how jobs are at once and again, not after 40 seconds and ever longer ones."""
+
+
+def snakemake(folder: Path, path: str, options: str) -> subprocess.CompletedProcess[str]:
+    """Snakemake's run of a folder's workflow, with its executor for SLURM and the programs on a search path."""
+    return subprocess.run(
+        [sys.executable, "-c", AT_ONCE, "--workflow-profile", HOME / "profiles" / "default", *options.split()],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONPATH": str(HOME / "src")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+def called(command: str) -> set[Name]:
+    """What a command uses of the stages, by way of other commands' functions too."""
+    pending, seen = [Name(f"tokbench.commands.{MODULE_OF[command]}", f"{command}_command")], set[Name]()
+    while pending:
+        name = pending.pop()
+        if name not in seen:
+            seen.add(name)
+            pending += fingerprint._read(*name)[1] if name.module.startswith("tokbench.commands") else []
+    return {name for name in seen if not fingerprint.is_plumbing(name.module) and name.name != EFFECTS}

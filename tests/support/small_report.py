@@ -6,32 +6,27 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.published.translated import PUBLISHED_TRANSLATIONS
+from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
-from tokbench.statistics.answers import OUTCOME
-from tokbench.statistics.by_language import models_over_languages, ngrams_over_languages
-from tokbench.statistics.by_question import behind_the_best, compare_questions, question_intervals
+from tokbench.statistics.answers import OUTCOME, average_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
-from tokbench.statistics.intervals import average_intervals
+from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.measures import measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
-from tokbench.statistics.ngram_bits import rank_ngram_bits
-from tokbench.statistics.ngram_verdicts import judge_ngram_bits
+from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
-from tokbench.tabulation.alignment_by_word import ALIGNMENT_BY_WORD
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.document_bits import DOCUMENT_BITS
-from tokbench.tabulation.embedding_norms import embedding_norms
-from tokbench.tabulation.imported import COUNTS, IMPORTED, NATIVE
+from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
+from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
+from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
-from tokbench.tabulation.tokens_by_document import TOKENS_BY_DOCUMENT
-from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
-from tokbench.tidy.collection import tables_of
+from tokbench.tabulation.table import tables_of
 
 DECLARED = tables_of("tabulate", "analyse")
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]

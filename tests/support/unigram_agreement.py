@@ -15,11 +15,11 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokbench.byte_level import PRINTABLE
 from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, expect
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer.hugging_face import PRINTABLE
 from tokbench.vocabulary import BYTES
 
 GPT2 = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")

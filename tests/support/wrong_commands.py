@@ -1,7 +1,7 @@
 """Invalid command lines, each with parts of its error message.
 
 A row is a command line and the pieces that its line must hold. ``@`` before a word is a file of the folder that
-tests/test_wrong_inputs.py fills; ``@out`` is the output, which must not be there afterwards.
+tests/io/test_readers.py fills; ``@out`` is the output, which must not be there afterwards.
 """
 
 from tests.support.wrong_configurations import Pieces

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from tests.support.workflow.checkout import Checkout, environment_of
-from tokbench.status.plan import read_plan
+from tokbench.workflow.job_states import read_plan
 
 WIDTH = int(os.environ.get("TOKBENCH_WIDE", "0"))
 SIZES = (512, 1024, 2048)

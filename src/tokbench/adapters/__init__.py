@@ -1,0 +1,1 @@
+"""Tokenizers of other libraries: external tokenizers are opened, ours are exported."""

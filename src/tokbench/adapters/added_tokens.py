@@ -3,6 +3,10 @@
 The longest of the leftmost is taken: first of the tokens that are looked for in the text as it is, special ones among
 them, then of the others in what lies between. A token may want to stand as a word by itself, and may take the blanks
 before or after it along.
+
+What other libraries call a tokenizer's ids: tokens by their printable spelling, special ids by their names.
+
+End of text of an imported tokenizer: the token that its files name, or one with a known name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +14,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import regex
+
+from tokbench.adapters.forms import Found
+from tokbench.errors import TokbenchError, listed, shortened
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.hugging_face import END_OF_TEXT, spell
+from tokbench.vocabulary import Vocabulary
 
 BLANKS_BEFORE = regex.compile(r"\s*\Z")
 BLANKS_AFTER = regex.compile(r"\s*")
@@ -118,3 +128,107 @@ def _any_of(contents: Iterator[str]) -> Any:
     """A pattern of any of some texts, the longest first; None where there is none."""
     longest = sorted((content for content in contents if content), key=len, reverse=True)
     return regex.compile("|".join(map(regex.escape, longest))) if longest else None
+
+
+def spellings(tokenizer: Tokenizer) -> list[str]:
+    """The tokens' printable spellings, by their places in the vocabulary; all different."""
+    flags = tokenizer.vocabulary.continuation
+    marks = [False] * len(tokenizer) if flags is None else flags.tolist()
+    return [spell(token, mark) for token, mark in zip(tokenizer.vocabulary.tokens, marks, strict=True)]
+
+
+def ids_of(vocabulary: Vocabulary) -> list[int]:
+    """The id of each token, by its place."""
+    return list(range(len(vocabulary))) if vocabulary.ids is None else vocabulary.ids.tolist()
+
+
+def special_names(tokenizer: Tokenizer) -> dict[str, int]:
+    """The special ids of a tokenizer that was made elsewhere, by name.
+
+    Those are left out that have none, whose name is no text or that of another, or is how a token is spelt.
+    """
+    taken = set(spellings(tokenizer))
+    found: dict[str, int] = {}
+    for number, name in tokenizer.vocabulary.special.items():
+        try:
+            text = name.decode()
+        except UnicodeDecodeError:
+            continue
+        if text and text not in taken:
+            found.setdefault(text, number)
+    return found
+
+
+def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
+    """All special ids by name: a tokenizer's own, and those of the end of a text and of padding."""
+    return special_names(tokenizer) | tokenizer.end_and_padding
+
+
+def unused_name(number: int) -> str:
+    """What an id is called that stands for nothing, or has no name of its own; no token is spelt with a blank."""
+    return f"<unused {number}>"
+
+
+def names_by_id(tokenizer: Tokenizer) -> list[str]:
+    """What each id below ``id_limit`` is called; all different."""
+    names = list(map(unused_name, range(tokenizer.id_limit)))
+    for spelling, number in zip(spellings(tokenizer), ids_of(tokenizer.vocabulary), strict=True):
+        names[number] = spelling
+    for name, number in special_names(tokenizer).items():
+        names[number] = name
+    return names
+
+
+KNOWN = (
+    *(END_OF_TEXT, "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
+    *("<|eot_id|>", "<EOT>", "<|EOT|>"),
+)
+"""Names of ends of text, the preferred one first."""
+
+
+def end_of_text(
+    found: Found, special: Mapping[int, bytes], chosen: str | None, place: str
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the end of text, None if there is none, and what to report about it.
+
+    Args:
+        found: The file as it was read.
+        special: Ids that no text gives, with their names.
+        chosen: The token that the user names.
+        place: The file, for messages.
+
+    Returns:
+        The name ``token``, its ``id`` and the ``source`` that names it.
+
+    Raises:
+        TokbenchError: The token that the user names is no special or added token.
+    """
+    names: dict[str, int] = {}
+    for number, name in [*sorted(special.items()), *sorted(found.added.items())]:
+        names.setdefault(name.decode("utf-8", "replace"), number)
+    if chosen is not None and chosen not in names:
+        known = f"({listed(names)}); name one of them" if names else "(it has none); leave it out"
+        raise TokbenchError(
+            f"{place}: the end of text '{shortened(chosen)}' is none of its special and added tokens {known}"
+        )
+    token, source, notes = _named(names, found, chosen)
+    if token is None:
+        return None, notes
+    if names[token] in found.added:
+        notes.append(f"a text that contains '{shortened(token)}' gives the id of the end of text, too")
+    return {"token": token, "id": names[token], "source": source}, notes
+
+
+def _named(names: Mapping[str, int], found: Found, chosen: str | None) -> tuple[str | None, str, list[str]]:
+    """Return the token, what names it, and what to report about names that were skipped."""
+    if chosen is not None:
+        return chosen, "the given name", []
+    by_id = {number: name for name, number in names.items()}
+    skipped: list[str] = []
+    for token, source in found.ends:
+        name = by_id.get(token) if isinstance(token, int) else token
+        if name in names:
+            return name, source, skipped
+        quoted = f"the id {token}" if isinstance(token, int) else f"'{shortened(token)}'"
+        skipped.append(f"{source} is ignored: {quoted} is no special or added token")
+    return next((name for name in KNOWN if name in names), None), "its name", skipped

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tokbench.adapters.names import ids_of
-from tokbench.counting.count import count_pretokens
+from tokbench.adapters.added_tokens import ids_of
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer_config import write_configuration
+from tokbench.tokenizer.hugging_face import write_configuration
 from tokbench.vocabulary import write_tokens
 
 TOKENS = "tokens.vocab"
@@ -49,7 +49,7 @@ def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
         TokbenchError: it works through another library, which has no need of an export.
     """
     _require_ours(tokenizer)
-    from tokbench.corpus.embedded import embedded_texts
+    from tokbench.corpus.sources import embedded_texts
 
     return count_pretokens([*embedded_texts(), *tokenizer.vocabulary.tokens], tokenizer.pretokenization)
 
@@ -63,25 +63,25 @@ def _require_ours(tokenizer: Tokenizer) -> None:
 
 
 def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
-    from tokbench.adapters import tokenizer_json
+    from tokbench.adapters import export_hugging_face
 
-    told = tokenizer_json.export(tokenizer, counts, folder)
-    if told.startswith(tokenizer_json.REJECTED):
-        raise TokbenchError(f"{told.removeprefix(tokenizer_json.REJECTED)}; nothing is written")
+    told = export_hugging_face.export(tokenizer, counts, folder)
+    if told.startswith(export_hugging_face.REJECTED):
+        raise TokbenchError(f"{told.removeprefix(export_hugging_face.REJECTED)}; nothing is written")
     write_configuration(folder, FAST, tokenizer.end_token)
     return told
 
 
 def _tiktoken(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
-    from tokbench.adapters import tiktoken
+    from tokbench.adapters import export_tiktoken
 
-    return tiktoken.export(tokenizer, counts, folder)
+    return export_tiktoken.export(tokenizer, counts, folder)
 
 
 def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
-    from tokbench.adapters import sentencepiece
+    from tokbench.adapters import export_sentencepiece
 
-    return sentencepiece.export(tokenizer, counts, folder)
+    return export_sentencepiece.export(tokenizer, counts, folder)
 
 
 def _tokens(tokenizer: Tokenizer, folder: Path) -> str:

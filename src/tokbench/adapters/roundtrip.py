@@ -1,6 +1,6 @@
 """Comparison of a text with its decoded ids, and the text that a library can read."""
 
-from tokbench.given import bytes_of
+from tokbench.tokenizer.encoder import bytes_of
 
 WINDOW = 64
 """Bytes within which two texts must agree again after a difference."""

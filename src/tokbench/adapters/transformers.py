@@ -7,6 +7,8 @@ V is one more than the largest, and its special tokens stand among those that ar
 It answers calls as ``PreTrainedTokenizerFast`` does, offsets, windows and words included, though it is none: a fast
 tokenizer is one of the models of ``tokenizers``, and most segmentations are not among them. It is ``is_fast`` therefore
 that tells the two apart.
+
+What lm-eval asks of a tokenizer beside ids, for one that works through another library than ``transformers``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,17 +21,13 @@ from transformers import AddedToken, AutoTokenizer, BatchEncoding, PreTrainedTok
 from transformers.tokenization_utils_base import TruncationStrategy
 from transformers.utils import PaddingStrategy
 
-from tokbench.adapters.adapted_folder import read_adapted
-from tokbench.adapters.added_tokens import AddedTokens
-from tokbench.adapters.encoded import Encoded, Padding, Source
-from tokbench.adapters.names import names_by_id, special_ids, special_names, unused_name
-from tokbench.adapters.rows import is_batch, rows_of, samples_of, texts_of
-from tokbench.adapters.windows import Truncation
-from tokbench.byte_level import unspell
+from tokbench.adapters.adapted_tokenizer import read_adapted
+from tokbench.adapters.added_tokens import AddedTokens, names_by_id, special_ids, special_names, unused_name
+from tokbench.adapters.encoding import Encoded, Padding, Source, Truncation, is_batch, rows_of, samples_of, texts_of
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
-from tokbench.tokenizer_config import PADDING
-from tokbench.tokenizer_folder import is_adapted
+from tokbench.tokenizer.folder import is_adapted
+from tokbench.tokenizer.hugging_face import PADDING, unspell
 
 BATCHES_APART = hasattr(PreTrainedTokenizer, "batch_encode_plus")
 """Whether ``transformers`` encodes a batch by another method than one text, as version 4 does."""
@@ -303,3 +301,34 @@ def _without_vocabulary(file: str) -> TokbenchError:
 
 
 AutoTokenizer.register(TokbenchTokenizer, slow_tokenizer_class=TokbenchTokenizer, exist_ok=True)
+
+
+class AdaptedTransformers(PreTrainedTokenizer):
+    """Numbers and special tokens of a tokenizer; texts are left to the library that it works through.
+
+    Args:
+        tokenizer: the tokenizer.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        end = tokenizer.end_token
+        added = {
+            number: AddedToken(name, special=True, normalized=False)
+            for name, number in tokenizer.end_and_padding.items()
+        }
+        super().__init__(eos_token=end, bos_token=end, pad_token=PADDING, added_tokens_decoder=added)
+
+    @property
+    def vocab_size(self) -> int:
+        return self.tokenizer.id_limit
+
+    def get_vocab(self) -> dict[str, int]:
+        return {unused_name(one): one for one in range(self.vocab_size)} | self.added_tokens_encoder
+
+
+def adapter_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:
+    """The tokenizer in a folder as lm-eval takes it; its ``tokenizer`` is ours."""
+    if is_adapted(Path(folder)):
+        return AdaptedTransformers(Tokenizer.load(folder))
+    return TokbenchTokenizer.from_folder(folder)

@@ -1,4 +1,7 @@
-"""Documents scored byte by byte by a byte language model, as ByteSpan reads them."""
+"""Documents scored byte by byte by a byte language model, as ByteSpan reads them.
+
+What a byte language model says of every byte.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tokbench.candidates import SignalName
 from tokbench.candidates.shards import ROWS_AT_ONCE, Form, batches, existing, in_order, opened
-from tokbench.candidates.signals import SignalName
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import pieces, require, strings
+from tokbench.io.parquet import pieces, require, strings
 
 NUMBERS_AT_ONCE = 1 << 12
 FORM = Form("byte scores", "score_bytes", "score it again")

@@ -1,4 +1,7 @@
-"""Seeds of Unigram: the repeated substrings that pruning starts from, and the rules that say which may be tokens."""
+"""Seeds of Unigram: the repeated substrings that pruning starts from, and the rules that say which may be tokens.
+
+Repeated substrings of pre-tokens, found by several threads.
+"""
 
 from collections.abc import Collection
 from typing import Literal, NamedTuple
@@ -7,16 +10,64 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from tokbench.candidates.barriers import barriers
-from tokbench.candidates.characters import frequent_characters
-from tokbench.candidates.repeats import repeats
+from tokbench.candidates.alphabet import barriers, frequent_characters
 from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.flat_arrays import gather
 from tokbench.kernels.order import descending
+from tokbench.kernels.suffix import Suffixes
+from tokbench.kernels.threads import over_ranges, share
 from tokbench.options import Options
-from tokbench.parallel import over_ranges
 from tokbench.pretokens import PretokenCounts
-from tokbench.slices import gather
 from tokbench.vocabulary import BYTES
+
+PART_BYTES = 1 << 16
+"""Bytes of pre-tokens that are worth a part of their own."""
+MOST_PARTS = 16
+
+
+def repeats(
+    counts: PretokenCounts,
+    max_length: int,
+    *,
+    whole_characters: bool = False,
+    by_occurrence: bool = False,
+    distinct_ends: bool = False,
+    threads: int = 1,
+) -> NDArray[np.int64]:
+    """Substrings that occur repeatedly and could not be longer: some two occurrences are followed differently.
+
+    By type, a substring counts once for each place in the unique pre-tokens, as for ``tokenizers``; by occurrence, a
+    place counts as often as its pre-token, as for sentencepiece. In the suffix arrays of both, all ends of pre-tokens
+    are one way to go on. With distinct ends each is a way of its own, so that pre-tokens which occur twice are found
+    too.
+
+    Args:
+        counts: the pre-tokens, of fewer than 2**31 bytes.
+        max_length: longest substring, in characters.
+        whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
+            every byte is a character.
+        by_occurrence: count by occurrence rather than by type.
+        distinct_ends: every end of a pre-token is a way of its own to go on.
+        threads: threads to use; the result does not depend on them.
+
+    Returns:
+        int64 [m, 4] in order of the substrings' bytes: start and end of an occurrence in ``counts.data``, characters,
+        count. Substrings of one character are all there, always counted by occurrence.
+
+    Raises:
+        ValueError: the text is too long.
+    """
+    parts = min(MOST_PARTS, 1 + len(counts.data) // PART_BYTES)
+    edges = np.searchsorted(counts.offsets, np.linspace(0, len(counts.data), parts + 1))
+    edges[0], edges[-1] = 0, len(counts)
+    suffixes = Suffixes(
+        counts.data, counts.offsets, counts.counts, edges, max_length, whole_characters, by_occurrence, distinct_ends
+    )
+    share(suffixes.tally, range(parts), threads)
+    suffixes.place()
+    share(suffixes.put, range(parts), threads)
+    share(suffixes.search, range(suffixes.divide()), threads)
+    return suffixes.found()
 
 
 class SeedOptions(Options):
@@ -84,7 +135,7 @@ class Pieces(NamedTuple):
 def repeated(
     counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None, threads: int
 ) -> NDArray[np.int64]:
-    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.candidates.repeats.repeats` gives them."""
+    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.candidates.seeds.repeats` gives them."""
     found = repeats(
         counts,
         options.max_token_length,

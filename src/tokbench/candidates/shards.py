@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.parquet import parquet, pieces, raw, require
+from tokbench.io.parquet import parquet, pieces, raw, require
 
 ROWS_AT_ONCE = 64
 Document = TypeVar("Document")

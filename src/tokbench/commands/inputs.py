@@ -1,12 +1,19 @@
-"""Files and folders that the command line reads: one that is missing is rejected before anything is imported."""
+"""Files and folders that the command line reads: one that is missing is rejected before anything is imported.
+
+What ``draw``, ``typeset`` and ``report`` read: the same options, and the content that they tell.
+
+The option ``--baseline CORPUS=VARIANT``: what others are relative to.
+"""
 
 import os
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.regular import check_regular
+from tokbench.io.compression import check_regular
 
 
 class InputPath(click.ParamType):
@@ -48,3 +55,43 @@ DOCUMENTS = InputPath("file of documents", "make it with 'tokbench prepare'")
 CONFIGURATION = InputPath("configuration", "name an existing file")
 TOKENIZER = InputPath("folder or file of a tokenizer", "name one, or an experiment with --results")
 TEXT = InputPath()
+
+
+def content_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that name tables and the experiment, and pass it what they tell."""
+    folder = click.Path(exists=True, file_okay=False)
+
+    @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")
+    @click.option("--statistics", required=True, type=folder, help="Their statistics.")
+    @click.option("--examples", type=folder, help="Sentences as tokenizers cut them.")
+    @click.option("--experiment", required=True, help="The configuration as JSON.")
+    @wraps(command)
+    def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:
+        from tokbench.config.experiment import Experiment
+        from tokbench.io.json import parse_json
+        from tokbench.options import validated
+        from tokbench.report.content import load
+
+        remedy = "give the configuration as one JSON object"
+        configured = parse_json(experiment, "--experiment", remedy=remedy)
+        validated(configured, Experiment, "--experiment")
+        folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
+        command(load(folders, configured), **others)
+
+    return with_content
+
+
+def by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
+    """The variants named, by corpus.
+
+    Raises:
+        TokbenchError: a word is not of this form, or a corpus is given two.
+    """
+    for baseline in baselines:
+        if "=" not in baseline:
+            raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
+    named = [baseline.split("=", 1) for baseline in baselines]
+    for corpus, variant in named:
+        if [corpus, variant] != next(one for one in named if one[0] == corpus):
+            raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
+    return dict(named)

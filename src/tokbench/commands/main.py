@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
-from tokbench import memory
 from tokbench.errors import TokbenchError, nearest, on_one_line
-from tokbench.faults import line_and_status
+from tokbench.runtime import exit_status
+from tokbench.runtime.exit_status import line_and_status
 
 GROUPS = {
     "Begin": {
@@ -93,6 +93,53 @@ GROUPS = {
 }
 """The commands with what each does, in the order in which a person needs them."""
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
+MODULES = {
+    "bounds": ("bound", "check_bound", "ngram_bits"),
+    "corpora": (
+        "fetch",
+        "fetch_pairs",
+        "fetch_tokenizer",
+        "prepare",
+        "prepare_parallel",
+        "read_sizes",
+        "split_corpus",
+        "deal_part",
+        "write_shards",
+    ),
+    "counts": ("count", "merge_counts", "import_counts", "count_tokens"),
+    "encoding": ("encode", "decode"),
+    "evaluation": ("make_tasks", "import_tasks", "fetch_tasks", "evaluate"),
+    "experiments": ("init", "validate", "status", "trainings", "cancel"),
+    "inspect": ("check", "compare", "compare_experiments", "show"),
+    "language_models": (
+        "encode_shard",
+        "gather_tokens",
+        "pack_slice",
+        "pack",
+        "pretrain",
+        "train_byte_lm",
+        "score_bytes",
+    ),
+    "main": ("find",),
+    "measures": ("measure", "measure_resource", "measure_embeddings", "measure_translation_embeddings"),
+    "methods": ("methods", "schema"),
+    "reports": (
+        "tabulate",
+        "analyse",
+        "power",
+        "cut_examples",
+        "draw",
+        "typeset",
+        "report",
+        "leaderboard",
+        "cite",
+        "published",
+    ),
+    "tokenizers": ("build", "import", "export"),
+    "translation": ("train_translation", "translate", "score_translation"),
+}
+"""The modules of the commands, each imported when one of its commands is called."""
+MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 
 NO_THREADS = re.compile(r"[+-]?0+")
@@ -115,8 +162,15 @@ def _past_click() -> Iterator[None]:
         raise _Ended(error) from error
 
 
+def find_command(name: str) -> click.Command:
+    """Return a command by its name; its module is imported now, so that no command pays for another's imports."""
+    module = importlib.import_module(f"tokbench.commands.{MODULE_OF[name]}")
+    command: click.Command = getattr(module, f"{name}_command")
+    return command
+
+
 class Commands(click.Group):
-    """Finds each command in ``tokbench.commands.{command}`` so that no command pays for another's imports."""
+    """The commands, imported when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -125,8 +179,8 @@ class Commands(click.Group):
         name = name if name in COMMANDS else name.replace("-", "_")
         if name not in COMMANDS:
             context.fail(f"'{name}' is not a command.{nearest(name, COMMANDS)}")
-        memory.purpose(COMMANDS[name])
-        command: click.Command = importlib.import_module(f"tokbench.commands.{name}").command
+        exit_status.purpose(COMMANDS[name])
+        command: click.Command = find_command(name)
         command.short_help = COMMANDS[name]
         return command
 
@@ -187,7 +241,7 @@ def main(arguments: list[str] | None = None) -> Any:
     given: list[str] = []
     if own_process:
         gc.set_threshold(RARELY)
-    memory.purpose("start")
+    exit_status.purpose("start")
     try:
         given[:] = _written(arguments)
         _check_threads()

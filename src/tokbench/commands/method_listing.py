@@ -6,18 +6,21 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError, nearest, shortened
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes
-from tokbench.registry import Method, Registry
-from tokbench.report.wording import words
+from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
-REFERENCE = re.compile(r"Reference: :mod:`tokbench\.reference\.(\w+)`([^.]*)\.")
+if TYPE_CHECKING:
+    from tokbench.registry import Method
+
+
+REFERENCE = re.compile(r"Reference: (?:``(\w+)`` in )?:mod:`tokbench\.reference\.(\w+)`([^.]*)\.")
 """How a method's module names what is in plain Python, and of which part of it."""
 LITERAL = re.compile(r"(?::\w+:)?(`+)~?(.*?)\1")
 """Code and references in docstrings."""
@@ -30,7 +33,7 @@ KINDS: dict[str, Registry[Any]] = {
 }
 
 
-def methods_named(names: Sequence[str]) -> dict[str, list[Method]]:
+def methods_named(names: Sequence[str]) -> "dict[str, list[Method]]":
     """Methods by kind, ordered by name: those of these names, or all where none is given.
 
     Raises:
@@ -55,20 +58,20 @@ def _named(names: Sequence[str]) -> dict[str, list[Any]]:
     return chosen
 
 
-def as_json_text(chosen: Mapping[str, Sequence[Method]]) -> str:
+def as_json_text(chosen: "Mapping[str, Sequence[Method]]") -> str:
     """Methods as JSON, by kind and name."""
     described = {kind: {method.name: _described(method) for method in methods} for kind, methods in chosen.items()}
     return json.dumps(described, indent=2, ensure_ascii=False)
 
 
-def as_text(chosen: Mapping[str, Sequence[Method]], width: int) -> Iterator[tuple[str, str]]:
+def as_text(chosen: "Mapping[str, Sequence[Method]]", width: int) -> Iterator[tuple[str, str]]:
     """The kinds of which there are methods, each with its methods as text for a terminal."""
     for kind, methods in chosen.items():
         if methods:
             yield kind, "\n".join(line for method in methods for line in _lines(method, width))
 
 
-def options_of(method: Method) -> list[dict[str, Any]]:
+def options_of(method: "Method") -> list[dict[str, Any]]:
     """The method's options: name, type, default, whether there is none, and meaning, in the order of declaration."""
     schema = method.options.model_json_schema()
     defaults = method.options.model_construct()
@@ -84,26 +87,28 @@ def options_of(method: Method) -> list[dict[str, Any]]:
     ]
 
 
-def attributes_of(method: Method) -> dict[str, Any]:
+def attributes_of(method: "Method") -> dict[str, Any]:
     """What is known of a method beyond what methods of every kind have."""
+    from tokbench.registry import Method
+
     common = {field.name for field in fields(Method)}
     return {field.name: getattr(method, field.name) for field in fields(method) if field.name not in common}
 
 
-def patterns_of(method: Method) -> tuple[str, ...]:
+def patterns_of(method: "Method") -> tuple[str, ...]:
     """The regular expressions that define a pre-tokenization, one after another; none of other methods."""
     pattern = getattr(method, "pattern", None) or ()
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
-def reference_of(method: Method) -> tuple[str, str] | None:
-    """The module of ``tokbench.reference`` that the method's own module names, and what it says of it.
+def reference_of(method: "Method") -> tuple[str, str] | None:
+    """The demonstration of ``tokbench.reference`` that the method's own module names, and what it says of it.
 
     Returns:
         The name, and words that follow it, none where all of the method is there; None where no module is named.
     """
-    named = REFERENCE.search(sys.modules[method.module].__doc__ or "")
-    return (named[1], named[2]) if named else None
+    named = REFERENCE.search(" ".join((sys.modules[method.module].__doc__ or "").split()))
+    return (named[1] or named[2], named[3]) if named else None
 
 
 def unmarked(text: str) -> str:
@@ -111,7 +116,7 @@ def unmarked(text: str) -> str:
     return LITERAL.sub(r"'\2'", text)
 
 
-def _described(method: Method) -> dict[str, Any]:
+def _described(method: "Method") -> dict[str, Any]:
     return {"summary": unmarked(method.summary), **attributes_of(method), "options": options_of(method)}
 
 
@@ -123,7 +128,9 @@ def _type(properties: dict[str, Any]) -> str:
     return str(properties.get("const", properties.get("type", "any")))
 
 
-def _lines(method: Method, width: int) -> Iterator[str]:
+def _lines(method: "Method", width: int) -> Iterator[str]:
+    from tokbench.report.wording import words
+
     attributes = attributes_of(method)
     summary = " ".join([unmarked(method.summary), *patterns_of(method)])
     yield from _wrapped(f"  {method.name}", summary, width)

@@ -1,18 +1,27 @@
-"""``tokbench methods``: list methods of every kind and types of resources, with their options."""
+"""``tokbench methods``: list methods of every kind and types of resources, with their options.
 
+``tokbench schema``: print the JSON schema of the configuration.
+"""
+
+import json
 import shutil
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    pass
 
 
 @click.command("methods")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.argument("names", nargs=-1)
-def command(as_json: bool, names: tuple[str, ...]) -> None:
+def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
     """List constructions, segmentations, pre-tokenizations, metrics and types of resource, or only NAMES.
 
     Each comes with its options and their defaults.
     """
+
     from tokbench.commands.method_listing import as_json_text, as_text, methods_named
 
     methods = methods_named(names)
@@ -22,3 +31,25 @@ def command(as_json: bool, names: tuple[str, ...]) -> None:
     for kind, text in as_text(methods, width=min(shutil.get_terminal_size().columns, 110)):
         click.secho(f"{kind}s".capitalize(), bold=True)
         click.echo(f"{text}\n")
+
+
+@click.command("schema")
+def schema_command() -> None:
+    """Print the JSON schema of the configuration, for editors and other programs."""
+    click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+
+
+def schema() -> dict[str, Any]:
+    """The configuration's JSON schema, generated from the typed sections."""
+    from pydantic.json_schema import GenerateJsonSchema
+
+    from tokbench.config.experiment import Experiment
+
+    class Untitled(GenerateJsonSchema):
+        """Without a title for each key: pydantic's says the key again."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            return False
+
+    described = Experiment.model_json_schema(schema_generator=Untitled)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **described}

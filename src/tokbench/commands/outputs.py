@@ -1,5 +1,11 @@
-"""Files and folders that the command line writes, rejected before any work is done."""
+"""Files and folders that the command line writes, rejected before any work is done.
 
+What shows that an existing file was written by Tokbench as an output of a kind.
+
+Parquet shows it by its columns, JSON by its keys, a page by its generator. Ids, decoded text, CSV and BibTeX do not.
+"""
+
+import json
 import os
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -8,11 +14,66 @@ from typing import Any
 
 import click
 
-from tokbench.atomic import Kind, reject_foreign
-from tokbench.atomic.places import place_of_file, place_of_folder
 from tokbench.commands.inputs import InputPath
-from tokbench.commands.marks import Mark, unmarked
 from tokbench.errors import TokbenchError
+from tokbench.io.atomic import Kind, reject_foreign
+from tokbench.io.output_place import place_of_file, place_of_folder
+from tokbench.io.paths import literal
+
+Mark = Callable[[Path], bool]
+GENERATOR = '<meta name="generator" content="Tokbench">'
+"""The mark of a page."""
+HEAD = 4096
+"""Bytes of a page that contain its generator."""
+
+
+def unmarked(_: Path) -> bool:
+    """Return False: nothing in such a file shows who wrote it."""
+    return False
+
+
+def columns(*names: str, optional: tuple[str, ...] = ()) -> Mark:
+    """Return whether a file is Parquet with columns of these names alone; the optional ones may be missing."""
+
+    def mark(path: Path) -> bool:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            found = set(pq.read_schema(literal(path)).names)
+        except (OSError, pa.ArrowException):
+            return False
+        return {*names} <= found <= {*names, *optional}
+
+    return mark
+
+
+def keys(*names: str) -> Mark:
+    """Return whether a file is a JSON object, or begins with a line that is one, and has keys of these names."""
+
+    def mark(path: Path) -> bool:
+        try:
+            with path.open(encoding="utf-8") as file:
+                first = file.readline()
+                found = json.loads(first if first.rstrip().endswith("}") else first + file.read())
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and {*names} <= found.keys()
+
+    return mark
+
+
+def page(path: Path) -> bool:
+    """Return whether a file is a page of Tokbench."""
+    try:
+        with path.open("rb") as file:
+            return GENERATOR.encode() in file.read(HEAD)
+    except OSError:
+        return False
+
+
+COUNTS = columns("pretoken", "count", optional=("language",))
+"""The mark of pre-token counts."""
 
 
 class OutputFolder(click.Path):

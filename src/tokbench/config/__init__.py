@@ -1,0 +1,1 @@
+"""Configuration: sections, checks, loading."""

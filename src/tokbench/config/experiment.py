@@ -7,33 +7,33 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tokbench.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.byte_lm.options import AnyByteLm
-from tokbench.config.corpus import Corpus
-from tokbench.config.elsewhere import MadeElsewhere
 from tokbench.config.sections import (
     AnyVariant,
+    Corpus,
+    MadeElsewhere,
     MetricsOptions,
     ReportOptions,
     Resource,
     Run,
     Size,
+    Translation,
     Variant,
 )
 from tokbench.config.short_forms import Preset
-from tokbench.config.translations import Translation
-from tokbench.corpus.parallel.sources import ParallelCorpus
-from tokbench.downstream.suites import SuiteOptions, named_suites
-from tokbench.downstream.tasks import TaskOptions
+from tokbench.corpus.parallel import ParallelCorpus
 from tokbench.intrinsic.ngram_options import NgramBitsOptions
+from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+from tokbench.models.byte_lm.options import AnyByteLm
+from tokbench.models.evaluation.offline_tasks import TaskOptions
+from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
+from tokbench.models.pretraining.options import AnyModel
+from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
+from tokbench.models.translation.options import TranslationOptions
 from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
-from tokbench.pretraining.options import PRESETS as MODEL_PRESETS
-from tokbench.pretraining.options import AnyModel
 from tokbench.statistics.options import StatisticsOptions
-from tokbench.tokenizer_folder import OWN
-from tokbench.translation.options import PRESETS as TRANSLATION_PRESETS
-from tokbench.translation.options import TranslationOptions
+from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
 Model = Annotated[AnyModel, Preset("model", lambda: MODEL_PRESETS, {"architecture": "mpt"})]

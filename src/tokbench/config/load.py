@@ -1,6 +1,11 @@
-"""Reading a configuration and rejecting it clearly, before any work is done."""
+"""Reading a configuration and rejecting it clearly, before any work is done.
 
-from collections.abc import Iterable, Mapping
+What is odd in a configuration and no mistake: equal recipes, and recipes that nothing uses.
+
+Files of an experiment's corpora that are not read, or that have the content of another.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +13,10 @@ from pydantic import ValidationError
 
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
+from tokbench.corpus.duplicates import equal_files
+from tokbench.corpus.sources import FileSource, left_out
 from tokbench.errors import TokbenchError
-from tokbench.inputs.yaml import parse_words, read_yaml
+from tokbench.io.yaml import parse_words, read_yaml
 from tokbench.options import explain
 
 
@@ -125,3 +132,46 @@ def _with_path(options: Any, path: Any, alone: str = "type") -> Any:
     """Options, or a name alone, with another path; anything else as it is, to be rejected later."""
     options = {alone: options} if isinstance(options, str) else options
     return {**options, "path": path} if isinstance(options, dict) else options
+
+
+def notes(experiment: Experiment) -> Iterator[str]:
+    """Yield one line for each recipe that equals an earlier one or is not used, ``key: what is odd``."""
+    runs, translations = experiment.runs, experiment.translations
+    built = experiment.built.values()
+    measured = {*experiment.measured_corpora(), *(run.corpus for run in runs)}
+    sections: list[tuple[str, Mapping[str, Any], Iterable[str | None]]] = [
+        ("corpora", experiment.corpora, measured),
+        ("byte_lms", experiment.byte_lms, [variant.byte_lm for variant in built]),
+        ("variants", experiment.variants, experiment.variants),
+        ("models", experiment.models, [name for run in runs for name in run.models]),
+        ("suites", experiment.suites, [name for run in runs for name in run.suites]),
+        ("translation_models", experiment.translation_models, [name for run in translations for name in run.models]),
+    ]
+    for section, entries, used in sections:
+        yield from _equal(section, entries)
+        yield from (f"{section}.{name}: nothing uses it" for name in entries if name not in set(used))
+
+
+def _equal(section: str, entries: Mapping[str, Any]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for name, entry in entries.items():
+        other = first.setdefault(entry.model_dump_json(), name)
+        if other != name:
+            yield f"{section}.{name}: equals {section}.{other}"
+
+
+def files_left_out(experiment: Experiment) -> list[str]:
+    """Return one line for each folder of a corpus out of which files are left."""
+    sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
+    return [
+        f"corpora.{name}.source.path: {line}"
+        for name, source in sources.items()
+        if isinstance(source, FileSource)
+        for line in left_out(source)
+    ]
+
+
+def files_with_equal_content(experiment: Experiment) -> list[str]:
+    """Return one line for each set of files of a corpus that have equal content."""
+    sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
+    return [f"corpora.{name}.source.path: {line}" for name, source in sources.items() for line in equal_files(source)]

@@ -1,15 +1,29 @@
-"""The sections of an experiment, each a typed model; every key's meaning stands below it."""
+"""The sections of an experiment, each a typed model; every key's meaning stands below it.
+
+The section of a corpus, apart from those that know every method: what prepares corpora imports no other.
+
+Variants that are not built: tokenizers made elsewhere, told by where they lie.
+
+Translations: which models are trained on which pairs, between which tokenizers, and what is asked of them.
+"""
 
 import functools
 import operator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, create_model
+from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from tokbench.config.elsewhere import Elsewhere, told_apart
+from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
+from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
+from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
+from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
+from tokbench.errors import TokbenchError, unknown
+from tokbench.io.paths import path_mistakes
 from tokbench.metric import metrics
 from tokbench.options import Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
@@ -17,8 +31,171 @@ from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
 
+LONGEST_DOCUMENT = 16_000_000
+PIECES = 1_000_000, 2_000_000_000
+"""Bytes of the longest document at least, and at most: a shard takes no more of one."""
+Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
+DEFAULT_FRACTIONS: dict[Split, float | Split] = {
+    "byte_lm": 0.15,
+    "tokenizer": 0.4,
+    "evaluation": 0.1,
+    "pretraining": 0.35,
+}
+
+
+class Corpus(Options):
+    """Named text with documents and splits."""
+
+    source: Annotated[AnySource, NameAlone("type", SOURCE_TYPES)]
+    """Where the documents come from."""
+    shards: int = Field(1, ge=1, le=9999)
+    """Files that each split is dealt out to; counting and scoring run once a shard."""
+    parts: int = Field(1, ge=1, le=9999)
+    """Parts of the source that are prepared side by side, to the same files. Text and JSON Lines are cut between files
+    alone, Parquet between row groups, too."""
+    splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
+    """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
+    (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
+
+    duplicates: Literal["keep", "drop"] = "keep"
+    """What is done about documents of the evaluation split that are also in the tokenizer or pretraining split, byte
+    for byte: ``keep`` counts them, ``drop`` leaves them out of the evaluation split, too. Splits that are the same as
+    another by ``splits`` are not compared."""
+    longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
+    """Bytes above which a document is written as several, so that nothing has to hold gigabytes of it; ``null`` for
+    never. It is cut before a space between two letters where there is one in the second half of such a piece, after a
+    line end or between two characters where there is none. Its pieces stay together, and count as one document for
+    splits and limits alone."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is counts alone, without documents."""
+        return isinstance(self.source, CountsSource)
+
+
+PATTERN_LESS = ("tiktoken", "tokens")
+"""Forms whose files do not say how texts are cut."""
+READ_BY = {"tiktoken": "tiktoken", "merges": "tokenizers"}
+"""Forms whose pattern is read by a library, with the library."""
+OF_FOLDERS = ("transformers", "merges")
+"""Forms that may be a folder."""
+
+
+class MadeElsewhere(ReadOptions):
+    """A tokenizer that was made elsewhere, as it is: nothing is built, and its size is its own.
+
+    Attributes:
+        TAG: what tells it from a variant that is built, where pydantic says in which of the two a mistake is.
+    """
+
+    TAG: ClassVar[str] = "made elsewhere"
+
+    corpus: str | None = None
+    """Corpus on whose evaluation split it is held against its own library and measured; the first where it is left
+    out."""
+    measured_on: list[str] | None = None
+    """Corpora that it is measured on beside this one; the experiment's where it is left out."""
+    path: str | None = None
+    """Its file, a folder that holds it, or with ``revision`` its name on the Hugging Face hub."""
+    revision: Annotated[str | None, Field(pattern=f"^{REVISION.pattern}$")] = None
+    """Commit of a name on the hub, from which its files are fetched once; no code is, and nothing without one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _builds_nothing(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and "from" in values:
+            for key in ("construction", "pretokenization", "sizes", "byte_lm", "min_count"):
+                if key in values:
+                    raise ValueError(
+                        f"'from' takes a tokenizer as it is, and '{key}' is said of those that are built; leave one out"
+                    )
+        return values
+
+    @property
+    def form(self) -> str:
+        """Of which form its file is."""
+        return str(getattr(self, "from"))
+
+
+if TYPE_CHECKING:
+    Elsewhere = MadeElsewhere
+else:
+    Elsewhere = create_model(
+        "Elsewhere",
+        __base__=MadeElsewhere,
+        __doc__=MadeElsewhere.__doc__,
+        **{"from": (Literal[tuple(FORMS)], Field(description="Form of the file, see docs/existing.md."))},
+    )
+
+
+def told_apart(built: Any, elsewhere: Any) -> Any:
+    """Either kind of variant, by the key ``from``; one that says ``path`` and builds nothing has forgotten it."""
+
+    def kind(value: Any) -> str:
+        keys = value if isinstance(value, Mapping) else ()
+        taken = isinstance(value, elsewhere) or "from" in keys or ("path" in keys and "construction" not in keys)
+        return str((elsewhere if taken else built).TAG)
+
+    either = Annotated[built, Tag(built.TAG)] | Annotated[elsewhere, Tag(elsewhere.TAG)]
+    return Annotated[either, Discriminator(kind)]
+
+
+def mistakes_elsewhere(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:
+    """What is wrong in a tokenizer made elsewhere that can be told before its file is read, one line a mistake."""
+    yield from _path(key, name, variant)
+    told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
+    if variant.form in PATTERN_LESS and variant.pattern is None and not told_beside:
+        yield (
+            f"{key}.pattern: a file of form '{variant.form}' does not say how texts are cut; "
+            "name its pattern, as in pattern: cl100k"
+        )
+    if variant.pattern is not None:
+        try:
+            if (library := READ_BY.get(variant.form)) is None or variant.segmentation is not None:
+                pattern_setting(variant.pattern, f"{key}.pattern")
+            else:
+                named_pattern(variant.pattern, f"{key}.pattern", library)
+        except TokbenchError as error:
+            told = str(error)
+            yield told if told.startswith(key) else f"{key}.pattern: {told}"
+    if variant.special_tokens is not None:
+        yield from _special(f"{key}.special_tokens", variant.form, variant.special_tokens)
+    if variant.segmentation is not None and variant.segmentation not in segmentations:
+        yield f"{key}.segmentation: {unknown(variant.segmentation, 'segmentation', segmentations)}"
+    if variant.form == "tokens" and variant.segmentation is None:
+        yield f"{key}.segmentation: a list of tokens does not say how they are chosen; name one, as in greedy"
+
+
+def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:
+    if form not in WITHOUT_SPECIAL:
+        yield f"{key}: only a file of ranks (from: tiktoken) lacks its special tokens, not '{form}'; leave them out"
+    try:
+        check_special(special, key)
+    except TokbenchError as error:
+        yield str(error)
+
+
+def _path(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:
+    if not variant.path:
+        yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+        return
+    if variant.revision is not None:
+        if variant.form != "transformers":
+            yield f"{key}.revision: only from: transformers takes a name on the hub, not '{variant.form}'"
+        return
+    place = Path(variant.path)
+    if not place.exists():
+        hub = ", or a name on the hub with its revision" * (variant.form == "transformers")
+        yield f"{key}.path: no such file or folder as '{place}'; name one{hub}"
+    elif place.is_dir() and variant.form not in OF_FOLDERS:
+        yield f"{key}.path: '{place}' is a folder; name the file in it, or say from: transformers"
+    elif variant.form == "transformers" and not place.is_dir():
+        yield f"{key}.path: '{place}' is a file; name its folder, or the form of the file"
+    yield from path_mistakes(f"{key}.path", [place], patterns=True)
+
+
 Size = int | Literal["own"]
-"""A vocabulary size, or :data:`tokbench.tokenizer_folder.OWN`."""
+"""A vocabulary size, or :data:`tokbench.tokenizer.folder.OWN`."""
 
 
 def _choice(registry: Registry, key: str = "method") -> Any:
@@ -130,3 +307,38 @@ class ReportOptions(Options):
     examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
     """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
     split: where the tokenizers differ most, a few of each language."""
+
+
+class TokenizerPair(Options):
+    """Separate vocabularies."""
+
+    source: str
+    """Variant that cuts the language that is translated."""
+    target: str
+    """Variant that cuts the language that it is translated into."""
+
+
+class Translation(Options):
+    """Translation models to train and test: every model with every tokenizer at every size on every corpus."""
+
+    corpora: list[str] = Field(min_length=1)
+    """Names of parallel corpora; the models are tested on all tests of theirs."""
+    source: str
+    """Language that is translated."""
+    target: str
+    """Language that it is translated into."""
+    models: list[str] = Field(min_length=1)
+    """Names of translation models."""
+    tokenizers: list[str | TokenizerPair] = Field(min_length=1)
+    """Variants: one name is a joint vocabulary, a mapping of ``source`` and ``target`` separate ones."""
+    sizes: list[VocabularySize] | None = None
+    """Vocabulary sizes of each side that is built; all of the source's variant where it is left out. One that was made
+    elsewhere has its own always."""
+    bleu_words: Literal["13a", "char", "intl", "none", "zh"] = "13a"
+    """How sacrebleu cuts words for BLEU."""
+    comet: Path | None = None
+    """Checkpoint of a COMET model on this disk; without it there is no COMET."""
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Variants of source and target."""
+        return [(one, one) if isinstance(one, str) else (one.source, one.target) for one in self.tokenizers]

@@ -13,13 +13,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from tokbench.byte_level import spelling_ranks
-from tokbench.candidates.characters import character_merges, cut_by_longest_match
-from tokbench.candidates.limits import MAX_BYTES, check_alphabet, check_bytes
+from tokbench.candidates.alphabet import character_merges, cut_by_longest_match
+from tokbench.candidates.initial import MAX_BYTES, check_alphabet, check_bytes
 from tokbench.construction import construction
 from tokbench.kernels.bpe import train
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -4,7 +4,7 @@ Cognetta et al., "An Analysis of BPE Vocabulary Trimming in Neural Machine Trans
 in the place of their threshold of frequency: the baseline of "BPE Gets Picky" (2024), table 3, where BPE is trained to
 as many tokens too many as Picky BPE removes.
 
-Reference: :mod:`tokbench.reference.picky_bpe`, with a threshold of 1, for all but the trimming.
+Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`, with a threshold of 1, for all but the trimming.
 """
 
 from collections.abc import Collection

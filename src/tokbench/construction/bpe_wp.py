@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from tokbench.candidates.characters import cut_by_longest_match
-from tokbench.candidates.limits import MAX_BYTES, check_bytes
+from tokbench.candidates.alphabet import cut_by_longest_match
+from tokbench.candidates.initial import MAX_BYTES, check_bytes
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train

@@ -4,7 +4,7 @@ Which K tokens make the text shortest under shortest paths is an integer program
 (see :mod:`tokbench.optimum`), which tell of every vocabulary how far it can be from the best. The paper rounds the
 shares of tokens that the relaxation takes; so does this, or it takes the best of all vocabularies that it met.
 
-Reference: :mod:`tokbench.reference.relaxation`.
+Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
 
 from typing import Literal
@@ -14,9 +14,8 @@ from pydantic import Field
 from tokbench.candidates.initial import check_size
 from tokbench.construction import construction
 from tokbench.optimum import MAX_PRETOKEN_BYTES
+from tokbench.optimum.bound import rounded, search
 from tokbench.optimum.graph import graph_of
-from tokbench.optimum.rounding import rounded
-from tokbench.optimum.search import search
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary

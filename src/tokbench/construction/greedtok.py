@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.candidates.initial import check_size
-from tokbench.candidates.limits import MAX_BYTES, check_bytes
+from tokbench.candidates.initial import MAX_BYTES, check_bytes, check_size
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.kernels.greedtok import choose

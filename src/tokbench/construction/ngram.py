@@ -16,8 +16,8 @@ from tokbench.construction import construction
 from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
 from tokbench.kernels.order import ascending
 from tokbench.kernels.slices import cut
+from tokbench.kernels.threads import mapped
 from tokbench.options import Options
-from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 

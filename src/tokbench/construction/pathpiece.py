@@ -20,22 +20,21 @@ from pydantic import AfterValidator, Field
 from tokbench.candidates.initial import (
     PAPER_INITIAL_SIZE,
     check_descending,
+    check_longest,
     check_size,
     fitting,
     own_schedule,
     schedule,
 )
-from tokbench.candidates.limits import check_longest
 from tokbench.construction import InitialName, construction
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.kernels.flat_arrays import byte_order, gather
 from tokbench.kernels.order import ascending
 from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, inner_tokens, omission_costs
+from tokbench.kernels.threads import mapped, shared_by, tallied
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.parallel import mapped, shared_by
 from tokbench.pretokens import PretokenCounts
-from tokbench.slices import byte_order, gather
-from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 64

@@ -11,7 +11,7 @@ Of pairs with equal counts the smallest (left, right) is merged: bytes in the or
 then characters, then merged tokens in order of first creation. The released code takes the pair that was inserted
 first into its table, so that published figures can be met closely, but not to the last token.
 
-Reference: :mod:`tokbench.reference.picky_bpe`.
+Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 from itertools import pairwise
@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.byte_level import spelling_ranks
-from tokbench.candidates.characters import count_characters, cut_by_longest_match
-from tokbench.candidates.limits import check_alphabet, check_bytes
+from tokbench.candidates.alphabet import count_characters, cut_by_longest_match
+from tokbench.candidates.initial import check_alphabet, check_bytes
 from tokbench.construction import construction
 from tokbench.kernels.picky import Training
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 

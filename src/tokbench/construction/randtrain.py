@@ -4,7 +4,7 @@
 algorithm A-ES of Efraimidis ("Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform between
 0 and 1, and the tokens of greatest u^(1/p) are taken.
 
-Reference: :mod:`tokbench.reference.matches`, for what n-grams weigh.
+Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for what n-grams weigh.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from pydantic import Field
 
 from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_size, fitting
 from tokbench.construction import InitialName, construction, constructions
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
+from tokbench.kernels.threads import mapped
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.parallel import mapped
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 

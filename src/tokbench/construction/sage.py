@@ -16,22 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from tokbench.candidates.initial import (
-    PAPER_INITIAL_SIZE,
-    check_descending,
-    check_size,
-    fitting,
-    own_schedule,
-)
+from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_descending, check_size, fitting, own_schedule
 from tokbench.construction import InitialName, construction
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.sage import ablation_losses
 from tokbench.kernels.skipgram import MAX_DIMENSIONS, train
+from tokbench.kernels.threads import mapped
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
-from tokbench.parallel import mapped
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Token Removal" (2024), algorithms 1 and 2. Merges are those of BPE, since a scaf
 being merged. What a merge leaves of a token is compared with the head of the queue; where that is more frequent, the
 token becomes a scaffold and waits in the queue itself, to come back to the vocabulary should its turn come.
 
-Reference: :mod:`tokbench.reference.scaffold_bpe`.
+Reference: ``scaffold_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 import heapq

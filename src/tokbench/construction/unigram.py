@@ -19,20 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.candidates.limits import check_alphabet, check_bytes
+from tokbench.candidates.initial import check_alphabet, check_bytes
 from tokbench.candidates.seeds import Pieces, SeedOptions, seeds
 from tokbench.construction import construction
 from tokbench.kernels.elementary import digamma_of, exponentials_of
+from tokbench.kernels.flat_arrays import byte_order, gather
 from tokbench.kernels.order import descending
 from tokbench.kernels.slices import cut
 from tokbench.kernels.sums import whole_sum
+from tokbench.kernels.threads import mapped, over_ranges, share, shared_by, tallied
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
-from tokbench.parallel import mapped, over_ranges, share, shared_by
 from tokbench.pretokens import PretokenCounts
-from tokbench.slices import byte_order, gather
-from tokbench.tallies import tallied
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 8

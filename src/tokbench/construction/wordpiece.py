@@ -5,7 +5,7 @@ likelihood of a unigram model of the text most: count(ab) / (count(a) count(b)).
 ``tokenizers``, by which most WordPiece vocabularies were made, chooses the most frequent pair instead, which is BPE on
 pieces marked ``##``.
 
-Reference: :mod:`tokbench.reference.wordpiece`.
+Reference: ``wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
 
 from typing import Literal
@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.byte_level import spelling_ranks
-from tokbench.candidates.limits import MAX_BYTES, check_bytes
+from tokbench.candidates.initial import MAX_BYTES, check_bytes
 from tokbench.construction import construction
 from tokbench.errors import TokbenchError
 from tokbench.kernels.bpe import train as train_by_frequency
 from tokbench.kernels.wordpiece import train as train_by_likelihood
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer.hugging_face import spelling_ranks
 from tokbench.vocabulary import BYTES, Vocabulary
 
 ALPHABET = 2 * len(BYTES)

@@ -1,0 +1,1 @@
+"""Corpora: sources, splits, shards, parallel corpora."""

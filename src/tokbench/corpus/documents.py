@@ -1,16 +1,31 @@
-"""Documents, and the sharded Parquet in which a corpus lies on disk."""
+"""Documents, and the sharded Parquet in which a corpus lies on disk.
 
+Checksums of corpora: of the documents, however many shards they lie in.
+
+The manifest of a corpus: what was cut, tagged, left out, removed or read as bytes when it was prepared.
+
+Documents without a language in a corpus where others have one: all of them get one tag when it is prepared.
+
+The tag of documents without a language: none where no document of a text has one, else that of the undetermined.
+"""
+
+import hashlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from tokbench.inputs.parquet import PIECE, batches, column_names, parquet, raw, require, strings
+from tokbench.corpus.languages import UNDETERMINED
+from tokbench.io.json import read_json
+from tokbench.io.parquet import PIECE, batches, column_names, parquet, raw, require, strings
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
 RESTS = b"tokbench.rests"
@@ -97,3 +112,122 @@ def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
     """
     read = partial(read_shard, size=min(PIECE, READ_BYTES // max(1, len(paths))))
     return heapq.merge(*map(read, paths), key=lambda document: document.document)
+
+
+class Contents(NamedTuple):
+    """What a split holds.
+
+    Attributes:
+        documents: how many; None of counts alone.
+        bytes: of their text; None of counts alone.
+        sha256: sixty-four hexadecimal digits.
+    """
+
+    documents: int | None
+    bytes: int | None
+    sha256: str
+
+
+def contents(documents: Iterable[Document]) -> Contents:
+    """Number and bytes of documents, and SHA-256 of them in their order: for each its number, language and length, then
+    its bytes."""
+    found, number, size = hashlib.sha256(), 0, 0
+    for document, language, text in documents:
+        found.update(f"{document}\t{language}\t{len(text)}\n".encode())
+        found.update(text)
+        number += 1
+        size += len(text)
+    return Contents(number, size, found.hexdigest())
+
+
+def splits_of(corpus: Path) -> dict[str, Contents]:
+    """What the splits in a corpus's folder hold, by ``CORPUS/SPLIT``."""
+    splits = sorted(path for path in corpus.iterdir() if path.is_dir() and any(path.glob("*.parquet")))
+    return {f"{corpus.name}/{one.name}": contents(read_documents(sorted(one.glob("*.parquet")))) for one in splits}
+
+
+def counts_of(path: Path) -> dict[str, Contents]:
+    """What a file of counts ``CORPUS/SPLIT/SCHEME.parquet`` holds, by its name without the ending."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"/".join((*path.parts[-3:-1], path.stem)): Contents(None, None, found)}
+
+
+def contents_in(results: Path) -> dict[str, Contents]:
+    """What the corpora in an experiment's folder hold: their splits, of those that are counts alone their files."""
+    found: dict[str, Contents] = {}
+    corpora = sorted(path for path in (results / "corpus").glob("*") if path.is_dir())
+    for corpus in corpora:
+        found |= splits_of(corpus)
+    for path in sorted((results / "pretokens").glob("*/*/*.parquet")):
+        if path.parts[-3] not in {corpus.name for corpus in corpora}:
+            found |= counts_of(path)
+    return found
+
+
+MANIFEST = "manifest.json"
+"""In the folder of a corpus with such findings, and in no other's."""
+Findings = dict[str, str | list[str]]
+"""Sentences by subject: ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``, ``not_utf8``,
+``bad_lines``, ``empty_lines``, ``duplicates`` and ``equal_files``."""
+
+
+def write_findings(folder: Path, findings: Findings) -> None:
+    """Write the manifest of a corpus, if there is anything to say."""
+    if findings:
+        (folder / MANIFEST).write_text(json.dumps(findings, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_findings(folder: Path) -> Findings:
+    """Return what the manifest in a folder says; nothing where there is none.
+
+    Raises:
+        TokbenchError: it cannot be read; the message names it.
+    """
+    manifest = folder / MANIFEST
+    return read_json(manifest, "prepare the corpus again") if manifest.is_file() else {}
+
+
+def lines_of(findings: Findings) -> list[str]:
+    """Return the sentences of a manifest, one a line."""
+    return [line for found in findings.values() for line in ([found] if isinstance(found, str) else found)]
+
+
+UNTAGGED = b"untagged"
+
+
+def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> int:
+    """Give documents without a language the number of undetermined ones where other documents have a language.
+
+    Args:
+        languages: the number of the language of each document, changed in place; negative numbers are no documents.
+        numbers: the numbers of the languages, that of the empty tag for documents without one.
+
+    Returns:
+        How many documents without a language there are next to others with one.
+    """
+    own = numbers.get("")
+    if own is None:
+        return 0
+    untagged = languages == own
+    number = int(untagged.sum())
+    if number == int((languages >= 0).sum()):
+        return 0
+    languages[untagged] = numbers.get(UNDETERMINED, own)
+    return number
+
+
+def found_untagged(number: int) -> dict[str, str]:
+    """Return how many documents get a tag because others have one, for the manifest; empty where there are none."""
+    return {"untagged_documents": note_of_untagged(number)} if number else {}
+
+
+def note_of_untagged(number: int) -> str:
+    """Return a line on how many documents get a tag because others have one."""
+    some = "1 document has" if number == 1 else f"{number:,} documents have"
+    return f"{some} no language and others have one; the tag '{UNDETERMINED}' (undetermined) is used"
+
+
+def untagged_in(metadata: dict[bytes, bytes] | None) -> str:
+    """Return the tag of documents without a language by the metadata of a file of places, empty for none."""
+    return (metadata or {}).get(UNTAGGED, b"").decode()

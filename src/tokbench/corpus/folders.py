@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tokbench.errors import TokbenchError, listed
-from tokbench.inputs.endings import Kind, has_kind, with_endings
+from tokbench.io.compression import Kind, has_kind, with_endings
 
 
 @dataclass

@@ -2,16 +2,32 @@
 
 A text file or one of JSON Lines is in one part as a whole. A Parquet file is cut between its row groups where it is
 larger than a part; where exactly is seen when it is read, so that a file may be cut that is yet to be fetched.
+
+The sizes of a part's documents, with their language tags and digests: all that splits and limits depend on.
 """
 
+import json
+from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.duplicates import DIGEST, Digester
 from tokbench.corpus.sources import FileSource, HubSource, ParquetSource, Source, tagged_files
+from tokbench.corpus.splits import LONGEST, longest_in
+from tokbench.io.atomic import atomic_file
+from tokbench.io.encodings import Notes
+from tokbench.io.parquet import parquet, pieces, require, strings
 
 
 class Span(NamedTuple):
@@ -93,3 +109,115 @@ def groups_of(places: int, parts: int) -> list[range]:
     """The shards, numbered over all splits, that are written together: as many groups as parts, where there are."""
     each = -(-places // parts)
     return [range(first, min(first + each, places)) for first in range(0, places, each)]
+
+
+SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string()), ("digest", pa.binary(DIGEST))])
+ROWS = 1 << 16
+"""Documents of a row group, and those that are read at a time."""
+
+
+NOTES = b"notes"
+"""Key of the counts of :class:`~tokbench.io.encodings.Notes` in a file's metadata, where there are any."""
+
+
+def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None = None) -> tuple[int, int]:
+    """Write bytes, tag and digest of each document as Parquet, a row each, whole or not at all.
+
+    Further pieces of a document have rows of their own, without a tag. The digest is that of the document up to the
+    piece.
+
+    Args:
+        documents: the documents.
+        path: the file.
+        notes: counts that are complete once the documents are read.
+
+    Returns:
+        Documents, and their bytes.
+    """
+    sizes, tags, digests = array("q"), list[str | None](), bytearray()
+    digester = Digester()
+    total = size = whole = most = 0
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
+
+        def write() -> None:
+            nonlocal sizes, tags, digests, total, size
+            total, size = total + len(tags) - tags.count(None), size + sum(sizes)
+            digest = pa.Array.from_buffers(SCHEMA.field("digest").type, len(tags), [None, pa.py_buffer(digests)])
+            columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string()), digest]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+            sizes, tags, digests = array("q"), [], bytearray()
+
+        def see(document: Document) -> None:
+            nonlocal whole, most
+            if isinstance(document, Rest):
+                whole += len(document.text)
+                most = max(most, whole)
+            else:
+                whole = len(document.text)
+            sizes.append(len(document.text))
+            tags.append(None if isinstance(document, Rest) else document.language)
+            digests.extend(digester.digest(document))
+            if len(sizes) >= ROWS:
+                write()
+
+        for _ in map(see, documents):
+            pass
+        if sizes:
+            write()
+        if most:
+            writer.add_key_value_metadata({LONGEST.decode(): f"{most}"})
+        if notes is not None and (counts := notes.counts()):
+            writer.add_key_value_metadata({NOTES.decode(): json.dumps(counts)})
+    return total, size
+
+
+class Sizes:
+    """The sizes of a part.
+
+    Args:
+        path: what :func:`write_sizes` wrote.
+
+    Attributes:
+        longest: bytes of the longest document that is in pieces, or 0.
+        notes: counts of what reading the part changed or read as bytes.
+
+    Raises:
+        TokbenchError: it is missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._open() as file:
+            require(file.schema_arrow, size="whole numbers", language="text")
+            if file.schema_arrow.names != SCHEMA.names or file.schema_arrow.field("digest").type != pa.binary(DIGEST):
+                raise ValueError(f"no column 'digest' of {DIGEST} bytes")
+            self.number = int(file.metadata.num_rows)
+            self.longest = longest_in(file.metadata.metadata)
+            self.notes: dict[str, int] = json.loads((file.metadata.metadata or {}).get(NOTES, b"{}"))
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32], NDArray[np.uint64]]]:
+        """Some rows at a time: their bytes, int64 [n], the tags among them, which one each has, int32 [n], -1 for a
+        further piece of the document before it, and their digests, uint64 [n, 2]."""
+        with self._open() as file:
+            for batch in pieces(file, SCHEMA.names, ROWS):
+                sizes, tags, digests = batch.columns
+                if batch.num_rows == 0:
+                    continue
+                named = tags.dictionary_encode()
+                if sizes.null_count or digests.null_count:
+                    raise ValueError("a document has no size or no digest")
+                found = sizes.cast(pa.int64()).to_numpy()
+                if found.min() < 0:
+                    raise ValueError("a document has less than no bytes")
+                own = np.frombuffer(digests.buffers()[1], np.uint64).reshape(-1, 2)[digests.offset :][: len(found)]
+                which = named.indices.fill_null(-1).to_numpy()
+                yield found, [tag or "" for tag in strings(named.dictionary)], which, own
+
+    def _open(self) -> AbstractContextManager[pq.ParquetFile]:
+        return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

@@ -5,19 +5,18 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tokbench.allowance import DEFAULT, Allowance
-from tokbench.atomic import link_or_copy
+from tokbench.corpus.documents import Findings, read_findings, write_findings
 from tokbench.corpus.duplicates import equal_files
-from tokbench.corpus.limits import check_text, language_of, without_limits
-from tokbench.corpus.manifest import Findings, read_findings, write_findings
-from tokbench.corpus.places import assign_documents, read_totals
-from tokbench.corpus.queues import batches_of, partition_part, write_partitions
+from tokbench.corpus.partitions import batches_of, partition_part, write_partitions
+from tokbench.corpus.parts import write_sizes
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import COPIES, shard_paths
-from tokbench.corpus.sizes import write_sizes
-from tokbench.corpus.sources import FileSource, Source, left_out
+from tokbench.corpus.shuffle import assign_documents, read_totals
+from tokbench.corpus.sources import FileSource, Source, check_text, language_of, left_out, without_limits
 from tokbench.errors import TokbenchError
-from tokbench.inputs.encodings import Notes
+from tokbench.io.atomic import link_or_copy
+from tokbench.io.encodings import Notes
+from tokbench.runtime.memory_limit import DEFAULT, Allowance
 
 UNBOUND = Allowance(DEFAULT, 1_800_000_000)
 

@@ -1,39 +1,128 @@
-"""Reading the documents of a source, again and again, in its own order."""
+"""Reading the documents of a source, again and again, in its own order.
+
+Texts in a column of Parquet.
+
+The first document of each language of a source, read before any work is done: its fields, its encoding, its kind.
+
+The memory that decompression needs: some compressed files make a reader keep many megabytes of earlier text.
+"""
 
 import io
 import itertools
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from pathlib import Path
+from typing import Any
 
-from tokbench.allowance import Largest
-from tokbench.corpus.cutting import Cutter
 from tokbench.corpus.documents import Document, Rest
-from tokbench.corpus.embedded import embedded_texts
-from tokbench.corpus.json_rows import LineReader
-from tokbench.corpus.limits import Limits, is_limited
-from tokbench.corpus.parallel.pairs import languages_in
-from tokbench.corpus.parquet_rows import COPIES, REMEDY, Row, texts_of_rows
-from tokbench.corpus.parts import WHOLE, Span
+from tokbench.corpus.json_lines import LineReader
+from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_in, documents_of
+from tokbench.corpus.nested import column_of, steps_of, type_of
+from tokbench.corpus.parallel_read import languages_in
+from tokbench.corpus.parts import WHOLE, Span, row_groups
+from tokbench.corpus.shards import LONG
 from tokbench.corpus.sources import (
     CountsSource,
     EmbeddedSource,
     FileSource,
     HubSource,
     JsonLinesSource,
+    Limits,
     ParallelSource,
     ParquetSource,
     Source,
     TextSource,
+    embedded_texts,
+    is_limited,
     tagged_files,
 )
-from tokbench.corpus.streams import GOES_ON, PART, Text, Texts, documents_in, documents_of
-from tokbench.errors import TokbenchError
-from tokbench.inputs.encodings import UTF_8, Notes, as_utf8, reject_mark
-from tokbench.inputs.files import Convert, opened, read_lines, read_whole
+from tokbench.errors import TokbenchError, listed
+from tokbench.io.compression import HEAD, LARGEST_WINDOW, USUAL_WINDOW, compression_of, window_of
+from tokbench.io.encodings import UTF_8, Notes, as_utf8, reject_mark
+from tokbench.io.parquet import batches, is_text, parquet, raw, strings, views
+from tokbench.io.text_files import Convert, opened, read_lines, read_whole
+from tokbench.runtime.memory_limit import LEAST, Allowance, Largest, to_allow
+
+REMEDY = "fetch or make the file again"
+AROUND = 1 << 16
+"""Bytes of a column in Parquet that may be none of its texts."""
+COPIES = 3
+"""Bytes in memory for each of a row that is cut: a page, a dictionary and the column of Arrow, or a line of JSON, its
+text and the parts of that."""
+Row = tuple[str, bytes | memoryview]
+"""Language tag, empty where nothing tells one, and text."""
+
+
+def texts_of_rows(
+    path: Path,
+    text_field: str,
+    language_field: str | None,
+    largest: Largest | None,
+    span: Span = WHOLE,
+    longest: int | None = None,
+) -> Iterator[Row]:
+    """Language tags, empty where there is none, and texts of a file's rows.
+
+    Arrow gives a text as a whole. One that is to be cut comes as a view of where Arrow holds it.
+
+    Args:
+        path: the file.
+        text_field: column of the text, or the path to a field of a structure with dots between its names.
+        language_field: column of the language tag, likewise.
+        largest: the longest text that is taken; any where left out.
+        span: how much of the file is read.
+        longest: bytes of a text above which it is cut by who reads it; none is where left out.
+
+    Raises:
+        TokbenchError: the file cannot be read, or a text is longer than ``largest``; the message names file and row.
+    """
+    if longest is not None and largest is not None:
+        largest = largest.of_copies(COPIES)
+    columns = [text_field] + ([language_field] if language_field else [])
+    with parquet(path, "readable as Parquet", REMEDY, in_pieces=True) as file:
+        names = file.schema_arrow.names
+        steps = {column: steps_of(column, names) for column in columns}
+        for column in columns:
+            kind = type_of(file.schema_arrow, steps[column])
+            if kind is None:
+                raise TokbenchError(f"{path}: no column '{column}' (there are {listed(names)})")
+            if not is_text(kind):
+                raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
+        groups = row_groups(file.metadata, span)
+        if largest is not None:
+            _check_groups(path, file, groups, text_field, largest)
+        numbers = itertools.count(1 + sum(file.metadata.row_group(group).num_rows for group in range(groups.start)))
+
+        def text(language: str | None, cell: bytes | memoryview | None) -> Row:
+            number = next(numbers)
+            if cell is None:
+                raise TokbenchError(f"{path}: row {number} has no text in column '{text_field}'; fill or drop it")
+            if largest is not None:
+                largest.check(f"{path}: row {number}", len(cell))
+            return language or "", cell
+
+        def texts(batch: Any) -> Iterator[Row]:
+            languages = strings(column_of(batch, steps[language_field])) if language_field else repeat("")
+            return map(text, languages, _cells(column_of(batch, steps[text_field]), longest))
+
+        yield from chain.from_iterable(map(texts, batches(file, columns, groups=groups)))
+
+
+def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | None]:
+    return raw(column) if longest is None or column.nbytes <= longest else views(column)
+
+
+def _check_groups(path: Path, file: Any, groups: range, column: str, largest: Largest) -> None:
+    """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
+    for group in groups:
+        about = file.metadata.row_group(group)
+        chunks = map(about.column, range(about.num_columns))
+        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema == column)
+        largest.check(f"{path}: row group {group + 1}", (size - AROUND) // max(1, about.num_rows), more=True)
 
 
 def read_source(
@@ -245,3 +334,73 @@ def _units(lines: Iterable[bytes], documents: str, notes: Notes | None) -> Itera
             paragraph = []
     if paragraph:
         yield b"".join(paragraph)
+
+
+def mistakes_of_fields(source: FileSource) -> list[str]:
+    """What is wrong with the beginning of the first file under each language tag.
+
+    Raises:
+        TokbenchError: an entry matches no file.
+    """
+    first = dict(reversed(tagged_files(source)))
+    if isinstance(source, CountsSource):
+        return []
+    found = []
+    longest = PART if isinstance(source, TextSource) else LONG
+    for file in first.values():
+        alone = source.model_copy(update={"path": [str(file)], "max_documents": 1, "languages": None})
+        notes = Notes()
+        try:
+            if not list(islice(read_source(alone, longest=longest, notes=notes), 1)) and notes.bad_lines:
+                found.append(f"{file}: no line is good ({notes.bad_lines:,} bad ones); name the fields that it has")
+        except TokbenchError as error:
+            found.append(str(error))
+    return found
+
+
+LINE_READERS = 2
+"""Times that a file of JSON Lines is open at once: the second reader follows for long strings."""
+
+
+def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
+    """Return the bytes that decompression keeps at most, beyond what the general reserve covers.
+
+    Args:
+        sources: sources whose files are read one after another.
+        room: bytes that are free.
+        megabytes: memory that is allowed in all, for messages.
+
+    Raises:
+        TokbenchError: a file needs more than is allowed.
+    """
+    most = 0
+    for source in sources:
+        if not isinstance(source, TextSource | JsonLinesSource):
+            continue
+        for _, path in tagged_files(source):
+            with path.open("rb") as file:
+                head = file.read(HEAD)
+            compression = compression_of(head)
+            window = window_of(head, compression)
+            if not USUAL_WINDOW < window <= LARGEST_WINDOW:  # A larger one is rejected when the file is opened.
+                continue
+            held = window * (LINE_READERS if isinstance(source, JsonLinesSource) else 1)
+            if held + LEAST > room:
+                needed = to_allow(megabytes * 1_000_000 - room + held + LEAST)
+                raise TokbenchError(
+                    f"{path}: {compression} with a window of {window:,} bytes needs about {needed:,} MB of memory, and "
+                    f"{megabytes:,} are allowed; allow more (--memory), or compress it with a smaller window"
+                )
+            most = max(most, held)
+    return most
+
+
+def without_windows(allowed: Allowance, source: Source) -> Allowance:
+    """Return an allowance without the memory that decompression needs.
+
+    Raises:
+        TokbenchError: see :func:`check_windows`.
+    """
+    if not isinstance(source, FileSource):
+        return allowed
+    return replace(allowed, room=allowed.room - check_windows([source], allowed.room, allowed.megabytes))

@@ -1,17 +1,31 @@
-"""Where a corpus comes from: one class of options per source."""
+"""Where a corpus comes from: one class of options per source.
 
+The embedded corpus: the English documentation that every CPython carries.
+
+Two parts: the language reference's topics (``pydoc_data.topics``) and the docstrings of the standard library's own
+modules, read with ``ast`` and never imported. One document a topic, one a module; about 2 MB together. The text
+depends on nothing but the version of CPython.
+
+The limits of a source: which documents they let through is told by their tags and sizes alone, in order.
+"""
+
+import ast
 import glob
+import os
+import sysconfig
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tokbench.corpus.folders import line_of, read_folder
-from tokbench.errors import TokbenchError
-from tokbench.inputs.encodings import BYTES, UTF_8, encoding_name
-from tokbench.inputs.endings import Kind, has_kind, kind_named, with_endings
-from tokbench.inputs.numbers import LARGEST_BYTES
-from tokbench.inputs.regular import check_regular
+from tokbench.errors import TokbenchError, listed
+from tokbench.io.compression import Kind, check_regular, has_kind, kind_named, with_endings
+from tokbench.io.encodings import BYTES, UTF_8, encoding_name
+from tokbench.io.numbers import LARGEST_BYTES
 from tokbench.options import Options
 
 
@@ -230,3 +244,141 @@ def _check_ending(file: Path, source: FileSource) -> None:
 def _kind(source: FileSource) -> Kind:
     kind: Kind = source.type  # type: ignore[attr-defined]
     return kind
+
+
+LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", "lib2to3", "pydoc_data", "__pycache__"})
+"""Folders of the standard library whose docstrings are not documentation, or not CPython's."""
+SHORTEST = 200
+"""Bytes; a module with less documentation than that makes no document."""
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields that hold statements or what they are in, in the order in which they stand in a source."""
+_KINDS: tuple[type[ast.AST], ...] = (ast.Module, *ast.stmt.__subclasses__(), ast.ExceptHandler, ast.match_case)
+_BLOCKS_OF = {kind: tuple(block for block in _BLOCKS if block in kind._fields) for kind in _KINDS}
+"""Those of each kind of statement: no expression holds a definition."""
+
+
+@cache
+def embedded_texts() -> tuple[bytes, ...]:
+    """Topics by name, then modules by path: the documents of the embedded corpus."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[bytes]:
+    from pydoc_data.topics import topics
+
+    for name in sorted(topics):
+        yield topics[name].encode()
+    library = Path(sysconfig.get_paths()["stdlib"])
+    for module in sorted(_modules(library), key=lambda path: path.as_posix()):
+        text = "\n\n".join(_docstrings(module.read_bytes())).encode()
+        if len(text) >= SHORTEST:
+            yield text
+
+
+def _modules(library: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(library):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        yield from (Path(folder, name) for name in files if name.endswith(".py"))
+
+
+def _docstrings(source: bytes) -> Iterator[str]:
+    """Those of outer definitions before those of inner ones."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return
+    level: list[ast.AST] = [tree]
+    while level:
+        for node in level:
+            if isinstance(node, _DOCUMENTED) and (docstring := ast.get_docstring(node)):
+                yield docstring
+        level = [inner for node in level for block in _BLOCKS_OF[type(node)] for inner in getattr(node, block)]
+
+
+def is_limited(source: Source) -> bool:
+    """Whether a source has limits."""
+    return not (source.languages is source.max_bytes_per_language is source.max_documents is None)
+
+
+class Limits:
+    """What a source's limits let through; documents are asked for in the source's order.
+
+    Attributes:
+        ended: whether no more can come.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.ended = False
+        self._source = source
+        self._taken = 0
+        self._sizes = Counter[str]()
+        self._last: str | None = None
+
+    def admit(self, language: str, size: int) -> bool:
+        """Whether the next document is let through: its tag, renamed already, and its bytes."""
+        source = self._source
+        self._last = None
+        if self.ended or (source.languages is not None and language not in source.languages):
+            return False
+        if source.max_bytes_per_language is not None and self._sizes[language] >= source.max_bytes_per_language:
+            self.ended = source.languages is not None and all(map(self._is_full, source.languages))
+            return False
+        if source.max_documents is not None and self._taken >= source.max_documents:
+            self.ended = True
+            return False
+        self._sizes[language] += size
+        self._taken += 1
+        self._last = language
+        return True
+
+    def admit_piece(self, language: str | None, size: int) -> bool:
+        """As :meth:`admit`, of pieces of documents: one that is no document's first, without a language, goes with the
+        document before it."""
+        if language is not None:
+            return self.admit(language, size)
+        if self._last is not None:
+            self._sizes[self._last] += size
+        return self._last is not None
+
+    def _is_full(self, language: str) -> bool:
+        return self._sizes[language] >= (self._source.max_bytes_per_language or 0)
+
+
+def check_text(source: Source, documents: int, size: int, languages: Callable[[], Iterable[str]]) -> None:
+    """Reject a source that has no text, or none in the languages that are asked for.
+
+    Args:
+        source: its limits.
+        documents: how many documents the limits let through.
+        size: bytes of them.
+        languages: gives the language of every document of the source, renamed, whether let through or not.
+
+    Raises:
+        TokbenchError: there is no text; the message says why.
+    """
+    if size:
+        return
+    if documents:
+        which = "the one document" if documents == 1 else f"each of the {documents:,} documents"
+        raise TokbenchError(f"source: {which} is empty; name files with text")
+    found = sorted(set(languages()))
+    if not found:
+        raise TokbenchError("source: there are no documents; name files with text")
+    named = [language or "documents without a language" for language in found]
+    raise TokbenchError(
+        f"source.languages: no document has one of the languages {', '.join(source.languages or [])} "
+        f"(found: {listed(named)}); name one of these, or leave the key out"
+    )
+
+
+def without_limits(source: Source) -> Source:
+    """The source as its parts are read: all documents, with the tags that they carry."""
+    plain = {name: field.get_default(call_default_factory=True) for name, field in Source.model_fields.items()}
+    return source.model_copy(update=plain)
+
+
+def language_of(source: Source, tag: str) -> str:
+    """The language tag of a document that carries this one."""
+    tag = tag or source.language
+    return source.rename_languages.get(tag, tag)

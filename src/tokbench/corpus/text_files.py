@@ -6,14 +6,13 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from tokbench.corpus.documents import Document, is_shard, read_shard
+from tokbench.corpus.documents import Document, found_untagged, is_shard, read_shard
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out, tagged_files
-from tokbench.corpus.untagged import found_untagged
 from tokbench.errors import TokbenchError
-from tokbench.inputs.encodings import BYTES, UTF_8, Notes
-from tokbench.inputs.endings import AS_USUAL, Fields, kind_named
-from tokbench.inputs.parquet import column_names
+from tokbench.io.compression import AS_USUAL, Fields, kind_named
+from tokbench.io.encodings import BYTES, UTF_8, Notes
+from tokbench.io.parquet import column_names
 
 TEXT, LANGUAGE = "text", "language"
 """Keys or columns of text and language where none are named."""

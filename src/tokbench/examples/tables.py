@@ -1,14 +1,178 @@
-"""The tables of the stage: the sentences, and the tokens that each tokenizer makes of them."""
+"""The tables of the stage: the sentences, and the tokens that each tokenizer makes of them.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Sentences of the evaluation split on which tokenizers differ most, a few of each language.
+
+Candidates are sentences of documents in the order of the corpus: valid UTF-8, of 40 to 160 bytes, in one line, four
+fifths of whose characters are letters, marks or blanks; the first eight of a document and the first 400 of a language.
+They are ranked by the borders between tokens that some of the tokenizers have and not all, a byte; of equals the first
+comes first. No document gives two.
+
+What the stage is asked for.
+
+What the makers of the tables take: the sentences, and the tokenizers that cut each.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
+import regex
+from pydantic import Field
 
-from tokbench.cuts.cut import cut
-from tokbench.examples.chosen import SPLIT, Shown
-from tokbench.tidy.columns import LANGUAGE, SIZE, VARIANT
-from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.corpus.documents import Document, read_shard
+from tokbench.examples.cut import Encodes, cut, disputed
+from tokbench.options import Options
+from tokbench.tabulation.columns import LANGUAGE, SIZE, VARIANT
+from tokbench.tabulation.table import Column, Print, Tables, TidyTable, make_tables, tables_of
+from tokbench.tokenizer import Tokenizer
+
+SHORTEST, LONGEST = 40, 160
+"""Bytes of a sentence."""
+OF_DOCUMENT, OF_LANGUAGE = 8, 400
+"""Candidates."""
+WORDY = 0.8
+"""Share of letters, marks and blanks."""
+_ENDS = regex.compile(r"(?<=[.!?。！？।۔…])[\s\p{Pe}\p{Pf}'\"]*(?=\s|\p{Lo})|[\r\n\p{Zl}\p{Zp}]+")
+_WORDY = regex.compile(r"[\p{L}\p{M}\p{Zs}]")
+_ODD = regex.compile(r"[\p{C}]")
+
+
+class Candidate(NamedTuple):
+    """A sentence of a document."""
+
+    document: int
+    language: str
+    text: str
+
+
+def sentences(text: bytes) -> Iterator[str]:
+    """The sentences of a text that are fit to be shown."""
+    for line in text.splitlines():
+        try:
+            whole = line.decode()
+        except UnicodeDecodeError:
+            continue
+        for part in _ENDS.split(whole):
+            sentence = part.strip()
+            if SHORTEST <= len(sentence.encode()) <= LONGEST and not _ODD.search(sentence):
+                words = sum(1 for _ in _WORDY.finditer(sentence))
+                if words >= WORDY * len(sentence):
+                    yield sentence
+
+
+def candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
+    """Sentences that may be chosen, in order."""
+    taken: Counter[str] = Counter()
+    for document, language, text in documents:
+        if taken[language] >= OF_LANGUAGE:
+            continue
+        for place, sentence in enumerate(sentences(text)):
+            if place >= OF_DOCUMENT or taken[language] >= OF_LANGUAGE:
+                break
+            taken[language] += 1
+            yield Candidate(document, language, sentence)
+
+
+def chosen(found: Iterable[Candidate], tokenizers: Sequence[Encodes], most: int) -> list[Candidate]:
+    """The sentences on which tokenizers differ most, languages in order of their names.
+
+    Args:
+        found: candidates.
+        tokenizers: those that are shown.
+        most: sentences in all; each language has the same number, three at most, and where there are more languages
+            than that the first of them have one.
+    """
+    by_language: dict[str, list[Candidate]] = {}
+    for one in found:
+        by_language.setdefault(one.language, []).append(one)
+    languages = sorted(by_language)[:most]
+    each = min(3, most // max(1, len(languages)))
+    return [one for language in languages for one in _first(by_language[language], tokenizers, each)]
+
+
+def _first(found: Sequence[Candidate], tokenizers: Sequence[Encodes], count: int) -> list[Candidate]:
+    scores = [difference(one.text.encode(), tokenizers) for one in found]
+    best: dict[int, Candidate] = {}
+    for place in sorted(range(len(found)), key=lambda place: -scores[place]):
+        best.setdefault(found[place].document, found[place])
+    return list(best.values())[:count]
+
+
+def difference(text: bytes, tokenizers: Sequence[Encodes]) -> float:
+    """Borders that some tokenizers have and not all, a byte of the text."""
+    return len(disputed([cut("", tokenizer, text) for tokenizer in tokenizers])) / max(1, len(text))
+
+
+class Recipe(Options):
+    """The sentences of the user's, and which tokenizers cut what, each as VARIANT/SIZE."""
+
+    examples: list[str] = Field(default_factory=list)
+    """The user's sentences."""
+    shown: list[str] = Field(default_factory=list)
+    """Tokenizers that cut them."""
+    corpora: dict[str, list[str]] = Field(default_factory=dict)
+    """Tokenizers that cut the sentences of a corpus."""
+
+
+SENTENCES = 24
+"""Sentences of evaluation splits that are shown, of all corpora together."""
+CONFIGURED, SPLIT = "configuration", "evaluation split"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A sentence, and who cuts it."""
+
+    corpus: str
+    source: str
+    sentence: Candidate
+    folders: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The sentences of an experiment.
+
+    Attributes:
+        folders: of the tokenizers that cut the user's sentences.
+        by_corpus: of those that cut the sentences of each corpus.
+        shards: one shard of the evaluation split of each corpus.
+        texts: the user's sentences.
+    """
+
+    folders: Sequence[str]
+    by_corpus: Mapping[str, Sequence[str]]
+    shards: Mapping[str, Path]
+    texts: Sequence[str]
+
+    @cached_property
+    def tokenizers(self) -> dict[str, Any]:
+        """By folder."""
+        every = (*self.folders, *(folder for folders in self.by_corpus.values() for folder in folders))
+        return {folder: Tokenizer.load(folder) for folder in dict.fromkeys(every)}
+
+    @cached_property
+    def sentences(self) -> list[Shown]:
+        """The user's sentences, then those of each corpus."""
+        given = [Shown("", CONFIGURED, Candidate(-1, "", text), self.folders) for text in self.texts]
+        corpora = [corpus for corpus in self.by_corpus if corpus in self.shards][:SENTENCES]
+        each = SENTENCES // max(1, len(corpora))
+        for corpus in corpora:
+            folders = self.by_corpus[corpus]
+            those = [self.tokenizers[folder] for folder in folders]
+            found = chosen(candidates(read_shard(self.shards[corpus])), those, each)
+            given += [Shown(corpus, SPLIT, one, folders) for one in found]
+        return given
+
+
+def cut_examples(chosen: Chosen) -> Tables:
+    """Every table of an experiment's sentences."""
+    return make_tables(tables_of("cut_examples"), chosen)
+
 
 EXAMPLE = Column("example", pl.Int64, "number of the sentence, from 1")
 

@@ -1,0 +1,1 @@
+"""Measurement of tokenizers on text and on gold data."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from tokbench.intrinsic.gold import Decision, SegmentedWord, boundaries
+from tokbench.metric.words import Decision, SegmentedWord, boundaries
 
 SEGMENTATIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "language": pl.String,

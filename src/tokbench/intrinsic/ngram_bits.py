@@ -7,8 +7,11 @@ token length: all predict the same bytes. Nothing is drawn at random.
 Every entry of the vocabulary shares what the smoothing leaves to the unseen, used or not, so that an idle entry costs.
 Entries are what text may give: no special ids, and none that stand for nothing. A tokenizer that loses some of a text
 predicts less and is charged for the same bytes; how many of them do not come back stands beside its bits.
+
+Budgets of training text in bytes, so that every tokenizer's models read the same: a share for each language.
 """
 
+import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -19,14 +22,53 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.allowance import Allowance
 from tokbench.corpus.documents import Document
+from tokbench.corpus.languages import by_tag, tag_of_untagged
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.budgets import Budget, budgets_of
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
-from tokbench.languages import tag_of_untagged
-from tokbench.offsets import before
+from tokbench.runtime.memory_limit import Allowance
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.encoder import before
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The part of the training text that a model sees.
+
+    Attributes:
+        training_bytes: bytes that were asked for.
+        taken: bytes of each language; together less than what was asked for, by a byte or two a language.
+    """
+
+    training_bytes: int
+    taken: dict[str, int]
+
+
+def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[int] | None) -> list[Budget]:
+    """Share a number of bytes out to languages, by how much there is of each.
+
+    Args:
+        languages: language and bytes of every document.
+        training_bytes: the budgets; None for half of the text and all of it.
+
+    Returns:
+        In ascending order, each once.
+
+    Raises:
+        TokbenchError: there is no text, or less than is asked for.
+    """
+    whole: dict[str, int] = {}
+    for language, size in languages:
+        whole[language] = whole.get(language, 0) + size
+    whole = by_tag(whole, operator.add)
+    total = sum(whole.values())
+    if not total:
+        raise TokbenchError("the training text is empty; give it documents")
+    asked = sorted({total, max(1, total // 2)} if training_bytes is None else set(training_bytes))
+    if asked[-1] > total:
+        raise TokbenchError(f"training_bytes: {asked[-1]:,} are asked for, and the training text has {total:,}")
+    return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in asked]
+
 
 SPENT = -1
 """What is left of a budget of which the last document has been cut: not even one without text goes in."""

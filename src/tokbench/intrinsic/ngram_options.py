@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tokbench.inputs.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
+from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.options import Options
 
 

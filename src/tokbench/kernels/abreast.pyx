@@ -15,7 +15,7 @@ meets another pair's entry, which tells.
 
 Source of the table: Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and compress" (2009), sections 2 and 3.
 
-Reference: :mod:`tokbench.reference.merge`.
+Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

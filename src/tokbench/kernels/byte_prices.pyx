@@ -13,7 +13,7 @@ bytes that twenty do (the running mean of squares of Tieleman and Hinton's RMSPr
 
 Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
 
-Reference: :mod:`tokbench.reference.byte_prices`.
+Reference: ``byte_prices`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

@@ -22,8 +22,8 @@ from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
 from tokbench.kernels.partition cimport APART, LINKED, LONG, Partition, Work
 from tokbench.kernels.team cimport Team
 
-from tokbench.parallel import mapped
-from tokbench.slices import repeated
+from tokbench.kernels.threads import mapped
+from tokbench.kernels.flat_arrays import repeated
 
 cdef enum:
     LEVELS = 944            # of bounds below 2^62: sixteen for each power of two

@@ -9,7 +9,7 @@ before the first of them is counted.
 A table may be leased so many pre-tokens and bytes. Where it has come to them, whoever feeds it grants it more, or has
 it written to a run (:mod:`tokbench.kernels.runs`) and emptied.
 
-Reference: :mod:`tokbench.reference.count`.
+Reference: ``count`` in :mod:`tokbench.reference.ngram`.
 """
 
 from cython cimport final

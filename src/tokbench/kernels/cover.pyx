@@ -6,7 +6,7 @@ Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendi
 token is taken over by a later one that holds it whole. Matches are sorted by (id, place), so that a token's places that
 overlap are tried from left to right, and those that touch stay apart.
 
-Reference: :mod:`tokbench.reference.cover`.
+Reference: ``cover`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Pairs of adjacent bytes that lie inside an occurrence of a token, any occurrence of any token.
 
-Reference: :mod:`tokbench.reference.covered`.
+Reference: ``covered`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -11,7 +11,7 @@ from libc.string cimport memmove
 
 from tokbench.kernels.addends cimport Addends
 
-from tokbench.parallel import mapped
+from tokbench.kernels.threads import mapped
 
 
 cdef class Crew:

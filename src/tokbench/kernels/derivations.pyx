@@ -15,7 +15,7 @@ text ever needs are dropped. Of other lists, in which a token may be made of lat
 
 Source: van Antwerpen and Neubeck, "So many tokens, so little time" (GitHub, 2024), for ranks without a list of merges.
 
-Reference: :mod:`tokbench.reference.derivations`, and :mod:`tokbench.reference.merge` for what comes out.
+Reference: ``derivations`` in :mod:`tokbench.reference.segmentation`, and ``merge`` in :mod:`tokbench.reference.segmentation` for what comes out.
 """
 
 from cpython.mem cimport PyMem_RawFree

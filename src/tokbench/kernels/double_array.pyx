@@ -4,7 +4,7 @@
 The largest nodes are made one after the other. The subtrees below them are grown apart, by as many threads as there
 are, each in an array of its own, and then moved together in their order, so that the array does not depend on threads.
 
-Reference: :mod:`tokbench.reference.trie`.
+Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc

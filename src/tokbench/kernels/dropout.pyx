@@ -10,7 +10,7 @@ and when it stays begins the step afresh, so that there a little less is dropped
 Unlike plain merging, this cannot take apart a pre-token into pieces that have nothing to do with each other: as long as
 a merge is applied anywhere, all others have another chance.
 
-Reference: :mod:`tokbench.reference.bpe_dropout`.
+Reference: ``bpe_dropout`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.math cimport ceil

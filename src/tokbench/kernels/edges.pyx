@@ -11,8 +11,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from tokbench.parallel import mapped, over_ranges, share
-from tokbench.slices import repeated
+from tokbench.kernels.threads import mapped, over_ranges, share
+from tokbench.kernels.flat_arrays import repeated
 
 cdef enum:
     PARTS = 16          # of the suffixes

@@ -9,7 +9,7 @@ pre-tokens are soon in it again.
 Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed, and
 what is new in a block is cut at once.
 
-Reference: :mod:`tokbench.reference.encode`.
+Reference: ``encode`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc

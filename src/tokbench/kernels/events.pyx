@@ -7,7 +7,7 @@ there, the removal of its token or the merge with the one after it. The earliest
 in long ones from a heap of (event, position). Entries that another event has overtaken are recognised when they come
 up, and a heap that is full of them is made anew: no position has more than one that counts.
 
-Reference: :mod:`tokbench.reference.events`.
+Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

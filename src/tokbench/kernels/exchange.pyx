@@ -4,7 +4,7 @@
 
 Threads share the words; what they add to a token's worth are integers, in whatever order.
 
-Reference: :mod:`tokbench.reference.relaxation`.
+Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
 
 from itertools import pairwise
@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from tokbench.parallel import mapped
+from tokbench.kernels.threads import mapped
 
 cdef extern from *:
     """

@@ -2,7 +2,7 @@
 """Segmentation by the longest match from the left, with one set of tokens for the start of a pre-token and another for
 the rest where a vocabulary tells the two apart (WordPiece, ByteSpan); elsewhere both are the same trie.
 
-Reference: :mod:`tokbench.reference.greedy`.
+Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

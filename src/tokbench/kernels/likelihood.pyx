@@ -4,7 +4,7 @@
 Sums are made from the left in double precision, and of the last tokens with equal sums the longest is kept, as Hugging
 Face's and SentencePiece's optimised encoders do.
 
-Reference: :mod:`tokbench.reference.likelihood`.
+Reference: ``likelihood`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.math cimport INFINITY, isfinite

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by the longest match from the right: ``greedy``, mirrored.
 
-Reference: :mod:`tokbench.reference.longest_suffix`.
+Reference: ``longest_suffix`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

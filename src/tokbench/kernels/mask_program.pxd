@@ -1,4 +1,4 @@
-# The program of a pattern's masks (tokbench.patterns.masks), over up to 512 bytes of text at once. It is compiled for
+# The program of a pattern's masks (tokbench.pretokenization.patterns.masks), over up to 512 bytes of text at once. It is compiled for
 # several widths of vectors; which of them the machine has is asked once.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

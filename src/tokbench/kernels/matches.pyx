@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Occurrences of given tokens at every place of a text, overlapping ones included.
 
-Reference: :mod:`tokbench.reference.matches`.
+Reference: ``matches`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

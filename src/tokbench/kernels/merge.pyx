@@ -10,7 +10,7 @@ Two bytes that stand side by side in no token can never be merged across, so a p
 that have nothing to do with each other. Short pieces are merged by scanning for the lowest rank; long ones with a heap
 of (rank, position), in which entries that a neighbour's merge has overtaken are recognised when they come up.
 
-Reference: :mod:`tokbench.reference.merge`.
+Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -12,7 +12,7 @@ each byte of a text (fewer at its start), so that only their counts are kept.
 
 A window is one number: its bytes, the last lowest, and 2**(8 width) to tell the widths apart.
 
-Reference: :mod:`tokbench.reference.ngram_lm`.
+Reference: ``ngram_lm`` in :mod:`tokbench.reference.ngram`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

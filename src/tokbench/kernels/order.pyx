@@ -2,7 +2,7 @@
 # distutils: language = c++
 """Stable orders of numbers, by radix sort: a pass over the numbers for each eleven bits in which any two differ.
 
-Reference: :mod:`tokbench.reference.order`.
+Reference: ``order`` in :mod:`tokbench.reference.numbers`.
 """
 
 import numpy as np

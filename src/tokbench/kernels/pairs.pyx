@@ -2,7 +2,7 @@
 # distutils: language = c++
 """The pairs of tokens that join into tokens.
 
-Reference: :mod:`tokbench.reference.ranked`.
+Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The scanner of any pattern that was compiled to tables (see :mod:`tokbench.patterns`).
+"""The scanner of any pattern that was compiled to tables (see :mod:`tokbench.pretokenization.patterns`).
 
 There are two ways through a text. One steps through the pattern's automaton, character by character: each has a class,
 by which a table says whether a match ends before it, and which state comes next. It reads until no match can go on, and
@@ -66,7 +66,7 @@ cdef class PatternScanner(Scanner):
         settled: uint8 [classes, classes], 1 where a text may be cut between characters of the two classes.
         closing: symbol of a line feed that ends the text; -1 where that is like any other.
         loads: int32 [n, 4], operations: int32 [n, 4], and results: int32 [4] (always, open, hazards, reach) of
-            :class:`tokbench.patterns.masks.Masks`; ``loads`` and ``operations`` empty where there is none.
+            :class:`tokbench.pretokenization.patterns.masks.Masks`; ``loads`` and ``operations`` empty where there is none.
 
     Raises:
         ValueError: an array has another shape, or names what there is not.

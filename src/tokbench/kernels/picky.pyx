@@ -8,7 +8,7 @@ A removal puts pairs back that were merged before, so that counts rise as well a
 Training ends: each merge adds occurrences of its result and takes away only shorter tokens, so that the numbers of
 occurrences, longest tokens first, rise in lexicographic order and no state of the text comes back.
 
-Reference: :mod:`tokbench.reference.picky_bpe`.
+Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
 
 import numpy as np

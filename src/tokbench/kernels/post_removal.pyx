@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by any method with tokens that are then removed, each in favour of shorter ones.
 
-Reference: :mod:`tokbench.reference.events`.
+Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

@@ -9,7 +9,7 @@ to what the distances between nodes need, which costs nothing and is most of the
 
 Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
 
-Reference: :mod:`tokbench.reference.relaxation`.
+Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ Runs come in one of two orders. Those that :meth:`tokbench.kernels.count.Counter
 a merge of them adds up the counts of equal pre-tokens. :meth:`Merge.resort` takes what such a merge gives into runs of
 the canonical order, count descending and bytes ascending; a merge of these is the order of files of counts.
 
-Reference: :mod:`tokbench.reference.runs`.
+Reference: ``runs`` in :mod:`tokbench.reference.ngram`.
 """
 
 from cython cimport final

@@ -14,7 +14,7 @@ are counted in integers.
 
 Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
 
-Reference: :mod:`tokbench.reference.shares`.
+Reference: ``shares`` in :mod:`tokbench.reference.bounds`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ a trie of tokens spelt backwards. Random choices come from SplitMix64 (Steele, L
 64-bit FNV-1a hash of the pre-token's bytes, mixed with the seed and, where choices are drawn anew for each place of a
 document, with the place.
 
-Reference: :mod:`tokbench.reference.shortest_path`.
+Reference: ``shortest_path`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

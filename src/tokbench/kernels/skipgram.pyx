@@ -8,7 +8,7 @@ frequent tokens are left out at random, updates whose product lies outside (-6, 
 negatives of a centre are drawn once and serve all its neighbours, one after the other (Ji et al., "Parallelizing
 Word2Vec in Shared and Distributed Memory", 2016, section III), which keeps their rows in the cache.
 
-Reference: :mod:`tokbench.reference.skipgram`.
+Reference: ``skipgram`` in :mod:`tokbench.reference.sage`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t

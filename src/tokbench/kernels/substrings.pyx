@@ -17,8 +17,8 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from tokbench.kernels.suffix_order import order_suffixes
-from tokbench.parallel import mapped, share
-from tokbench.slices import repeated
+from tokbench.kernels.threads import mapped, share
+from tokbench.kernels.flat_arrays import repeated
 
 
 cdef enum:

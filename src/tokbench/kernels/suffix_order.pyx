@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort as sort_keys
 from libcpp.vector cimport vector
 
-from tokbench.parallel import mapped
-from tokbench.slices import repeated
+from tokbench.kernels.threads import mapped
+from tokbench.kernels.flat_arrays import repeated
 
 DEEP = 64
 """Bytes by which suffixes are sorted one after the other."""

@@ -4,7 +4,7 @@
 A double is a whole number of the least one; a sum of such numbers is kept in digits of 32 bits, each in a word of 64,
 which leaves room for 2^31 carries (Neal, "Fast exact summation using small and large superaccumulators", 2015).
 
-Reference: :mod:`tokbench.reference.sums`.
+Reference: ``sums`` in :mod:`tokbench.reference.numbers`.
 """
 
 from libc.stdint cimport int64_t, uint64_t

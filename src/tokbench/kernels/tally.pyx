@@ -3,7 +3,7 @@
 
 The bits are those of float32 in the order of the numbers: the sign bit flipped, or every bit of a negative number.
 
-Reference: :func:`tokbench.percentile.ordered_bits`.
+Reference: :func:`tokbench.construction.bytespan.ordered_bits`.
 """
 
 from libc.stdint cimport int64_t, uint32_t

@@ -11,7 +11,7 @@ many tokens as are allowed at a time.
 
 Lower orders do not depend on the highest, so that one scan serves the models of all orders.
 
-Reference: :mod:`tokbench.reference.token_ngrams`.
+Reference: ``token_ngrams`` in :mod:`tokbench.reference.ngram`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -15,7 +15,7 @@ threads may walk one trie)::
 
 Weights, scores and masks that change while the trie is walked belong in arrays of the caller's, indexed by token.
 
-Reference: :mod:`tokbench.reference.trie`.
+Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree

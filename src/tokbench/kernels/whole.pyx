@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by merging where a pre-token that is a token is taken whole.
 
-Reference: :mod:`tokbench.reference.ranked`.
+Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

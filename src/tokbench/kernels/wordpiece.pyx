@@ -6,7 +6,7 @@ A merge lowers the counts of its two symbols and so raises the score of every ot
 queue is a heap that knows where each pair stands, and those pairs are put right at once. They are few, since the best
 pairs join rare symbols. Scores are compared exactly, as fractions, in 192 bits.
 
-Reference: :mod:`tokbench.reference.wordpiece`.
+Reference: ``wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t

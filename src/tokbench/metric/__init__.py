@@ -1,9 +1,20 @@
 """Intrinsic metrics: one module per family.
 
 A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
+
+Which end of an intrinsic metric is the better one, and what must be equal before two of its values are compared.
+
+Values are compared on one text and at one vocabulary size alone. Of some metrics that is not enough: what they divide
+by is made by the tokenizer itself. Fertility in pre-tokens is low where a pre-tokenization cuts few of them, whatever
+the vocabulary; a share of the tokens of a text is low where a tokenizer takes many; a gap is above the bound of one
+pre-tokenization. Such values are compared where they are over equally many things, their n, and nowhere else. Both are
+stated where a family of metrics registers, see :class:`tokbench.metric.Metric`.
+
+Rényi efficiency, token lengths, shares of words and the like have no better end here: whether more of them is better is
+what experiments are to find out.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -55,17 +66,17 @@ class Take(Protocol):
         Args:
             seen: by what the family sees:
 
-                - ``text``: a :class:`~tokbench.intrinsic.usage.Usage`, the unique pre-tokens of a text, their
+                - ``text``: a :class:`~tokbench.metric.usage.Usage`, the unique pre-tokens of a text, their
                   segmentations and their counts, never the text itself;
                 - ``languages``: a mapping of languages to these, for texts in several languages;
-                - ``segmentations`` and ``lexical_decisions``: :class:`~tokbench.intrinsic.words.Words`, the words of a
+                - ``segmentations`` and ``lexical_decisions``: :class:`~tokbench.metric.words.Words`, the words of a
                   resource of that kind of gold data as the tokenizer cuts them;
-                - ``embeddings``: :class:`~tokbench.intrinsic.embeddings.Embeddings`, those of a trained model.
+                - ``embeddings``: :class:`~tokbench.metric.embeddings.Embeddings`, those of a trained model.
 
             options: an instance of the family's class of options.
 
         Returns:
-            A list of :class:`~tokbench.intrinsic.measurement.Measurement`; for ``languages`` of pairs (language,
+            A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages`` of pairs (language,
             measurement).
         """
         ...
@@ -78,12 +89,12 @@ class Metric(Method):
     Attributes:
         of: what it sees.
         per_language: whether each language of a text deserves its own rows, too.
-        of_ids: whether it takes an :class:`~tokbench.intrinsic.encoded_text.EncodedText` in place of a usage, too, and
+        of_ids: whether it takes an :class:`~tokbench.metric.usage.EncodedText` in place of a usage, too, and
             gives those of its rows that need neither pre-tokens nor the bytes of tokens.
         better: the better end, ``highest`` or ``lowest``, by name of the measurement, for those of which one end is
             better. They are ranked in the report and by ``tokbench compare``; the others stand there without a best.
         over_the_same: names of measurements, or definitions of some, that two tokenizers may be compared by only where
-            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.better`.
+            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.metric`.
         shown: where the report shows its measurements, in an order of reading; those left out come under "Further
             measures".
 
@@ -162,3 +173,21 @@ def metric(
 def families_of(*of: Sight) -> list[Metric]:
     """The families that see one of these, ordered by name."""
     return [method for method in metrics.methods() if method.of in of]
+
+
+def better_end(metric: str) -> End | None:
+    """``highest`` or ``lowest``; None where neither end is better by itself."""
+    return metrics.derived(_ends).get(metric)
+
+
+def over_the_same(metric: str, definition: str) -> bool:
+    """Whether values of one definition of a metric are compared only where their n is equal."""
+    return not metrics.derived(_over_the_same).isdisjoint((metric, definition))
+
+
+def _ends(families: Sequence[Metric]) -> dict[str, End]:
+    return {name: end for family in families for name, end in family.better.items()}
+
+
+def _over_the_same(families: Sequence[Metric]) -> frozenset[str]:
+    return frozenset(name for family in families for name in family.over_the_same)

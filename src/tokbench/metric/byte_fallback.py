@@ -6,9 +6,9 @@ scripts of several bytes a character this is most of the text where the vocabula
 
 import numpy as np
 
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import Usage
 from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"

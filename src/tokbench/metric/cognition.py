@@ -8,10 +8,10 @@ accuracy in lexical decision, over words and over nonwords. Items that lack eith
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import correlation
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.words import Words
+from tokbench.kernels.exact import correlation
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.words import Words
 from tokbench.options import Options
 
 KINDS = {"W": "words", "N": "nonwords"}

@@ -1,9 +1,8 @@
 """Compression: how many tokens a text takes."""
 
-from tokbench.intrinsic.encoded_text import EncodedText
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"

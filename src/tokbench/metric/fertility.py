@@ -9,10 +9,9 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from tokbench.intrinsic.encoded_text import EncodedText
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.usage import Usage
 from tokbench.options import Options
 
 USED = "tokens of the vocabulary that the text uses"

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.intrinsic.measurement import ADDED, DROPPED, Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio
+from tokbench.metric.usage import Usage
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 

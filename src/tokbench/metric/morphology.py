@@ -14,10 +14,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.intrinsic.forms import Form, forms
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.words import Words
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Form, Measurement, forms, ratio
+from tokbench.metric.words import Words
 from tokbench.options import Options
 
 SCORED = "words that are no token and whose gold segments all are"

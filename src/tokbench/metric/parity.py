@@ -7,10 +7,9 @@ also tells how much text there is.
 
 from collections.abc import Mapping
 
-from tokbench.intrinsic.encoded_text import EncodedText
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
 

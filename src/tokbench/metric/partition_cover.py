@@ -5,16 +5,16 @@ two adjacent bytes of a pre-token; every cut that a segmentation removes is a to
 vocabulary covers a pair of adjacent bytes wherever a token holds both (the objective of weighted maximum coverage, WMC,
 in which tokens do not stand in each other's way). No segmentation joins more pairs than its vocabulary covers.
 
-Reference: :mod:`tokbench.reference.covered`, for the pairs that are covered.
+Reference: ``covered`` in :mod:`tokbench.reference.segmentation`, for the pairs that are covered.
 """
 
 import numpy as np
 
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import Usage
 from tokbench.options import Options
 
 JOINED = "pairs of adjacent bytes of the text's pre-tokens inside one token (bytes - tokens)"

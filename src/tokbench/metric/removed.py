@@ -6,10 +6,10 @@ others took their places.
 
 import numpy as np
 
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
 from tokbench.metric.length import CHARACTERS, INITIAL, character_length
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import Usage
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 

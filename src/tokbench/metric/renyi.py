@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.exact import total
-from tokbench.intrinsic.encoded_text import EncodedText
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.usage import Usage
 from tokbench.kernels.elementary import logs_of, powers_of
+from tokbench.kernels.exact import total
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
 ORDERS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5)

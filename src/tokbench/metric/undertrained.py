@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from tokbench.exact import correlation, mean, total
-from tokbench.intrinsic.measurement import ADDED, DROPPED, Measurement, ratio
 from tokbench.kernels.elementary import decimal_logs_of
+from tokbench.kernels.exact import correlation, mean, total
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio
 from tokbench.options import Options
 
 if TYPE_CHECKING:
-    from tokbench.intrinsic.embeddings import Embeddings
+    from tokbench.metric.embeddings import Embeddings
 
 
 NEVER = "never holds"

@@ -5,7 +5,7 @@ substring occurrences in the text, overlapping ones included, over the same numb
 segmentations are in use: the tokenizer's own, the one with the greatest likelihood, which is what Unigram maximizes,
 and the table's own, by which all its token sets are cut, the cover of GreedTok.
 
-Reference: :mod:`tokbench.reference.matches`, for how often tokens occur.
+Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for how often tokens occur.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import total
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.intrinsic.usage import Usage, token_frequencies
 from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.exact import total
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.metric import Shown, metric
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.usage import Usage, token_frequencies
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import Segmenter

@@ -3,11 +3,10 @@
 import numpy as np
 from pydantic import Field
 
-from tokbench.intrinsic.encoded_text import EncodedText
-from tokbench.intrinsic.measurement import Measurement, ratio
-from tokbench.intrinsic.usage import Usage
 from tokbench.metric import Shown, metric
 from tokbench.metric.fertility import words
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
 OF_VOCABULARY, OF_LONGER = "/ tokens of the vocabulary", "/ tokens longer than one byte"

@@ -4,13 +4,25 @@ Its first line is a JSON object with the claim: ``size`` (tokens of the vocabula
 (longest token in bytes, or null), ``max_pretoken_bytes`` (longest pre-token in bytes, or null), ``scale`` (units of
 price to a token) and ``bound``. Each further line is a pre-token in hexadecimal, a tab, and the prices of its bytes,
 separated by spaces.
+
+Whether prices prove a bound: a plain program that shares nothing with the one that found them.
+
+Why they do: let a vocabulary hold the 256 bytes and K other tokens, and cut a pre-token that occurs c times in any way.
+A byte by itself costs c, and is priced at no more. A longer token costs c, which is what its bytes are priced at less
+what it saves there, if that is positive. So all tokens used cost at least the prices of all bytes, less what the K
+tokens save at all their places; and no K tokens save more than the K substrings that save most.
 """
 
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
-from tokbench.atomic import atomic_file
-from tokbench.optimum.prices import Proven
+from tokbench.io.atomic import atomic_file
+from tokbench.optimum.graph import Proven
 from tokbench.pretokens import PretokenCounts
 
 
@@ -44,3 +56,81 @@ def write_certificate(
         file.write(f"{json.dumps(claim)}\n")
         for (pretoken, _), start, end in zip(counts.items(), ends, ends[1:], strict=False):
             file.write(f"{pretoken.hex()}\t{' '.join(map(str, found.prices[start:end].tolist()))}\n")
+
+
+BYTES = 256
+
+
+def proves(
+    counts: Mapping[bytes, int], prices: Mapping[bytes, Sequence[int]], size: int, scale: int, longest: int | None
+) -> int:
+    """The bound that prices prove: tokens that any vocabulary needs at least.
+
+    Args:
+        counts: occurrences by pre-token.
+        prices: the price of every byte, by pre-token, in units of 1 / scale tokens.
+        size: tokens of the vocabulary, the 256 bytes included.
+        scale: units of price to a token.
+        longest: longest token, in bytes; no limit when None.
+
+    Raises:
+        ValueError: a pre-token has not as many prices as bytes, or a byte is priced above what it costs.
+    """
+    total, saved = 0, Counter[bytes]()
+    for pretoken, count in counts.items():
+        own = prices[pretoken]
+        if len(own) != len(pretoken):
+            raise ValueError(f"{pretoken!r} has {len(own)} prices for {len(pretoken)} bytes")
+        if max(own, default=0) > count * scale:
+            raise ValueError(f"a byte of {pretoken!r} is priced at {max(own)}, above its {count} x {scale}")
+        before = [0, *accumulate(own)]
+        total += before[-1]
+        for start in range(len(pretoken)):
+            last = len(pretoken) if longest is None else min(len(pretoken), start + longest)
+            for end in range(start + 2, last + 1):
+                saving = before[end] - before[start] - count * scale
+                if saving > 0:
+                    saved[pretoken[start:end]] += saving
+    least = total - sum(nlargest(size - BYTES, saved.values()))
+    return -(-least // scale)
+
+
+def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]]:
+    """The claim and the prices of a file.
+
+    Raises:
+        ValueError: it has another form, or tells a pre-token twice.
+    """
+    with open(path, encoding="ascii") as file:
+        claim = json.loads(file.readline())
+        prices: dict[bytes, list[int]] = {}
+        for number, line in enumerate(file, 2):
+            spelt, _, told = line.partition("\t")
+            pretoken = bytes.fromhex(spelt)
+            if pretoken in prices:
+                raise ValueError(f"line {number}: {pretoken!r} stands twice")
+            prices[pretoken] = [int(price) for price in told.split()]
+    if not isinstance(claim, dict) or not {"size", "longest", "scale", "bound"} <= claim.keys():
+        raise ValueError("line 1: no claim of size, longest, scale and bound")
+    if not isinstance(claim.get("max_pretoken_bytes"), int | None):
+        raise ValueError("line 1: max_pretoken_bytes must be a whole number or null")
+    if not all(isinstance(claim[key], int) and claim[key] > 0 for key in ("size", "scale")):
+        raise ValueError("line 1: size and scale must be whole numbers above 0")
+    return claim, prices
+
+
+def read_counts(path: Path) -> dict[bytes, int]:
+    """Pre-tokens with their counts, of Parquet or of TSV ``hex<TAB>count``; those told twice are added up."""
+    counts: Counter[bytes] = Counter()
+    if path.suffix.lower() == ".parquet":
+        from pyarrow.parquet import read_table
+
+        with path.open("rb") as file:  # Arrow would replace "~" at the beginning of a path.
+            table = read_table(file, columns=["pretoken", "count"], use_threads=False)
+        for pretoken, count in zip(*(table[name].to_pylist() for name in ("pretoken", "count")), strict=True):
+            counts[pretoken] += count
+    else:
+        for line in path.read_text(encoding="ascii").splitlines():
+            spelt, told = line.split("\t")
+            counts[bytes.fromhex(spelt)] += int(told)
+    return {pretoken: count for pretoken, count in counts.items() if pretoken and count}

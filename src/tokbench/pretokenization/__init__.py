@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.kernels.scan import Scanner
 from tokbench.options import Options, validated
-from tokbench.pattern_cuts import Boundaries, Cut
+from tokbench.pretokenization.patterns.cut import Boundaries, Cut
 from tokbench.registry import Method, Registry
 
 Setting = str | Mapping[str, Any]

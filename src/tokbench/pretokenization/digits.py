@@ -23,7 +23,7 @@ class DigitsOptions(Options):
 @pretokenization("digits", options=DigitsOptions, cites=("singh2024",))
 def digits(options: DigitsOptions) -> Cut:
     """Digits (Nd) in groups from the right; what lies between numbers is one pre-token: a step of a sequence."""
-    from tokbench.splitting import cut_by_characters
+    from tokbench.pretokenization.patterns.cut import cut_by_characters
 
     group = options.group
     alone = r"\d" if group == 1 else rf"\d{{1,{group}}}(?=(?:\d{{{group}}})*(?!\d))"
@@ -32,7 +32,7 @@ def digits(options: DigitsOptions) -> Cut:
 
 def _groups_of(group: int) -> Callable[[str], Iterator[int]]:
     """The groups by arithmetic: the pattern looks ahead from each to the end of the number, which may be long."""
-    from tokbench.splitting import compiled
+    from tokbench.pretokenization.patterns.cut import compiled
 
     numbers = compiled(r"\d+")
 

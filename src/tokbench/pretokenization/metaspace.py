@@ -17,6 +17,6 @@ PATTERN = " [^ ]*|[^ ]+"
 @pretokenization("metaspace", pattern=PATTERN, options=Options, cites=("kudo2018sentencepiece",))
 def metaspace(options: Options) -> Cut:
     """SentencePiece: every space begins a pre-token that goes on to the next space; no space is put before a text."""
-    from tokbench.pattern_cuts import cut_by_patterns
+    from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(PATTERN)

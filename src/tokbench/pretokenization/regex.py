@@ -20,7 +20,7 @@ class RegexOptions(Options):
     @field_validator("pattern")
     @classmethod
     def _cuts(cls, pattern: str) -> str:
-        from tokbench.splitting import compiled
+        from tokbench.pretokenization.patterns.cut import compiled
 
         compiled(pattern)
         return pattern
@@ -29,6 +29,6 @@ class RegexOptions(Options):
 @pretokenization("regex", options=RegexOptions, cites=())
 def regex(options: RegexOptions) -> Cut:
     """A regular expression of your own: its matches, and what lies between them."""
-    from tokbench.pattern_cuts import cut_by_patterns
+    from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(options.pattern)

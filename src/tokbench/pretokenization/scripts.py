@@ -55,6 +55,6 @@ def pattern() -> str:
 @pretokenization("scripts", options=Options, cites=("kudo2018sentencepiece",))
 def scripts(options: Options) -> Cut:
     """Changes of script; a space goes with the word after it, digits and punctuation are one more script."""
-    from tokbench.pattern_cuts import cut_by_patterns
+    from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(pattern())

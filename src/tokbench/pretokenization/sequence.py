@@ -52,7 +52,7 @@ def sequence(options: SequenceOptions) -> Cut:
 
 def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
     """The steps by one scanner, the first ones by one and the others in decoded text, or each on bytes."""
-    from tokbench.pattern_cuts import cut_by_scanner
+    from tokbench.pretokenization.patterns.cut import cut_by_scanner
 
     compiled = list(takewhile(lambda step: step.scanner is not None and step.splits is not None, steps))
     first, done = None, 0
@@ -66,7 +66,7 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
             break
     if any(step.scanner is None and step.cut.characters is None for step in steps):
         return Cut(boundaries=_one_after_another([step.boundaries for step in steps]), splits=splits)
-    from tokbench.splitting import cut_by_characters, search
+    from tokbench.pretokenization.patterns.cut import cut_by_characters, search
 
     characters = (
         map(search, step.splits or ()) if step.cut.characters is None else step.cut.characters for step in steps

@@ -46,7 +46,7 @@ DEEPSEEK_V3 = (
 
 
 def _cut(*patterns: str) -> Cut:
-    from tokbench.pattern_cuts import cut_by_patterns
+    from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(*patterns)
 

@@ -1,16 +1,35 @@
-"""What the papers derive from others of their numbers, recomputed from the numbers that they print."""
+"""What the papers derive from others of their numbers, recomputed from the numbers that they print.
+
+The statistics of a run, taken of the papers' accuracies: the same functions, the same tables, the same figures.
+
+Figure 5 and rows of table 11 of "Tokenization Is More Than Compression", from the files its authors released.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.exact import total
-from tokbench.published import facts, tidy_facts
-from tokbench.published.agreement import Statistic, judged
-from tokbench.statistics.rounding import Span, printed_span, signed_rank_span, statistic_span
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import COMPRESSED
+from tokbench.io.json import parse_json
+from tokbench.io.text_files import read_whole
+from tokbench.kernels.exact import total
+from tokbench.metric.renyi import renyi_efficiency
+from tokbench.published import facts
+from tokbench.published.facts import Span, Statistic, judged, printed_span, signed_rank_span, statistic_span
+from tokbench.statistics.answers import average_intervals
+from tokbench.statistics.critical_difference import critical_differences
+from tokbench.statistics.pairs import compare_pairs, power_table
+from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.tabulation.vocabularies import venn_by_size
+from tokbench.tokenizer.hugging_face import unspell
+from tokbench.vocabulary import Vocabulary
 
 SIZES = [32768, 40960, 49152]
 TEN = "pathpiece"
@@ -46,7 +65,7 @@ def _average(row: Row) -> Recomputed:
         mean = sum(guesses) / len(guesses)
         return Span(mean, mean, mean), ""
     sizes = [int(row["size"])] if row["size"] else SIZES
-    span = tidy_facts.average_span(row["paper"], row["model"], row["a"], sizes)
+    span = facts.average_span(row["paper"], row["model"], row["a"], sizes)
     return span, "" if span else f"accuracies of the {row['model']} models are printed as averages alone"
 
 
@@ -54,7 +73,7 @@ def _rank(row: Row) -> Recomputed:
     """Rank of the average among the variants that the same table ranks."""
     same = facts.statistics().filter(paper=row["paper"], where=row["where"], statistic="rank", model=row["model"])
     sizes = [int(row["size"])] if row["size"] else SIZES
-    found = {name: tidy_facts.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
+    found = {name: facts.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
     averages = {name: span for name, span in found.items() if span is not None}
     if len(averages) < len(found):
         return None, f"accuracies of the {row['model']} models are printed as averages alone"
@@ -67,7 +86,7 @@ def _rank(row: Row) -> Recomputed:
 
 def _wilcoxon(row: Row) -> Recomputed:
     sizes = [int(row["size"])] if row["size"] else SIZES
-    cells = tidy_facts.spans(TEN)
+    cells = facts.spans(TEN)
     tasks = facts.tasks().filter(paper=TEN)["task"].to_list()
     first, second = ([cells[row["model"], row[side], size, task] for size in sizes for task in tasks] for side in "ab")
     allowed = signed_rank_span(first, second)
@@ -81,8 +100,8 @@ def _exact(span: Span) -> Span:
 
 def _averages(sizes: list[int]) -> list[Span]:
     """Average accuracies of the 18 variants at each size, size by size."""
-    names = sorted(tidy_facts.main_runs()["variant"].unique())
-    found = [tidy_facts.average_span(TEN, tidy_facts.MODEL, name, [size]) for size in sizes for name in names]
+    names = sorted(facts.main_runs()["variant"].unique())
+    found = [facts.average_span(TEN, facts.MODEL, name, [size]) for size in sizes for name in names]
     return [span for span in found if span is not None]
 
 
@@ -92,12 +111,12 @@ def _r_squared(row: Row) -> Recomputed:
 
 def _pearson(row: Row) -> Recomputed:
     sides = []
-    names = sorted(tidy_facts.main_runs()["variant"].unique())
+    names = sorted(facts.main_runs()["variant"].unique())
     for side in "ab":
         if row[side] == "average_accuracy":
             sides += _averages(SIZES)
         else:
-            measured = tidy_facts.measured_spans(row[side])
+            measured = facts.measured_spans(row[side])
             sides += [measured[name, size] for size in SIZES for name in names]
     return statistic_span(_r, sides), ""
 
@@ -129,3 +148,171 @@ def _share_of_vocabulary(metric: str) -> Callable[[Row], Recomputed]:
         return Span(percent, percent, percent), ""
 
     return share
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One set of models that can be compared, and what the statistics say of it.
+
+    Attributes:
+        name: stem of its files.
+        of: what captions call it.
+        accuracy, ranks, by_size, pairs, power, average_ranks, intervals: tables, as :mod:`tokbench.statistics` gives
+            them; no intervals where the numbers of questions are not known.
+    """
+
+    name: str
+    of: str
+    accuracy: pl.DataFrame
+    ranks: pl.DataFrame
+    by_size: pl.DataFrame
+    pairs: pl.DataFrame
+    power: pl.DataFrame
+    average_ranks: pl.DataFrame
+    intervals: pl.DataFrame | None
+
+    @property
+    def order(self) -> list[str]:
+        """Variants by rank, equal averages by name; without those that lack a cell."""
+        known = self.ranks.filter(pl.col("average").is_not_null())
+        return known.sort("rank", "variant")["variant"].to_list()
+
+
+@cache
+def compared() -> tuple[Compared, ...]:
+    """The 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
+    small = facts.accuracy("pathpiece").filter(model=facts.MODEL, size=40960)
+    large = facts.accuracy("pathpiece").filter(model="1.3B")
+    greedtok = facts.accuracy("greedtok")
+    return (
+        _compared("350M", "18 variants at three vocabulary sizes, 350M models, ten tasks", facts.main_runs()),
+        _compared("350M-40960", "26 variants at 40,960, those of appendix F too, 350M models, ten tasks", small),
+        _compared("1.3B", "1.3B models at 40,960, ten tasks", large),
+        _compared("greedtok-1B", "GreedTok's 1B models at 65,536, eleven tasks", greedtok),
+    )
+
+
+def _compared(name: str, of: str, accuracy: pl.DataFrame) -> Compared:
+    pairs = compare_pairs(accuracy)
+    known = accuracy["n"].null_count() == 0
+    return Compared(
+        name,
+        of,
+        accuracy,
+        averages(accuracy),
+        averages_by_size(accuracy),
+        pairs,
+        power_table(pairs),
+        critical_differences(accuracy),
+        average_intervals(accuracy) if known else None,
+    )
+
+
+SIZE = 40_960
+FILES = {
+    "bpe": "bpe_merge_3_40960",
+    "pathpiece_bpe": "pathpiecel_initbpe_firstspace_1_40960",
+    "sage_bpe": "sage_initbpe_firstspace_6_40960",
+}
+"""Stem of each variant's files: ``.json`` or ``.vocab`` and ``_token_counts.tsv``, each plain or compressed."""
+END_OF_TEXT = "<|endoftext|>"
+
+
+def released(folder: Path | str) -> list[Statistic]:
+    """Regions of the vocabularies, and token counts and Rényi efficiencies on MiniPile, beside the printed ones.
+
+    Args:
+        folder: where the files lie.
+
+    Raises:
+        TokbenchError: a file is missing or not readable; the message names it.
+    """
+    folder = Path(folder)
+    vocabularies = {name: _vocabulary(folder, stem) for name, stem in FILES.items()}
+    frequencies = {name: _frequencies(folder, stem) for name, stem in FILES.items()}
+    return [*_regions(vocabularies), *_usage(frequencies)]
+
+
+def _regions(vocabularies: Mapping[str, Vocabulary]) -> list[Statistic]:
+    counted = venn_by_size({(name, SIZE): vocabulary for name, vocabulary in vocabularies.items()}, list(FILES))
+    ours = counted.row(0, named=True)
+    printed = facts.regions().filter(where="Figure 5").row(0, named=True)
+    short = {name: SIZE - len(vocabulary) for name, vocabulary in vocabularies.items() if len(vocabulary) < SIZE}
+    note = "; ".join(
+        f"{count} tokens of {name} are not in its file, which has none of more than 16 bytes: the figure counts them"
+        for name, count in short.items()
+    )
+    rows = []
+    for region in ("only_a", "only_b", "only_c", "a_and_b", "a_and_c", "b_and_c", "all"):
+        span = Span(*[float(ours[region])] * 3)
+        differs = ours[region] != printed[region]
+        names = ", ".join(f"{letter} = {name}" for letter, name in zip("abc", FILES, strict=True))
+        row = _row("Figure 5", f"tokens in {region.replace('_', ' ')}", names, str(printed[region]))
+        rows.append(judged(row, span, note if differs else ""))
+    return rows
+
+
+def _usage(frequencies: Mapping[str, NDArray[np.int64]]) -> list[Statistic]:
+    printed = facts.cells().filter(paper="pathpiece", where="Table 11", size=SIZE)
+    rows = []
+    for name, counts in frequencies.items():
+        for metric, value in printed.filter(variant=name).select("metric", "value").iter_rows():
+            if metric == "corpus_token_count":
+                ours = counts.sum() / 1e9
+            else:
+                ours = renyi_efficiency(counts, float(metric.rpartition("_")[2]), SIZE)
+            rows.append(judged(_row("Table 11", metric, name, value), Span(*[float(ours)] * 3)))
+    return rows
+
+
+def _row(where: str, statistic: str, a: str, value: str) -> dict[str, str]:
+    return {
+        "paper": "pathpiece",
+        "where": where,
+        "statistic": statistic,
+        "model": "",
+        "size": str(SIZE),
+        "a": a,
+        "b": "",
+        "relation": "=",
+        "value": value,
+        "note": "",
+    }
+
+
+def _vocabulary(folder: Path, stem: str) -> Vocabulary:
+    path = _find(folder, f"{stem}.vocab", f"{stem}.json")
+    text = _text(path)
+    try:
+        if path.name.startswith(f"{stem}.vocab"):
+            return Vocabulary(tuple(map(bytes.fromhex, text.split())))
+        described = parse_json(text, str(path), remedy="fetch the file again")
+        return Vocabulary(tuple(map(unspell, described["model"]["vocab"])))
+    except (KeyError, TypeError, ValueError, AttributeError, TokbenchError) as error:
+        raise TokbenchError(f"{path}: not a released vocabulary ({error}); fetch the file again") from None
+
+
+def _frequencies(folder: Path, stem: str) -> NDArray[np.int64]:
+    path = _find(folder, f"{stem}_token_counts.tsv")
+    rows = [line.rpartition("\t") for line in _text(path).split("\n") if line]
+    try:
+        return np.array([int(count) for token, _, count in rows if token != END_OF_TEXT], np.int64)
+    except (ValueError, OverflowError) as error:
+        raise TokbenchError(f"{path}: not counts of tokens ({error}); fetch the file again") from None
+
+
+def _find(folder: Path, *names: str) -> Path:
+    for name in (f"{name}{suffix}" for name in names for suffix in ("", *COMPRESSED)):
+        if (folder / name).is_file():
+            return folder / name
+    raise TokbenchError(
+        f"{folder}: no {' or '.join(names)}, plain or compressed; name the folder of the vocabularies that the authors "
+        "released"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_whole(path, "fetch the file again").decode()
+    except UnicodeDecodeError as error:
+        raise TokbenchError(f"{path}: cannot be read ({error}); fetch the file again") from None

@@ -1,72 +1,173 @@
-"""Whether the translations of "BPE Gets Picky" tell thresholds apart: our own test, of the intervals that it prints.
+"""Translations in the form of tables 1 and 2 of "BPE Gets Picky", the published scores beside ours.
 
-The paper compares systems by a bootstrap paired by sentence, whose translations it does not print. It prints BLEU with
-the half-width of a 95 % interval, from which the difference to BPE (threshold 1) has an interval as if the two were not
-paired. Systems that translate the same sentences vary together, so that a paired interval would be narrower: what this
-test tells apart is apart, and what it does not may still be.
+A row is the paper's where both sides are cut by one recipe of the paper, with a joint vocabulary or separate ones of
+the same size, in the same direction. Its model and texts are others unless a run has made them the same; the table says
+of the model whether it is.
 """
 
-from math import hypot
+from collections.abc import Mapping
+from math import isnan, nan
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tokbench.published import facts
-from tokbench.report.layout import Column, Table
-from tokbench.statistics.corrections import holm
-from tokbench.statistics.tails import chi_squared_tail
+from tokbench.published.comparison import same_recipe
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.seeds import SEVERAL
+from tokbench.statistics.translations import SCORES, resampled, summed
+from tokbench.statistics.verdicts import why_untested
+from tokbench.tabulation.columns import SIZE, SYSTEM, TOKENIZERS
+from tokbench.tabulation.table import Column, Print, TidyTable
 
-PAPER, BASE = "picky_bpe", "picky_10"
-NORMAL = 1.959963984540054
-"""Half-width of a 95 % interval, in standard errors."""
-
-
-def translations_table() -> Table:
-    """BLEU of every threshold less that of BPE, by direction."""
-    rows = _differences()
-    for row, adjusted in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
-        row["holm"] = adjusted
-    columns = [
-        Column("direction"),
-        Column("variant"),
-        Column("bleu", "BLEU", "real", 1),
-        Column("base", "BPE's", "real", 1),
-        Column("difference", kind="real", decimals=1),
-        Column("low", kind="real", decimals=2),
-        Column("high", kind="real", decimals=2),
-        Column("p", kind="p"),
-        Column("holm", "p, Holm", "p"),
-    ]
-    caption = (
-        "Table 1 of “BPE Gets Picky”: is BLEU other than BPE's? Our test beside theirs, which rests on translations "
-        "that are not printed: 95 % interval of the difference and two-sided p from the printed intervals, as if "
-        f"unpaired; Holm's correction over all {len(rows)}."
-    )
-    return Table("picky-bpe-bleu", caption, pl.DataFrame(rows), columns)
+PAPER = "picky_bpe"
+SHAPE = {"encoder_layers": 6, "decoder_layers": 6, "d_model": 512, "feed_forward": 1024, "heads": 4}
+"""The paper's model: appendix, table 7."""
+JOINT, SEPARATE = "joint", "separate"
+BEST, NEAR = "best", "not told apart"
+KEYS = [column.name for column in SYSTEM]
 
 
-def _differences() -> list[dict[str, Any]]:
-    cells = facts.cells().filter(paper=PAPER, where="Table 1").filter(pl.col("metric").is_in(["bleu", "bleu_interval"]))
-    printed = {
-        (row["corpus"], row["variant"], row["metric"]): float(row["value"]) for row in cells.iter_rows(named=True)
+def published_translations(
+    sentences: pl.DataFrame, comparisons: pl.DataFrame, experiment: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Scores of the models whose tokenizers are the paper's, published ones beside them.
+
+    Args:
+        sentences: the table ``translation_sentences``, siblings by seed under their common name.
+        comparisons: the table ``translation_comparisons``.
+        experiment: recipes of ``variants`` and ``translation_models``, in full.
+
+    Returns:
+        The columns of :data:`PUBLISHED_TRANSLATIONS`.
+    """
+    theirs = {
+        name: variant["variant"]
+        for name, recipe in experiment.get("variants", {}).items()
+        for variant in facts.variants().filter(paper=PAPER).iter_rows(named=True)
+        if "from" not in recipe and same_recipe(recipe, variant)
     }
-    rows: list[dict[str, Any]] = []
-    for direction, variant, metric in printed:
-        if metric != "bleu" or variant == BASE:
-            continue
-        bleu, base = (printed[direction, name, "bleu"] for name in (variant, BASE))
-        half = hypot(*(printed[direction, name, "bleu_interval"] for name in (variant, BASE)))
-        difference = round(bleu - base, 1)
-        rows.append(
-            {
-                "direction": direction,
-                "variant": variant,
-                "bleu": bleu,
-                "base": base,
-                "difference": difference,
-                "low": difference - half,
-                "high": difference + half,
-                "p": chi_squared_tail((NORMAL * difference / half) ** 2, 1),
-            }
-        )
-    return rows
+    rows = []
+    for names, part in sentences.group_by(*KEYS, "tokenizers", maintain_order=True):
+        of = dict(zip([*KEYS, "tokenizers"], names, strict=True))
+        sides = str(of["tokenizers"]).split(" + ")
+        known = {theirs.get(side) for side in sides}
+        if len(known) == 1 and None not in known:
+            options = experiment.get("translation_models", {}).get(SEVERAL.sub("", str(of["model"])), {})
+            row = {**of, "vocabulary": JOINT if len(sides) == 1 else SEPARATE, "variant": known.pop()}
+            row["paper_model"] = "yes" if all(options.get(key) == value for key, value in SHAPE.items()) else "no"
+            rows.append({**row, **_ours(part), **_printed(row)})
+    for row in rows:
+        group = [one for one in rows if all(one[key] == row[key] for key in (*KEYS, "vocabulary"))]
+        row |= {f"{metric}_stands": _stands(row, group, metric, comparisons) for metric in ("bleu", "comet")}
+    frame = pl.DataFrame(rows, schema=PUBLISHED_TRANSLATIONS.schema)
+    return frame.sort("vocabulary", "size", maintain_order=True)
+
+
+def _ours(part: pl.DataFrame) -> dict[str, Any]:
+    """Scores over the seeds together; half-widths are those of the bootstrap over sentences."""
+    found: dict[str, Any] = {}
+    for (metric,), own in part.group_by("metric", maintain_order=True):
+        score, name = SCORES[str(metric)], str(metric).lower()
+        pairs, statistics, _ = summed(own, str(metric))
+        low, high = np.quantile(resampled(statistics, score), [0.025, 0.975]).tolist()
+        found |= {name: float(score(statistics.sum(0))), f"{name}_interval": (high - low) / 2}
+        seeds = min(count for _, count in pairs)
+        found["seeds"] = min(seeds, found.get("seeds", seeds))
+    return found
+
+
+def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The paper's cell: its table 1 has joint vocabularies of 8,192, its table 2 the others."""
+    cells = facts.cells().filter(
+        pl.col("task").is_in([row["vocabulary"], *([""] if row["vocabulary"] == JOINT else [])]),
+        pl.col("metric").is_in(["bleu", "bleu_interval", "comet"]),
+        paper=PAPER,
+        corpus=f"{row['source_language']}_{row['target_language']}",
+        variant=row["variant"],
+        size=row["size"],
+    )
+    values = {f"published_{metric}": float(value) for metric, value in cells.select("metric", "value").iter_rows()}
+    return values | {"source": f"{facts.PAPERS[PAPER]}, {cells['where'][0]}" if values else None}
+
+
+def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame) -> str | None:
+    """Return whether a score is the best of its group, has no significant difference from it, or is not tested.
+
+    None where no difference is significant, and for a score that the comparisons lack.
+    """
+    there = [one for one in group if not isnan(one.get(metric, nan))]
+    if len(there) < 2 or isnan(row.get(metric, nan)):
+        return None
+    if why := why_untested(min(one["seeds"] for one in there)):
+        return why
+    best = max(there, key=lambda one: one[metric])
+    name = next(name for name in SCORES if name.lower() == metric)
+    same = comparisons.filter(metric=name, **{key: row[key] for key in KEYS})
+    apart = {
+        other: adjusted < ALPHA
+        for a, b, adjusted in same.select("a", "b", "holm").iter_rows()
+        for one, other in ((a, b), (b, a))
+        if one == best["tokenizers"]
+    }
+    if not any(apart.get(one["tokenizers"]) for one in there):
+        return None
+    return BEST if row is best else NEAR if apart.get(row["tokenizers"]) is False else None
+
+
+MISSING = "the paper has no such cell"
+WORSE = "told apart from the best, not compared with it, or none is told apart"
+NOT_SCORED = "not scored in this run"
+PUBLISHED_TRANSLATIONS = TidyTable(
+    "published_translations",
+    "a translation model over tokenizers of “BPE Gets Picky” on a test",
+    (
+        *SYSTEM[:-1],
+        Column("vocabulary", pl.String, "joint, or separate"),
+        SIZE,
+        TOKENIZERS,
+        Column("variant", pl.String, "the paper's variant that both sides are", heading="theirs"),
+        Column("bleu", pl.Float64, "BLEU, seeds taken together", decimals=1, heading="BLEU", empty=NOT_SCORED),
+        Column(
+            "bleu_interval", pl.Float64, "half of its 95 % interval, by the bootstrap over sentences", decimals=1,
+            heading="±", empty=NOT_SCORED,
+        ),
+        Column(
+            "bleu_stands", pl.String, "“best” of those over vocabularies of its kind and size, or “not told apart” "
+            "from it at .05 after Holm's correction (paired bootstrap), or why it is not tested", heading="BLEU stands",
+            empty=WORSE,
+        ),
+        Column("comet", pl.Float64, "COMET, seeds taken together", decimals=3, heading="COMET", empty=NOT_SCORED),
+        Column(
+            "comet_interval", pl.Float64, "half of its 95 % interval, likewise", decimals=3, heading="±",
+            empty=NOT_SCORED,
+        ),
+        Column(
+            "comet_stands", pl.String, "as that of BLEU", heading="COMET stands", empty=WORSE
+        ),
+        Column("published_bleu", pl.Float64, "the paper's", decimals=1, heading="BLEU (theirs)", empty=MISSING),
+        Column("published_bleu_interval", pl.Float64, "the paper's", decimals=1, heading="± (theirs)", empty=MISSING),
+        Column("published_comet", pl.Float64, "the paper's", decimals=3, heading="COMET (theirs)", empty=MISSING),
+        Column("source", pl.String, "paper, and where in it", empty=MISSING),
+        Column("paper_model", pl.String, "whether layers, widths and heads are those of the paper's model"),
+        Column("seeds", pl.Int64, "seeds whose translations are taken together"),
+    ),
+    maker=published_translations,
+    takes=("translation_sentences", "translation_comparisons", "experiment"),
+    prints=(
+        Print(
+            "published",
+            "Translations from {source_language} into {target_language}, {parallel}, test {test}, by {model}, in the "
+            "form of tables 1 and 2 of “BPE Gets Picky”, published scores marked as theirs. The size is that of each "
+            "side. Scores of other texts or models cannot be compared; whether the model has the paper's layers, "
+            "widths and heads: {paper_model}.",
+            shown=("vocabulary", "size", "tokenizers", "bleu", "bleu_interval", "bleu_stands", "comet", "comet_stands",
+                   "published_bleu", "published_bleu_interval", "published_comet", "source", "seeds"),
+            by=("parallel", "source_language", "target_language", "test", "model", "paper_model"),
+            files=("translation_scores/{model}/{parallel}/{source_language}/{target_language}/",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

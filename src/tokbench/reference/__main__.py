@@ -6,7 +6,7 @@ Words are cut at spaces, which stay with the word after them. Segmentations cut 
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 
 import numpy as np
@@ -14,44 +14,18 @@ from numpy.typing import NDArray
 
 from tokbench.kernels.skipgram import alias_table
 from tokbench.reference import (
+    bounds,
     bpe,
-    bpe_dropout,
-    byte_prices,
     bytespan,
-    count,
-    cover,
-    covered,
-    derivations,
-    encode,
-    events,
     greedtok,
-    greedy,
-    likelihood,
-    longest_suffix,
-    matches,
-    merge,
     morphology,
     ngram,
-    ngram_lm,
-    order,
+    numbers,
     pathpiece,
-    picky_bpe,
-    ranked,
-    relaxation,
-    runs,
     sage,
-    scaffold_bpe,
     scan,
-    shares,
-    shortest_path,
-    skipgram,
-    splitmix,
-    sums,
-    token_ngrams,
-    trie,
+    segmentation,
     unigram,
-    whole_or_merge,
-    wordpiece,
 )
 
 EXAMPLE = "she sells sea shells by the sea shore; the shells she sells are sea shells"
@@ -79,7 +53,7 @@ class Text:
         made, self.tokens = bpe.train(self.words, list(range(256)), 256 + size, 1, WHOLE)
         self.merges = [(left, right, 256 + number) for number, (left, right) in enumerate(made)]
         self.ids = {token: number for number, token in enumerate(self.tokens)}
-        found = matches.matches(self.words, self.tokens)
+        found = segmentation.matches(self.words, self.tokens)
         self.scores = {
             token: math.log(times / sum(found)) for token, times in zip(self.tokens, found, strict=True) if times
         }
@@ -107,17 +81,17 @@ def numbered(rows: list[tuple[bytes, object]]) -> Iterator[str]:
 def of_bpe(text: Text) -> Iterator[str]:
     for left, right, made in text.merges:
         yield f"{shown(text.tokens[left])} + {shown(text.tokens[right])} -> {shown(text.tokens[made])}"
-    yield from text.cut(lambda word: merge.merge(word, text.merges))
+    yield from text.cut(lambda word: segmentation.merge(word, text.merges))
 
 
 def of_bpe_dropout(text: Text) -> Iterator[str]:
     word = max(text.pretokens, key=len)[:8]
-    for ids, probability in sorted(bpe_dropout.outcomes(word, text.merges, 0.5).items(), key=lambda way: -way[1]):
+    for ids, probability in sorted(segmentation.outcomes(word, text.merges, 0.5).items(), key=lambda way: -way[1]):
         yield f"{probability:.4f} {spelt([text.tokens[index] for index in ids])}"
 
 
 def of_bytespan(text: Text) -> Iterator[str]:
-    surprisals, _ = ngram_lm.score([text.text], 3, text.text)
+    surprisals, _ = ngram.score([text.text], 3, text.text)
     bounds = scan.boundaries(PATTERN, text.text)
     for start, end, inside in bytespan.find_spans(text.text, surprisals, bounds):
         yield f"{'inside' if inside else 'first ':6} {shown(text.text[start:end])}"
@@ -132,13 +106,13 @@ def of_greedtok(text: Text) -> Iterator[str]:
 
 def of_likelihood(text: Text) -> Iterator[str]:
     for word, _ in text.words:
-        yield f"{shown(word)}: {spelt(likelihood.likelihood(word, text.scores))}"
+        yield f"{shown(word)}: {spelt(segmentation.likelihood(word, text.scores))}"
 
 
 def of_cover(text: Text) -> Iterator[str]:
     longest = sorted(text.tokens[256:], key=len, reverse=True)
     for word, _ in text.words:
-        yield f"{shown(word)}: {spelt(cover.cover(word, longest))}"
+        yield f"{shown(word)}: {spelt(segmentation.cover(word, longest))}"
 
 
 def of_events(text: Text) -> Iterator[str]:
@@ -148,7 +122,7 @@ def of_events(text: Text) -> Iterator[str]:
     left = [token for token in text.tokens if token != b"".join(last)]
     yield f"after the last merge, of {' + '.join(map(shown, last))}, its token is removed"
     for word, _ in text.words:
-        yield f"{shown(word)}: {spelt(events.by_events(word, left, text.tokens[:256], history))}"
+        yield f"{shown(word)}: {spelt(segmentation.by_events(word, left, text.tokens[:256], history))}"
 
 
 def of_pathpiece(text: Text) -> Iterator[str]:
@@ -161,22 +135,22 @@ def of_pathpiece(text: Text) -> Iterator[str]:
 def of_picky_bpe(text: Text) -> Iterator[str]:
     words = [(list(word.decode("latin-1")), times) for word, times in text.words]
     alphabet = sorted({letter for word, _ in words for letter in word})
-    tokens, history, _ = picky_bpe.train(words, alphabet, len(alphabet) + text.size, 0.6)
+    tokens, history, _ = bpe.picky_bpe_train(words, alphabet, len(alphabet) + text.size, 0.6)
     yield from map(repr, history)
     yield " | ".join(map(shown, tokens[len(alphabet) :]))
 
 
 def of_runs(text: Text) -> Iterator[str]:
-    found = list(runs.spilled(((word, 1) for word in text.pretokens), 4))
+    found = list(ngram.spilled(((word, 1) for word in text.pretokens), 4))
     for run in found:
         yield "run: " + ", ".join(f"{shown(word)} {times}" for word, times in run)
-    yield from numbered(list(runs.merged(found, 4)))
+    yield from numbered(list(ngram.merged(found, 4)))
 
 
 def of_scaffold_bpe(text: Text) -> Iterator[str]:
     words = [(list(word.decode("latin-1")), times) for word, times in text.words]
     alphabet = sorted({letter for word, _ in words for letter in word})
-    tokens, scaffolds = scaffold_bpe.train(words, alphabet, len(alphabet) + text.size)
+    tokens, scaffolds = bpe.scaffold_bpe_train(words, alphabet, len(alphabet) + text.size)
     yield "tokens: " + " | ".join(map(shown, tokens))
     yield "scaffolds: " + " | ".join(map(shown, scaffolds))
 
@@ -195,9 +169,9 @@ def aliases(weights: NDArray[np.float64]) -> tuple[list[int], list[int]]:
 
 
 def of_skipgram(text: Text) -> Iterator[str]:
-    sentences = [merge.merge(word, text.merges) for word in text.pretokens]
+    sentences = [segmentation.merge(word, text.merges) for word in text.pretokens]
     joined = [index for sentence in sentences for index in sentence]
-    found = skipgram.train(
+    found = sage.train(
         [joined],
         len(text.tokens),
         aliases,
@@ -218,16 +192,21 @@ def of_skipgram(text: Text) -> Iterator[str]:
 
 def of_token_ngrams(text: Text) -> Iterator[str]:
     sentences = [
-        [index for word in part for index in merge.merge(word, text.merges)] for part in halves(text.pretokens)
+        [index for word in part for index in segmentation.merge(word, text.merges)] for part in halves(text.pretokens)
     ]
     for highest in range(1, 6):
-        spent = token_ngrams.bits(sentences[:1], sentences[1:], len(text.tokens), highest)[0]
+        spent = ngram.bits(sentences[:1], sentences[1:], len(text.tokens), highest)[0]
         yield f"order {highest}, trained on the first half: {spent:.3f} bits for {len(sentences[1])} tokens of the rest"
 
 
 def halves(pretokens: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     middle = len(pretokens) // 2
     return pretokens[:middle], pretokens[middle:]
+
+
+def _prefixes(word: bytes, tokens: Sequence[bytes]) -> list[bytes]:
+    """The tokens that a word begins with."""
+    return [word[:length] for length, _ in segmentation.prefixes(segmentation.held(tokens), word)]
 
 
 def of_unigram(text: Text) -> Iterator[str]:
@@ -240,7 +219,7 @@ def of_unigram(text: Text) -> Iterator[str]:
 
 
 def of_wordpiece(text: Text) -> Iterator[str]:
-    made = wordpiece.train(text.words, list(range(256)), 512 + text.size, 1, WHOLE, "likelihood")
+    made = bpe.wordpiece_train(text.words, list(range(256)), 512 + text.size, 1, WHOLE, "likelihood")
     yield from ("##" * inside + shown(token) for token, inside in made[512:])
 
 
@@ -257,7 +236,7 @@ def of_relaxation(text: Text) -> Iterator[str]:
     every = sorted({word[i:j] for word, _ in text.words for i in range(len(word)) for j in range(i + 2, len(word) + 1)})
     upper = sum(len(word) * count for word, count in text.words)
     for steps in (1, 5, 10, 20, 40):
-        bound, _ = relaxation.ascend(text.words, every, text.size, steps, upper, 100)
+        bound, _ = bounds.ascend(text.words, every, text.size, steps, upper, 100)
         yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
 
 
@@ -266,7 +245,7 @@ def of_byte_prices(text: Text) -> Iterator[str]:
     upper = sum(len(word) * count for word, count in text.words)
     potentials = [[0.5 * count * place for place in range(len(word) + 1)] for word, count in text.words]
     for steps in (1, 5, 10, 20, 40):
-        bound, _ = byte_prices.ascend(text.words, every, potentials, text.size, steps, upper)
+        bound, _ = bounds.byte_prices_ascend(text.words, every, potentials, text.size, steps, upper)
         yield f"{steps} steps: no {text.size} tokens leave fewer than {bound:.2f} of {upper} bytes"
 
 
@@ -276,7 +255,7 @@ def of_shares(text: Text) -> Iterator[str]:
     even = [min(1.0, text.size / len(every))] * len(every)
     potentials = [[float(count * place) for place in range(len(word) + 1)] for word, count in text.words]
     for steps in (1, 10, 100):
-        found, units = shares.solved(text.words, every, even, potentials, text.size, steps, WHOLE)
+        found, units = bounds.solved(text.words, every, even, potentials, text.size, steps, WHOLE)
         held = sorted(zip(found, every, strict=True), reverse=True)[:3]
         told = ", ".join(f"{share:.2f} of {shown(token)}" for share, token in held)
         yield f"{steps} steps: {units / WHOLE:.2f} of {upper} tokens with {told} and others"
@@ -287,52 +266,53 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe_dropout": of_bpe_dropout,
     "byte_prices": of_byte_prices,
     "bytespan": of_bytespan,
-    "count": lambda text: numbered(list(count.count([text.text], PATTERN))),
+    "count": lambda text: numbered(list(ngram.count_count([text.text], PATTERN))),
     "cover": of_cover,
-    "covered": lambda text: iter([f"{covered.covered_pairs(text.tokens[256:], text.words)} pairs of bytes in a token"]),
+    "covered": lambda text: iter(
+        [f"{segmentation.covered_pairs(text.tokens[256:], text.words)} pairs of bytes in a token"]
+    ),
     "derivations": lambda text: (
         f"{shown(token)}: {spelt(list(parts))}"
-        for token, parts in (derivations.derivations(text.tokens, text.merges) or {}).items()
+        for token, parts in (segmentation.derivations(text.tokens, text.merges) or {}).items()
     ),
-    "encode": lambda text: iter([str(encode.encode(PATTERN, text.text, lambda word: merge.merge(word, text.merges)))]),
+    "encode": lambda text: iter(
+        [str(segmentation.encode(PATTERN, text.text, lambda word: segmentation.merge(word, text.merges)))]
+    ),
     "events": of_events,
     "greedtok": of_greedtok,
-    "greedy": lambda text: text.cut(lambda word: greedy.greedy(word, text.ids, text.ids)),
+    "greedy": lambda text: text.cut(lambda word: segmentation.greedy(word, text.ids, text.ids)),
     "likelihood": of_likelihood,
-    "longest_suffix": lambda text: text.cut(lambda word: longest_suffix.longest_suffix(word, text.ids)),
+    "longest_suffix": lambda text: text.cut(lambda word: segmentation.longest_suffix(word, text.ids)),
     "matches": lambda text: numbered(
-        list(zip(text.tokens[256:], matches.matches(text.words, text.tokens)[256:], strict=True))
+        list(zip(text.tokens[256:], segmentation.matches(text.words, text.tokens)[256:], strict=True))
     ),
-    "merge": lambda text: text.cut(lambda word: merge.merge(word, text.merges)),
+    "merge": lambda text: text.cut(lambda word: segmentation.merge(word, text.merges)),
     "morphology": of_morphology,
     "ngram": lambda text: numbered(list(ngram.top_ngrams(text.words, text.size, 8))),
     "ngram_lm": lambda text: (
         f"{shown(bytes([byte]))}: {surprisal:.3f} nats, entropy {entropy:.3f}"
-        for byte, surprisal, entropy in zip(text.text, *ngram_lm.score([text.text], 3, text.text), strict=True)
+        for byte, surprisal, entropy in zip(text.text, *ngram.score([text.text], 3, text.text), strict=True)
     ),
     "order": lambda text: (
-        shown(text.tokens[place]) for place in order.by_bytes(text.tokens, range(256, len(text.tokens)))
+        shown(text.tokens[place]) for place in numbers.by_bytes(text.tokens, range(256, len(text.tokens)))
     ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
-    "ranked": lambda text: text.cut(lambda word: ranked.ranked(word, text.ids)),
+    "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
     "relaxation": of_relaxation,
     "shares": of_shares,
     "runs": of_runs,
     "sage": of_sage,
     "scaffold_bpe": of_scaffold_bpe,
     "scan": lambda text: iter([spelt(text.pretokens)]),
-    "shortest_path": lambda text: text.cut(lambda word: shortest_path.longest(word, text.ids)),
+    "shortest_path": lambda text: text.cut(lambda word: segmentation.longest(word, text.ids)),
     "skipgram": of_skipgram,
-    "splitmix": lambda text: (f"{number:016x}" for number in islice(splitmix.draws(text.text, 0), text.size)),
-    "sums": lambda text: iter([f"scores add up to {sums.whole_sum(text.scores.values())} / 2^1074"]),
+    "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),
+    "sums": lambda text: iter([f"scores add up to {numbers.whole_sum(text.scores.values())} / 2^1074"]),
     "token_ngrams": of_token_ngrams,
-    "trie": lambda text: (
-        f"{shown(word)}: {spelt([word[:length] for length, _ in trie.prefixes(trie.held(text.tokens), word)])}"
-        for word, _ in text.words
-    ),
+    "trie": lambda text: (f"{shown(word)}: {spelt(_prefixes(word, text.tokens))}" for word, _ in text.words),
     "unigram": of_unigram,
-    "whole_or_merge": lambda text: text.cut(lambda word: whole_or_merge.whole_or_merge(word, text.ids, text.merges)),
+    "whole_or_merge": lambda text: text.cut(lambda word: segmentation.whole_or_merge(word, text.ids, text.merges)),
     "wordpiece": of_wordpiece,
 }
 

@@ -1,6 +1,14 @@
-"""Byte-pair merging: count every pair anew, merge the best one from left to right, again."""
+"""Byte-pair merging: count every pair anew, merge the best one from left to right, again.
+
+Scaffold-BPE: count every pair anew, judge the parts of the merge before, merge or bring a scaffold back, again.
+
+Picky BPE: count every pair anew, merge the best one everywhere, remove what that makes redundant, again.
+
+WordPiece's merging: score every pair anew, merge the best one from left to right, again.
+"""
 
 from collections import Counter
+from fractions import Fraction
 from itertools import pairwise
 
 
@@ -30,3 +38,129 @@ def train(
         tokens.append(tokens[best[0]] + tokens[best[1]])
         merges.append(best)
     return merges, tokens
+
+
+Word = list[str]
+Event = tuple[bool, tuple[str, ...]]
+
+
+def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
+    """Put ``new`` wherever ``old`` stands, from left to right."""
+    done: Word = []
+    while word:
+        found = tuple(word[: len(old)]) == old
+        done += new if found else word[:1]
+        word = word[len(old) if found else 1 :]
+    return done
+
+
+def picky_bpe_train(
+    words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float
+) -> tuple[list[str], list[Event], dict[str, int]]:
+    """The present tokens in order of first creation, the events, and the frequencies; "" takes no part in merges."""
+    made: dict[str, tuple[str, str]] = {}
+    present = dict.fromkeys(alphabet)
+    events: list[Event] = []
+    count = Counter({token: sum(word.count(token) * times for word, times in words) for token in alphabet})
+
+    def parts(token: str) -> tuple[str, ...]:
+        return (token,) if token in present else parts(made[token][0]) + parts(made[token][1])
+
+    def judge(token: str, merged: int) -> None:
+        nonlocal words
+        if token in made and merged / (count[token] + merged) > threshold:
+            del present[token]
+            pieces = parts(token)
+            events.append((True, pieces))
+            for piece in pieces:
+                count[piece] += count[token]
+            words = [(replace(word, (token,), pieces), times) for word, times in words]
+            count[token] = 0
+
+    while len(present) < size:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, times in words:
+            for pair in pairwise(word):
+                pairs[pair] += times * all(pair)
+        if not pairs or max(pairs.values()) == 0:
+            break
+        rank = {token: place for place, token in enumerate(["", *alphabet, *made])}
+        left, right = min(pairs, key=lambda pair: (-pairs[pair], rank[pair[0]], rank[pair[1]]))
+        token = left + right
+        merged = sum(times * (len(word) - len(replace(word, (left, right), (token,)))) for word, times in words)
+        words = [(replace(word, (left, right), (token,)), times) for word, times in words]
+        made.setdefault(token, (left, right))
+        present[token] = None
+        events.append((False, (left, right)))
+        count[token] += merged
+        for part in dict.fromkeys((left, right)):
+            count[part] -= merged * (left, right).count(part)
+            judge(part, merged)
+    return [token for token in [*alphabet, *made] if token in present], events, {t: count[t] for t in present}
+
+
+def scaffold_bpe_train(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
+    """Tokens beyond the alphabet that are no scaffolds, and scaffolds, both in order of creation."""
+    frequency: dict[str, int] = {}
+    scaffolds: set[str] = set()
+    merged: tuple[str, ...] = ()
+    while True:
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, times in words:
+            for pair in pairwise(word):
+                pairs[pair] += times
+        highest = max(pairs.values(), default=0)
+        head = max([highest, *(frequency[token] for token in scaffolds)])
+        scaffolds |= {part for part in merged if part in frequency and frequency[part] < head}
+        if len(alphabet) + len(frequency) - len(scaffolds) >= size or head == 0:
+            return [token for token in frequency if token not in scaffolds], [t for t in frequency if t in scaffolds]
+        if head > highest:
+            scaffolds.remove(next(token for token in frequency if token in scaffolds and frequency[token] == head))
+            merged = ()
+            continue
+        rank = {token: place for place, token in enumerate([*alphabet, *frequency])}
+        left, right = min(pairs, key=lambda pair: (-pairs[pair], rank[pair[0]], rank[pair[1]]))
+        merged = left, right
+        replaced = sum(times * (len(word) - len(replace(word, merged, ("",)))) for word, times in words)
+        words = [(replace(word, merged, (left + right,)), times) for word, times in words]
+        for part in merged:
+            if part in frequency:
+                frequency[part] -= replaced
+        frequency[left + right] = replaced
+
+
+Piece = tuple[bytes, bool]
+
+
+def wordpiece_train(
+    words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int, objective: str
+) -> list[Piece]:
+    """(bytes, inside a pre-token) of every piece, the 512 of the alphabet first."""
+    pieces = [(bytes([byte]), inside) for inside in (False, True) for byte in range(256)]
+    ranks = ranks + [256 + rank for rank in ranks] + list(range(512, size))
+    spelt = [([word[0], *(256 + byte for byte in word[1:])], count) for word, count in words]
+    while len(pieces) < size:
+        pairs: Counter[tuple[int, int]] = Counter()
+        single: Counter[int] = Counter()
+        for word, count in spelt:
+            for symbol in word:
+                single[symbol] += count
+            for left, right in pairwise(word):
+                if len(pieces[left][0] + pieces[right][0]) <= max_length:
+                    pairs[left, right] += count
+        allowed = [pair for pair in pairs if pairs[pair] >= min_count]
+        if not allowed:
+            break
+        score = {
+            (a, b): Fraction(pairs[a, b], single[a] * single[b]) if objective == "likelihood" else 0 for a, b in allowed
+        }
+        best = min(allowed, key=lambda pair: (-score[pair], -pairs[pair], ranks[pair[0]], ranks[pair[1]]))
+        for word, _ in spelt:
+            at = 0
+            while at + 1 < len(word):
+                if (word[at], word[at + 1]) == best:
+                    word[at : at + 2] = [len(pieces)]
+                at += 1
+        left, right = best
+        pieces.append((pieces[left][0] + pieces[right][0], pieces[left][1]))
+    return pieces

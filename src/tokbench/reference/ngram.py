@@ -1,7 +1,24 @@
-"""Plain-Python reference of the n-gram counter."""
+"""Plain-Python reference of the n-gram counter.
 
-from collections import Counter
-from collections.abc import Iterable
+The interpolated byte n-gram model, straight from its formula.
+
+Token n-gram models with interpolated modified Kneser-Ney smoothing, straight from their formulas.
+
+Chen and Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3.
+
+Counting in little memory: sorted runs of what a table holds, merged by bytes, and sorted again by count.
+
+Counts of pre-tokens by dictionary, in canonical order: count descending, bytes ascending.
+"""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice, pairwise
+from math import log, log2
+
+from tokbench.reference import scan
 
 
 def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: int) -> list[tuple[bytes, int]]:
@@ -12,3 +29,137 @@ def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: in
             for end in range(start + 2, min(start + max_bytes, len(pretoken)) + 1):
                 totals[pretoken[start:end]] += count
     return sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def followers(documents: list[bytes], order: int) -> dict[bytes, Counter[int]]:
+    """How often each byte follows each context of up to ``order - 1`` bytes."""
+    found: dict[bytes, Counter[int]] = defaultdict(Counter)
+    for text in documents:
+        for i, byte in enumerate(text):
+            for width in range(min(i, order - 1) + 1):
+                found[text[i - width : i]][byte] += 1
+    return found
+
+
+def distribution(found: dict[bytes, Counter[int]], context: bytes) -> list[float]:
+    """p(byte | context) of each of the 256 bytes."""
+    shorter = [1 / 256] * 256 if not context else distribution(found, context[1:])
+    if context not in found:
+        return shorter
+    seen = found[context]
+    total, different = sum(seen.values()), len(seen)
+    return [(seen[byte] + different * shorter[byte]) / (total + different) for byte in range(256)]
+
+
+def score(documents: list[bytes], order: int, text: bytes) -> tuple[list[float], list[float]]:
+    """Surprisal and entropy of each byte, in nats."""
+    found = dict(followers(documents, order))
+    drawn = [distribution(found, text[max(0, i - order + 1) : i]) for i in range(len(text))]
+    return [-log(p[byte]) for p, byte in zip(drawn, text, strict=True)], [-sum(q * log(q) for q in p) for p in drawn]
+
+
+Document = Sequence[int]
+Gram = tuple[int, ...]
+BOS, EOS = -1, -2
+
+
+@dataclass(frozen=True)
+class Level:
+    """One order of a model: the counts of its grams, by the context before the last token, and its discounts."""
+
+    followers: dict[Gram, dict[int, int]]
+    discounts: tuple[float, float, float]
+
+    def probability(self, context: Gram, token: int, below: float) -> float:
+        """p(token | context), where ``below`` is that one order down."""
+        counts = self.followers.get(context)
+        if counts is None:
+            return below
+        taken = [self.discounts[min(count, 3) - 1] for count in counts.values()]
+        count = counts.get(token, 0)
+        kept = count - self.discounts[min(count, 3) - 1] if count else 0.0
+        return (kept + sum(taken) * below) / sum(counts.values())
+
+
+def grams(document: Document, order: int) -> list[Gram]:
+    """The ``order`` tokens up to each place that is predicted: every token, and the end."""
+    padded = (BOS,) * (order - 1) + tuple(document) + (EOS,)
+    return [padded[place : place + order] for place in range(len(document) + 1)]
+
+
+def level(counts: Counter[Gram]) -> Level:
+    """An order from the counts of its grams."""
+    followers: dict[Gram, dict[int, int]] = defaultdict(dict)
+    for gram, count in counts.items():
+        followers[gram[:-1]][gram[-1]] = count
+    once, twice, thrice, four = (sum(count == times for count in counts.values()) for times in (1, 2, 3, 4))
+    if not once * twice * thrice * four:
+        return Level(followers, (0.75, 0.75, 0.75))
+    y = once / (once + 2 * twice)
+    exact = (1 - 2 * y * twice / once, 2 - 3 * y * thrice / twice, 3 - 4 * y * four / thrice)
+    first, second, third = (max(0.1, min(i - 0.01, discount)) for i, discount in enumerate(exact, 1))
+    return Level(followers, (first, second, third))
+
+
+def train(documents: Sequence[Document], order: int) -> list[Level]:
+    """The orders of a model from the lowest: continuation counts below its own, at which grams are counted as such."""
+    levels = []
+    for lower in range(1, order):
+        types = {gram for document in documents for gram in grams(document, lower + 1)}
+        levels.append(level(Counter(gram[1:] for gram in types)))
+    return [*levels, level(Counter(gram for document in documents for gram in grams(document, order)))]
+
+
+def probability(levels: Sequence[Level], gram: Gram, vocabulary: int) -> float:
+    """p of a gram's last token after those before it; ``vocabulary`` tokens and the end share what is left."""
+    p = 1 / (vocabulary + 1)
+    for order, one in enumerate(levels, 1):
+        p = one.probability(gram[len(gram) - order : -1], gram[-1], p)
+    return p
+
+
+def bits(training: Sequence[Document], documents: Sequence[Document], vocabulary: int, order: int) -> list[float]:
+    """Bits of each document, its end included."""
+    levels = train(training, order)
+    return [
+        -sum(log2(probability(levels, gram, vocabulary)) for gram in grams(document, order)) for document in documents
+    ]
+
+
+Pair = tuple[bytes, int]
+
+
+def count(documents: Iterable[bytes], pattern: str | None, most: int) -> list[Pair]:
+    """The pairs of :func:`tokbench.reference.ngram.count_count`, with no more than ``most`` of them in a table or a
+    sort."""
+    cut = (text[start:end] for text in documents for start, end in pairwise(scan.boundaries(pattern, text)))
+    return merged(spilled(((pretoken, 1) for pretoken in cut), most), most)
+
+
+def spilled(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
+    """Runs sorted by bytes, each of at most ``most`` pre-tokens."""
+    table: Counter[bytes] = Counter()
+    for pretoken, times in pairs:
+        if pretoken not in table and len(table) == most:
+            yield sorted(table.items())
+            table.clear()
+        table[pretoken] += times
+    yield sorted(table.items())
+
+
+def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
+    """The pairs of all runs in canonical order: added up in order of bytes, sorted again in runs by count, merged."""
+    by_bytes = heapq.merge(*runs)
+    added = (
+        (pretoken, sum(times for _, times in group)) for pretoken, group in groupby(by_bytes, lambda pair: pair[0])
+    )
+    order: Callable[[Pair], tuple[int, bytes]] = lambda pair: (-pair[1], pair[0])  # noqa: E731
+    by_count = []
+    while taken := list(islice(added, most)):
+        by_count.append(sorted(taken, key=order))
+    return list(heapq.merge(*by_count, key=order))
+
+
+def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None) -> list[tuple[bytes, int]]:
+    counts = Counter(text[start:end] for text in documents for start, end in pairwise(scan.boundaries(pattern, text)))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -1,0 +1,1 @@
+"""The HTML report, figures, tables for publication, leaderboard, bibliography."""

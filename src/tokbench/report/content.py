@@ -1,4 +1,7 @@
-"""What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance."""
+"""What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance.
+
+From the files that the earlier stages wrote to what a report shows.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -7,14 +10,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
+import yaml
 
-from tokbench.encoding_speed import ColdSpeed
+from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
-from tokbench.inputs.frames import read_frame
+from tokbench.intrinsic.encoding_speed import ColdSpeed
+from tokbench.io.provenance import provenance
+from tokbench.io.tables import read_frame
+from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import few
 from tokbench.statistics.equal_size import smaller_than_asked, with_fewer_tokens
-from tokbench.tidy import many
-from tokbench.tidy.table import SHARE, TidyTable
+from tokbench.statistics.seeds import same_but_for_seed
+from tokbench.tabulation import columns
+from tokbench.tabulation.table import SHARE, TidyTable, tables_of
 
 T = TypeVar("T")
 _ROUNDED = 1e-9
@@ -82,7 +90,7 @@ class ReportContent:
     @property
     def many(self) -> bool:
         """Whether there are too many variants to compare every pair, and to draw or print them all."""
-        return len(self.recipes) > many.EVERY_PAIR_UP_TO
+        return len(self.recipes) > columns.EVERY_PAIR_UP_TO
 
     @cached_property
     def reading(self) -> list[str]:
@@ -276,9 +284,9 @@ class ReportContent:
 
 def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """The variants of an order that a figure shows: all, or of many the first, and the baselines."""
-    if len(order) <= many.EVERY_PAIR_UP_TO:
+    if len(order) <= columns.EVERY_PAIR_UP_TO:
         return list(order)
-    return [*order[: many.DRAWN], *(one for one in order[many.DRAWN :] if one in baselines)]
+    return [*order[: columns.DRAWN], *(one for one in order[columns.DRAWN :] if one in baselines)]
 
 
 def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
@@ -292,7 +300,7 @@ def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
     shown = drawn_of(order, baselines)
     if len(shown) == len(order):
         return ""
-    which += " and the baseline" * (which == BEST and len(shown) > many.DRAWN)
+    which += " and the baseline" * (which == BEST and len(shown) > columns.DRAWN)
     return f" Shown are {len(shown)} of {len(order):,} variants, {which}; the source has all."
 
 
@@ -322,3 +330,107 @@ def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]
     there = [table for table in declared if table.prints and table.folder in folders]
     paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in there}
     return {name: read_frame(path, "make the table again") for name, path in paths.items() if path.is_file()}
+
+
+NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
+
+
+def load(folders: Mapping[str, Path | str], experiment: Mapping[str, Any]) -> ReportContent:
+    """What the report of an experiment shows.
+
+    Args:
+        folders: where the tables of ``tables``, ``statistics`` and, if there are any, ``examples`` lie.
+        experiment: the configuration, as the user wrote it.
+    """
+    declared = tables_of("tabulate", "analyse", "cut_examples")
+    frames = read_frames(folders, declared)
+    return shown(experiment, declared, frames, provenance())
+
+
+def shown(
+    experiment: Mapping[str, Any],
+    declared: Sequence[TidyTable],
+    frames: Mapping[str, pl.DataFrame],
+    made: Mapping[str, object],
+) -> ReportContent:
+    """What the report of an experiment shows, its frames and its provenance at hand.
+
+    Args:
+        experiment: the configuration, as the user wrote it.
+        declared: the tables that there may be.
+        frames: those that there are, by name.
+        made: what made them, nothing where it is not known.
+    """
+    report = experiment.get("report", {})
+    missing = {} if experiment.get("runs") else {table.name: NO_RUNS for table in declared if table.of_models}
+    return ReportContent(
+        title=report.get("title") or f"Tokenizers of the experiment {experiment['name']}",
+        recipes={name: _recipe(variant) for name, variant in experiment["variants"].items()},
+        configuration=yaml.safe_dump(dict(experiment), sort_keys=False, allow_unicode=True, width=100),
+        provenance=made,
+        declared=declared,
+        frames=frames,
+        missing=missing,
+        preface=report.get("summary", ""),
+        models=list(experiment.get("models", {})),
+        seeds=_seeds(experiment),
+        resources=list(experiment.get("resources", {})),
+        corpora=_corpora(experiment),
+        built_from=_built_from(experiment),
+        baselines=_baselines(experiment),
+    )
+
+
+def _seeds(experiment: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
+    """Return the models that differ only in their seed; a recipe may be the name of a preset."""
+    models = experiment.get("models", {})
+    return same_but_for_seed({name: {"preset": one} if isinstance(one, str) else one for name, one in models.items()})
+
+
+def _corpus_of(experiment: Mapping[str, Any]) -> dict[str, str]:
+    """The corpus of each variant: the one that it names, or the first."""
+    first = next(iter(experiment.get("corpora", {})), "")
+    return {name: variant.get("corpus") or first for name, variant in experiment["variants"].items()}
+
+
+def _built_from(experiment: Mapping[str, Any]) -> list[str]:
+    """The corpora from which a vocabulary is built, in the order of the configuration."""
+    of = _corpus_of(experiment)
+    used = {of[name] for name, variant in experiment["variants"].items() if "from" not in variant}
+    return [name for name in experiment.get("corpora", {}) if name in used]
+
+
+def _corpora(experiment: Mapping[str, Any]) -> list[str]:
+    """All corpora: those that a variant has as its own, then the others, each in the order of the configuration."""
+    names, own = list(experiment.get("corpora", {})), set(_corpus_of(experiment).values())
+    return sorted(names, key=lambda name: name not in own)
+
+
+def _baselines(experiment: Mapping[str, Any]) -> list[str]:
+    """The variant that others are relative to, of each corpus: the one that is named, or the first."""
+    corpus_of = _corpus_of(experiment)
+    chosen = experiment.get("report", {}).get("baseline") or {}
+    if isinstance(chosen, str):
+        chosen = {corpus_of.get(chosen): chosen}
+    found: dict[str, str] = {}
+    for name, corpus in corpus_of.items():
+        found.setdefault(corpus, chosen.get(corpus, name))
+    return list(dict.fromkeys(found.values()))
+
+
+def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
+    """The three phases of a variant, with the construction's own segmentation where none is configured; of one that was
+    made elsewhere what the configuration says of it."""
+    if "from" in variant:
+        told = {key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")}
+        told |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}
+        return {"from": {"method": variant["from"], "path": str(variant.get("path", "")), **told}}
+    construction = variant["construction"]
+    method = construction if isinstance(construction, str) else construction["method"]
+    default = constructions[method].segmentation
+    return {
+        "pretokenization": pretokenization_of(variant["pretokenization"]).label,
+        "construction": construction,
+        "segmentation": variant.get("segmentation", default),
+        **({"byte_lm": variant["byte_lm"]} if variant.get("byte_lm") else {}),
+    }

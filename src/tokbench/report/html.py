@@ -1,4 +1,7 @@
-"""The report: one HTML file that needs nothing but itself."""
+"""The report: one HTML file that needs nothing but itself.
+
+Tables and figures as files beside the report.
+"""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,27 +10,23 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tokbench.atomic import atomic_file
+from tokbench.io.atomic import atomic_file, atomic_folder
 from tokbench.report.content import ReportContent
-from tokbench.report.elsewhere import Elsewhere
-from tokbench.report.exhibits import Cutting, Drawing, Heading, Section
-from tokbench.report.figures.shared import share_letters
-from tokbench.report.figures.style import SCREEN, inline
-from tokbench.report.layout import Layout, Table, layout
-from tokbench.report.sections.answer import answer
+from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
+from tokbench.report.figures.svg import share_letters
+from tokbench.report.layout import Cutting, Drawing, Heading, Layout, Section, Table, layout
 from tokbench.report.sections.downstream import downstream
-from tokbench.report.sections.evidence import evidence
-from tokbench.report.sections.examples import examples
-from tokbench.report.sections.experiment import configuration, experiment, provenance, tokenizers
+from tokbench.report.sections.evidence import answer, evidence
+from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
-from tokbench.report.sections.published import published
 from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
-from tokbench.report.sections.translation import translation
-from tokbench.report.sections.vocabularies import vocabularies
+from tokbench.report.sections.translation import translation, vocabularies
+from tokbench.report.typeset import markdown, write_table
 from tokbench.report.wording import listed
-from tokbench.tidy import many
+from tokbench.tabulation import columns
 
 _ORDER = (
     answer,
@@ -83,7 +82,7 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """A table as the page shows it: where variants are many, the first rows of one by variant, and where all are."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
-    most = many.PRINTED if content.many else _PAGE_ROWS
+    most = columns.PRINTED if content.many else _PAGE_ROWS
     if not by_variant or count <= most + most // 4:
         return _ShownTable(table, number, whole)
     rows = whole.rows[:most]
@@ -169,3 +168,22 @@ def render(content: ReportContent, path: Path | str) -> None:
     )
     with atomic_file(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
+
+
+def write_tables(content: ReportContent, folder: Path | str) -> None:
+    """Every table of the report as ``{name}.csv``, ``.md`` and ``.tex``; the folder appears whole or not at all."""
+    with atomic_folder(folder, "typeset tables") as partial:
+        for table in tables(content):
+            write_table(table, partial / table.name)
+
+
+def write_figures(content: ReportContent, folder: Path | str) -> None:
+    """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns, its
+    caption and what it shows as ``{name}.md``; the folder appears whole or not at all."""
+    with atomic_folder(folder, "figures") as partial:
+        for drawing in drawings(content):
+            for width, stem in ((FULL, drawing.name), (COLUMN, f"{drawing.name}-column")):
+                save(drawing.draw(width=width), partial / stem, drawing.caption, drawing.says)
+            source = f" Source: {drawing.source}." if drawing.source else ""
+            words = [markdown(drawing.caption + source), *([markdown(drawing.says)] if drawing.says else [])]
+            (partial / f"{drawing.name}.md").write_text("\n\n".join(words) + "\n", encoding="utf-8")

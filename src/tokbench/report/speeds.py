@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from tokbench.encoding_speed import ColdSpeed
-from tokbench.result_files import read_result
+from tokbench.intrinsic.encoding_speed import ColdSpeed
+from tokbench.io.json import read_result
 
 
 def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | None]:

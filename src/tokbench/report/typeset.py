@@ -1,4 +1,7 @@
-"""A table as CSV, Markdown and LaTeX."""
+"""A table as CSV, Markdown and LaTeX.
+
+Plain text as LaTeX prints it.
+"""
 
 import csv
 import io
@@ -6,10 +9,52 @@ import re
 from pathlib import Path
 from textwrap import wrap
 
-from tokbench.atomic import atomic_file
-from tokbench.report.latex import latex
+from tokbench.io.atomic import atomic_file
+from tokbench.io.tables import guarded
 from tokbench.report.layout import UNEXPLAINED, Layout, Table, layout
-from tokbench.spreadsheets import guarded
+
+_LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "–": "--",
+    "−": "$-$",
+    "×": r"$\times$",
+    "∞": r"$\infty$",
+    "≈": r"$\approx$",
+    "★": r"$\star$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "○": r"$\circ$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "∩": r"$\cap$",
+    "∪": r"$\cup$",
+    "›": r"\guilsinglright{}",
+    "…": r"\ldots{}",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+    "\n": " ",
+}
+_RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def latex(text: str) -> str:
+    """Plain text with every character that LaTeX would read as a command written so that it prints."""
+    return re.sub(
+        "[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|.",
+        lambda found: (
+            rf"\textsuperscript{{{found[0].translate(_RAISED)}}}"
+            if found[0][0] in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+            else _LATEX.get(found[0], found[0])
+        ),
+        text,
+        flags=re.DOTALL,
+    )
+
 
 _PAGE_ROWS = 40
 """Rows that fit a page; tables with more are broken between pages."""
@@ -26,7 +71,7 @@ _TEXT_LETTERS = 40
 def to_csv(table: Table) -> str:
     """Unrounded values under the frame's own column names. The column ``marks`` has the signs of the row's numbers,
     ``missing`` each empty cell's reason, ``remarks`` the notes on cells that have a value. Text is guarded, see
-    :mod:`tokbench.spreadsheets`."""
+    :mod:`tokbench.io.tables`."""
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [

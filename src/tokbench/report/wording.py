@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tokbench.tidy import many
+from tokbench.errors import joined
 
 
 def slug(*parts: object) -> str:
@@ -18,14 +18,17 @@ def words(name: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return joined(names)
 
 
-def few(names: Sequence[str], most: int = many.EVERY_PAIR_UP_TO) -> str:
+def few(names: Sequence[str], most: int | None = None) -> str:
     """The same, of many names the first of them and how many more there are."""
+    from tokbench.tabulation import columns
+
+    most = columns.EVERY_PAIR_UP_TO if most is None else most
     if len(names) <= most:
         return listed(names)
-    shown = min(most, many.DRAWN) - 1
+    shown = min(most, columns.DRAWN) - 1
     return listed([*names[:shown], f"{len(names) - shown:,} more"])
 
 

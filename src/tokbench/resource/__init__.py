@@ -4,6 +4,7 @@ Whatever the type, metrics see one of two tables, :data:`~tokbench.intrinsic.gol
 :data:`~tokbench.intrinsic.gold_tables.DECISIONS`.
 """
 
+import glob
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args
 from pydantic import Field
 
 from tokbench.corpus.sources import Paths
+from tokbench.errors import TokbenchError
 from tokbench.options import Options
 from tokbench.registry import Method, Registry
 
@@ -33,8 +35,8 @@ class Read(Protocol):
     """How a type of resource is called."""
 
     def __call__(self, path: Path, language: str, options: Any) -> Iterator[Any]:
-        """The records of one file: :class:`~tokbench.intrinsic.gold.SegmentedWord` or
-        :class:`~tokbench.intrinsic.gold.Decision`.
+        """The records of one file: :class:`~tokbench.metric.words.SegmentedWord` or
+        :class:`~tokbench.metric.words.Decision`.
 
         Args:
             path: the file.
@@ -92,3 +94,31 @@ def resource(
         return function
 
     return decorate
+
+
+def resource_files(kind: str, options: ResourceOptions) -> list[tuple[str, Path]]:
+    """The files of a resource with their language tags, empty where the configuration gives none.
+
+    Args:
+        kind: type of the resource.
+        options: its options.
+
+    Raises:
+        TokbenchError: an entry matches no file.
+    """
+    tagged = options.path if isinstance(options.path, dict) else {"": options.path}
+    return [(tag, file) for tag, entries in tagged.items() for entry in entries for file in _matching(entry, kind)]
+
+
+def _matching(entry: str, kind: str) -> list[Path]:
+    path = Path(entry)
+    pattern = resource_types[kind].files
+    if path.is_dir():
+        found = sorted(file for file in path.rglob(pattern) if file.is_file())
+        if not found:
+            raise TokbenchError(f"no file '{pattern}' in the folder '{entry}'; name the files of the resource")
+        return found
+    found = [path] if path.is_file() else sorted(file for file in map(Path, glob.glob(entry)) if file.is_file())
+    if not found:
+        raise TokbenchError(f"no file at '{entry}'; name an existing file, folder or pattern")
+    return found

@@ -3,7 +3,7 @@
 Provilkov, Emelianenko and Voita, "BPE-Dropout: Simple and Effective Subword Regularization" (2020), section 3,
 algorithm 1.
 
-Reference: :mod:`tokbench.reference.bpe_dropout`.
+Reference: ``bpe_dropout`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from typing import Literal

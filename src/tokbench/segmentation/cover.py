@@ -3,7 +3,7 @@
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. With a vocabulary by
 GreedTok this is the segmentation that its construction counted on; with any other, ids are the ranks.
 
-Reference: :mod:`tokbench.reference.cover`.
+Reference: ``cover`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

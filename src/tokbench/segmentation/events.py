@@ -3,7 +3,7 @@
 Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is left whole, as in the
 released code.
 
-Reference: :mod:`tokbench.reference.events`.
+Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Greedy: the longest match from the left, with any vocabulary.
 
-Reference: :mod:`tokbench.reference.greedy`.
+Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

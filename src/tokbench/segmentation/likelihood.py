@@ -2,7 +2,7 @@
 
 Kudo, "Subword Regularization" (2018), section 3.2.
 
-Reference: :mod:`tokbench.reference.likelihood`.
+Reference: ``likelihood`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np
@@ -12,8 +12,7 @@ from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
-from tokbench.usable_scores import usable_scores
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import Vocabulary, usable_scores
 
 
 @segmentation("likelihood", needs="scores", cites=("kudo2018",))

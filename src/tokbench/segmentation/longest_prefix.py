@@ -2,7 +2,7 @@
 
 Devlin et al., "BERT" (2019), and ByteSpan's inference. Unlike theirs it knows no unknown token and no longest word.
 
-Reference: :mod:`tokbench.reference.greedy`.
+Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Longest suffix: the longest match from the right, with any vocabulary.
 
-Reference: :mod:`tokbench.reference.longest_suffix`.
+Reference: ``longest_suffix`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter

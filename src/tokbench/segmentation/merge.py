@@ -2,7 +2,7 @@
 
 Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), section 3.2.
 
-Reference: :mod:`tokbench.reference.merge`.
+Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

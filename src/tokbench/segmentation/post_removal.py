@@ -3,7 +3,7 @@
 How trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024) cut text; "BPE Gets Picky", appendix
 A and table 6, compares it with segmentation by events.
 
-Reference: :mod:`tokbench.reference.events`.
+Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

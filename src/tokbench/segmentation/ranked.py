@@ -5,7 +5,7 @@ be made of several pairs, all of its rank.
 
 Source: OpenAI's ``tiktoken``, whose plain-Python form is its ``_educational`` module.
 
-Reference: :mod:`tokbench.reference.ranked`.
+Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from tokbench.kernels.pairs import pairs_of

@@ -2,7 +2,7 @@
 
 Source: the option of that name of the BPE model in Hugging Face's ``tokenizers``.
 
-Reference: :mod:`tokbench.reference.whole_or_merge`.
+Reference: ``whole_or_merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from tokbench.kernels.trie import Trie

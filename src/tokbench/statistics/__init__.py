@@ -1,0 +1,1 @@
+"""Statistical tests, estimates and their tables."""

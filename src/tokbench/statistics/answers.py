@@ -1,16 +1,35 @@
-"""The answers of variants as arrays that line up, so that two are compared without joining tables."""
+"""The answers of variants as arrays that line up, so that two are compared without joining tables.
+
+Confidence intervals of accuracies, from the number of questions alone.
+"""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from math import fsum, sqrt
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.errors import TokbenchError
+from tokbench.statistics.bootstrap import CONFIDENCE
 from tokbench.statistics.cells import Cell
-from tokbench.tidy import columns
-from tokbench.tidy.table import require, schema
+from tokbench.tabulation import columns
+from tokbench.tabulation.columns import (
+    ACCURACY,
+    AVERAGE,
+    CELLS,
+    HIGH,
+    LOW,
+    MODEL,
+    QUESTIONS,
+    REASON,
+    SUITE,
+    VARIANT,
+    of_share,
+)
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable, require, schema
 
 OUTCOME = schema(columns.OUTCOME)
 """Types of the columns that are needed of the table of outcomes; ``document`` numbers the questions of a task."""
@@ -178,3 +197,95 @@ def _catalogued(part: pl.DataFrame) -> tuple[Catalogue, pl.DataFrame]:
         np.cumsum(task.fill_null(True).to_numpy()),
     )
     return catalogue, part.join(places, on=_PLACE, how="left", maintain_order="left")
+
+
+def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Interval of a share of n questions (Wilson 1927).
+
+    Args:
+        share: between 0 and 1.
+        n: questions, at least one.
+        confidence: of the interval.
+    """
+    from tokbench.statistics.distributions import norm
+
+    z = float(norm.isf((1 - confidence) / 2))
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) -> pl.DataFrame:
+    """Interval of each variant's average accuracy, were the same models asked other questions of the same kind.
+
+    Questions are taken as independent and the cells as fixed: the standard error of the average of m cells is
+    sqrt(sum of a(1 - a)/n) / m. Training again with another seed, and other tasks, are no part of it.
+
+    Args:
+        accuracy: the tidy table of accuracies as shares, see :data:`tokbench.tabulation.columns.ACCURACY`.
+        confidence: of the interval.
+
+    Returns:
+        One row per model, suite and variant: ``average``, ``stderr``, ``low``, ``high`` (shares), ``cells``,
+        ``questions``, ``reason`` (why there is none).
+
+    Raises:
+        TokbenchError: a column is missing, or an accuracy is no share between 0 and 1.
+    """
+    require(accuracy, ACCURACY, "accuracy table")
+    from tokbench.statistics.distributions import norm
+
+    z = float(norm.isf((1 - confidence) / 2))
+    rows: list[tuple[str | float | int | None, ...]] = []
+    keys = ["model", "suite", "variant"]
+    ordered = accuracy.sort(*keys, "size", "task").with_columns(pl.col("accuracy").fill_nan(None))
+    for head, part in ordered.group_by(keys, maintain_order=True):
+        known = part.drop_nulls("accuracy").select("accuracy", "n").rows()
+        outside = [share for share, _ in known if not 0 <= share <= 1]
+        if outside:
+            raise TokbenchError(
+                f"accuracy table: {outside[0]} is not a share between 0 and 1; divide percentages by 100"
+            )
+        lacking = part.height - len(known) + sum(not n for _, n in known)
+        if lacking:
+            reason = f"{lacking} of {part.height} cells have no accuracy or no number of questions"
+            rows.append((*map(str, head), None, None, None, None, part.height, None, reason))
+            continue
+        average = fsum(share for share, _ in known) / len(known)
+        error = sqrt(fsum(share * (1 - share) / n for share, n in known)) / len(known)
+        bounds = max(0.0, average - z * error), min(1.0, average + z * error)
+        rows.append((*map(str, head), average, error, *bounds, len(known), sum(n for _, n in known), None))
+    return pl.DataFrame(rows, schema=INTERVALS.schema, orient="row")
+
+
+INTERVALS = TidyTable(
+    "intervals",
+    "a variant under a model and suite",
+    (
+        MODEL,
+        SUITE,
+        VARIANT,
+        AVERAGE,
+        Column("stderr", pl.Float64, "standard error of the average over questions", SHARE, "standard error", 2),
+        of_share(LOW),
+        of_share(HIGH),
+        CELLS,
+        QUESTIONS,
+        REASON,
+    ),
+    maker=average_intervals,
+    takes=("accuracy",),
+    keys=("model", "suite", "variant"),
+    prints=(
+        Print(
+            "statistics",
+            "Average accuracy in percent. The 95 % interval says how it would vary if the same models were asked other "
+            "questions of the same kind: questions are independent draws; tasks, sizes and seeds are fixed.",
+            ("variant", "model", "suite", "average", "stderr", "low", "high", "cells", "questions"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

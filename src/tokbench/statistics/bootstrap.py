@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import weighted_sums
+from tokbench.kernels.exact import weighted_sums
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95

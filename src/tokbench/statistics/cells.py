@@ -12,8 +12,8 @@ from math import isnan
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.tidy import columns
-from tokbench.tidy.table import require, schema
+from tokbench.tabulation import columns
+from tokbench.tabulation.table import require, schema
 
 ACCURACY = schema(columns.ACCURACY)
 """Types of the columns that statistics need of the table of accuracies."""

@@ -7,11 +7,10 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.exact import total
+from tokbench.kernels.exact import total
 from tokbench.statistics.bootstrap import paired_bootstrap
-from tokbench.statistics.estimate import interval, ratio_over_documents
+from tokbench.statistics.estimate import interval, ratio_over_both, ratio_over_documents
 from tokbench.statistics.student import two_sided
-from tokbench.statistics.two_sources import ratio_over_both
 
 Question = tuple[int, int]
 """Vocabulary size and number of a question."""

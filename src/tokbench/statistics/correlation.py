@@ -12,12 +12,12 @@ from typing import TypeVar
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.exact import correlation
+from tokbench.kernels.exact import correlation
+from tokbench.statistics.distributions import correlation_tail
 from tokbench.statistics.equal_size import NOMINAL, NONE, Fewer, smaller_than_asked
 from tokbench.statistics.ranks import averages_by_size
-from tokbench.statistics.tails import correlation_tail
-from tokbench.tidy import columns
-from tokbench.tidy.table import Column, Print, TidyTable, require
+from tokbench.tabulation import columns
+from tokbench.tabulation.table import Column, Print, TidyTable, require
 
 Point = tuple[str, int]
 """A tokenizer: variant and vocabulary size."""
@@ -77,7 +77,7 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
 
     Args:
-        accuracy: the tidy table of accuracies, see :data:`tokbench.tidy.columns.ACCURACY`.
+        accuracy: the tidy table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
         fewer: variant and size of those that are left out, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
@@ -105,8 +105,8 @@ def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     """Correlate each intrinsic metric with average accuracy over all tokenizers, a variant at a size each.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tidy.columns.INTRINSIC`.
-        accuracy: the tidy table of accuracies, see :data:`tokbench.tidy.columns.ACCURACY`.
+        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
+        accuracy: the tidy table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
 
     Returns:
         One row per model, suite, corpus, language, metric and definition: ``r``, ``p_value``, ``n`` (tokenizers),
@@ -215,7 +215,7 @@ CORRELATIONS = TidyTable(
         columns.SUITE,
         columns.CORPUS,
         columns.LANGUAGE,
-        columns.METRIC,
+        columns.COLUMNS_METRIC,
         columns.DEFINITION,
         *_correlation("tokenizers"),
     ),

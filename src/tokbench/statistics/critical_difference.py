@@ -9,13 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
+from tokbench.statistics.distributions import chi_squared_tail
 from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.statistics.power import ALPHA
-from tokbench.statistics.tails import chi_squared_tail
 from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
-from tokbench.tidy.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
-from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def critical_differences(

@@ -2,9 +2,11 @@
 
 A text may yield fewer tokens than were asked for, by one construction and not by another. What such a vocabulary lacks
 would count for or against how it was built.
+
+Tokenizers that do not give back all of a text spell other documents than the rest, and are not compared with it.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
 import polars as pl
 
@@ -64,3 +66,13 @@ def left_out(cells: Iterable[Cell], sizes: Iterable[int]) -> str | None:
     gone = sorted({size for size, _ in cells} & set(sizes))
     at = ", ".join(f"{size:,}" for size in gone)
     return f"{LEFT_OUT}: {at}" if gone else None
+
+
+def given_back(documents: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """The documents of the tokenizers that give back all of every one.
+
+    Args:
+        documents: with the columns ``variant`` and ``bytes_lost``.
+        key: columns by which the rows are apart that are compared with each other.
+    """
+    return documents.filter(pl.col("bytes_lost").sum().over(*key, "variant") == 0)

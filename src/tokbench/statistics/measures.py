@@ -5,14 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.better import better_end
-from tokbench.metric import End
+from tokbench.metric import End, better_end
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
-from tokbench.tidy.columns import CORPUS, DEFINITION, METRIC, MODEL, REASON, SUITE
-from tokbench.tidy.table import SHARE, Column, Print, TidyTable
+from tokbench.tabulation.columns import COLUMNS_METRIC, CORPUS, DEFINITION, MODEL, REASON, SUITE
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 Point = tuple[str, int]
@@ -114,7 +113,7 @@ MEASURES = TidyTable(
         MODEL,
         SUITE,
         CORPUS,
-        METRIC,
+        COLUMNS_METRIC,
         DEFINITION,
         Column("end", pl.String, "which end is claimed to be the better one: highest or lowest", "", "better"),
         Column("pairs", pl.Int64, "pairs of tokenizers at one size that language models tell apart, and that have the "

@@ -14,13 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.effects import deviation
-from tokbench.statistics.judgement import BITS, Judgement, judged, judgement_columns
-from tokbench.statistics.pairing import WHICH, compared, unordered
-from tokbench.statistics.two_sources import Spread, ratio_over_both
-from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
-from tokbench.tidy.columns import CORPUS, MODEL, SIZE, SUITE, A, B
-from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.statistics.estimate import Spread, ratio_over_both
+from tokbench.statistics.pairs import WHICH, compared, unordered
+from tokbench.statistics.verdicts import BITS, NOT_TESTED, ONE_TRAINING, Judgement, judged, judgement_columns
+from tokbench.statistics.wilcoxon import deviation
+from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 Pair = tuple[str, str]
@@ -35,7 +34,7 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
         bits_by_seed: the tidy table of bits by document, siblings by seed under their common name, with a column
             ``seed``, which is null where a model was trained once.
         baselines: each variant's, for pairs where variants are many; see
-            :func:`tokbench.statistics.pairing.compared`.
+            :func:`tokbench.statistics.pairs.compared`.
 
     Returns:
         A row for each pair, each two variants once, over the seeds and documents that both have: the columns of

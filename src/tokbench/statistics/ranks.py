@@ -3,21 +3,48 @@
 Averages over different cells cannot be compared. A variant that lacks a cell of its model and suite therefore has no
 average and no rank, and the row says which cells are missing. One whose vocabulary has fewer tokens than others of its
 size keeps its average and has no rank. Neither has any variant of a model that was trained once.
+
+Place of every tokenizer of a family by one measure: value, best of its pre-tokenizer, difference from the baseline.
+
+Tokenizers are ranked only among those of the same pre-tokenizer. The best is chosen by the numbers that it is tested
+on. All pairs of the family are therefore tested together and corrected by Holm's procedure, whichever is the best. Of
+very many variants only those with the best and the baseline are tested; the report says so. A pair has one test:
+its interval and its verdict always come from the same estimate.
+
+For trained models, :mod:`tokbench.statistics.verdicts` decides how many trainings a rank and a test need.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import fsum
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from tokbench.metric import End
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
-from tokbench.statistics.verdicts import ONE_TRAINING, Trainings, fewest, may_rank
-from tokbench.tidy.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tidy.table import DIFFERENCE, SHARE, Column, Print, TidyTable
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.pairs import compared, unordered
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import (
+    BETTER,
+    NO_DIFFERENCE,
+    NOT_TESTED,
+    NOT_TOLD,
+    ONE_TRAINING,
+    WORSE,
+    Trainings,
+    fewest,
+    judged,
+    may_rank,
+    why_untested,
+)
+from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
-Row = tuple[str | int | float | None, ...]
+RanksRow = tuple[str | int | float | None, ...]
 
 
 def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
@@ -37,7 +64,7 @@ def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Tra
     Raises:
         TokbenchError: a column is missing, or a cell stands twice.
     """
-    rows: list[Row] = []
+    rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
         for size in grid.sizes:
             ranked = may_rank(fewest(trainings, model, suite, [size]))
@@ -51,14 +78,14 @@ def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings |
     Returns:
         As :func:`averages_by_size`, without ``size``.
     """
-    rows: list[Row] = []
+    rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
         ranked = may_rank(fewest(trainings, model, suite, grid.sizes))
         rows += [(model, suite, *row) for row in _ranked(grid, grid.sizes, fewer, ranked)]
     return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
 
 
-def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer, ranked: bool) -> list[Row]:
+def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer, ranked: bool) -> list[RanksRow]:
     guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
     baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
     known: dict[str, float] = {}
@@ -69,7 +96,7 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer, ranked: bool) -> lis
         else:
             values = [cells[size, task] for size in sizes for task in grid.tasks]
             known[variant] = fsum(values) / len(values)
-    rows: list[Row] = []
+    rows: list[RanksRow] = []
     smaller = {variant: gone for variant in known if (gone := sizes_with_fewer([variant], sizes, fewer))}
     ascending = sorted(average for variant, average in known.items() if variant not in smaller)
     for variant, average in sorted(known.items(), key=lambda item: (item[0] in smaller, -item[1], item[0])):
@@ -132,3 +159,221 @@ RANKS_BY_SIZE = TidyTable(
     ),
     of_models=True,
 )
+
+
+Row = tuple[Any, ...]
+BEST, ALIKE, UNTESTED, UNRANKED = "best", NOT_TOLD, NOT_TESTED, "not ranked"
+BASELINE = "baseline"
+"""Verdict on the baseline itself; differences from it are better, worse, no significant difference or not tested."""
+NO_INTERVAL = "no interval could be had"
+NO_BASELINE = "the experiment has no baseline for it"
+UNBOUNDED = "the interval has no upper end, from so few documents"
+
+
+class Value(NamedTuple):
+    """What one tokenizer has.
+
+    Attributes:
+        value: the number; None where there is none.
+        low, high: 95 % interval of it; None where nothing was drawn.
+        n: things drawn.
+        reason: why there is no value, or why it is not ranked.
+        ranked: whether it is compared with the others.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    reason: str | None = None
+    ranked: bool = True
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tokenizers of one size that are compared by one measure.
+
+    Attributes:
+        head: what the rows begin with, but for the variant.
+        over: what the intervals have in them; empty where there are none.
+        end: the better end.
+        values: by variant.
+        differ: the difference of two variants, the first minus the second, or None where it has no standard error.
+            Its number of trainings decides whether it is tested.
+        untested: why nothing is tested; empty where it is.
+        relative: whether differences are shares of the second one's value.
+        same_pretokenizer: whether values of different pre-tokenizers are not comparable at all.
+        trainings: number of trainings of each variant's model; empty where no model was trained.
+    """
+
+    head: Row
+    over: str
+    end: End
+    values: Mapping[str, Value]
+    differ: Callable[[str, str], Estimate | None] = lambda a, b: None
+    untested: str = ""
+    relative: bool = False
+    same_pretokenizer: bool = False
+    trainings: Mapping[str, int] = field(default_factory=dict)
+
+    def behind(self, variant: str, best: str) -> float | None:
+        """The difference of two values."""
+        one, other = self.values[variant].value, self.values[best].value
+        if one is None or other is None:
+            return None
+        return one - other if not self.relative else one / other - 1 if other else None
+
+    def compares(self, variant: str) -> bool:
+        """Whether a variant is ranked: it has a value, is comparable, and was trained often enough."""
+        return self.comparable(variant) and may_rank(self.trainings.get(variant))
+
+    def comparable(self, variant: str) -> bool:
+        """Whether a variant has a value that may be compared, however often its model was trained."""
+        one = self.values.get(variant)
+        return one is not None and one.ranked and one.value is not None
+
+    def why_untested(self, *variants: str) -> str:
+        """Return why a difference of some variants is not tested."""
+        known = [self.trainings[one] for one in variants if one in self.trainings]
+        return why_untested(min(known, default=None)) or self.untested or NO_INTERVAL
+
+
+class Difference(NamedTuple):
+    """A difference of two variants, the first minus the second.
+
+    Attributes:
+        difference, low, high: with its 95 % interval.
+        holm: p after correction; None where it is not tested.
+        reason: why it is not tested.
+    """
+
+    difference: float
+    low: float
+    high: float
+    holm: float | None
+    reason: str | None = None
+
+
+Tested = Mapping[tuple[str, str], Difference]
+Pretokenizers = Mapping[str, str]
+"""The pre-tokenizer of each variant; a variant that is not named shares one with all others that are not."""
+
+
+def bests_of(family: Family, pretokenizers: Pretokenizers) -> dict[str, str]:
+    """For each ranked variant the one at the better end among those of its pre-tokenizer, of equals the first by name.
+
+    Args:
+        family: the variants.
+        pretokenizers: by variant.
+    """
+    sign = 1 if family.end == "lowest" else -1
+    ranked = {name: one.value for name, one in family.values.items() if one.value is not None and family.compares(name)}
+    first: dict[str | None, str] = {}
+    for _, variant in sorted((sign * value, name) for name, value in ranked.items()):
+        first.setdefault(pretokenizers.get(variant), variant)
+    return {name: first[pretokenizers.get(name)] for name in ranked}
+
+
+def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
+    """Return a row for each variant: head, variant and pre-tokenizer, value with interval, difference from the best of
+    the pre-tokenizer, reason, difference from the baseline.
+
+    Args:
+        family: the variants.
+        baselines: each variant's, see :func:`tokbench.statistics.pairs.compared`.
+        pretokenizers: by variant.
+    """
+    bests = bests_of(family, pretokenizers)
+    tested = _tested(family, bests, baselines)
+    return [
+        (
+            *(*family.head, variant, pretokenizers.get(variant), *one[:4]),
+            *(family.over or None, family.trainings.get(variant)),
+            *_place(family, variant, bests.get(variant), tested),
+            *_next_to_baseline(family, variant, baselines.get(variant), pretokenizers, tested),
+        )
+        for variant, one in sorted(family.values.items())
+    ]
+
+
+def _place(family: Family, variant: str, best: str | None, tested: Tested) -> Row:
+    """The best, by how much the variant is behind it, p, the verdict and the reason."""
+    one = family.values[variant]
+    if best is None and family.comparable(variant):
+        return (None, None, None, None, None, UNTESTED, one.reason or ONE_TRAINING)
+    if best is None:
+        return (None, None, None, None, None, UNRANKED, one.reason)
+    if variant == best:
+        return (best, 0.0, None, None, None, BEST, one.reason)
+    if (found := tested.get((variant, best))) is not None:
+        *numbers, reason = found
+        verdict = UNTESTED if found.holm is None else WORSE if found.holm <= ALPHA else ALIKE
+        return (best, *numbers, verdict, one.reason or reason)
+    behind = family.behind(variant, best)
+    return (best, behind, None, None, None, UNTESTED, one.reason or family.why_untested(variant, best))
+
+
+def _next_to_baseline(
+    family: Family, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
+) -> Row:
+    """The baseline and its pre-tokenizer, the difference with its interval and p, the verdict, and why none."""
+    if baseline is None:
+        return (None, None, None, None, None, None, UNTESTED, NO_BASELINE)
+    other = pretokenizers.get(baseline)
+    head = (baseline, other)
+    if variant == baseline:
+        return (*head, None, None, None, None, BASELINE, None)
+    untested = (None, None, None, UNTESTED)
+    one = family.values[variant]
+    if not family.comparable(variant):
+        return (*head, None, *untested, one.reason or NO_INTERVAL)
+    if not all(may_rank(family.trainings.get(name)) for name in (variant, baseline)):
+        return (*head, None, *untested, ONE_TRAINING)
+    if not family.comparable(baseline):
+        why = family.values[baseline].reason if baseline in family.values else "it was not measured here"
+        return (*head, None, *untested, f"nothing to compare with the baseline {baseline}: {why or 'it has no value'}")
+    if family.same_pretokenizer and other != pretokenizers.get(variant):
+        return (*head, None, *untested, "different pre-tokenizers")
+    difference = family.behind(variant, baseline)
+    found = tested.get((variant, baseline))
+    if found is None and (opposite := tested.get((baseline, variant))) is not None:
+        found = _opposite(opposite, family.relative)
+        if found is None:
+            return (*head, difference, *untested, UNBOUNDED)
+    if found is None:
+        return (*head, difference, *untested, family.why_untested(variant, baseline))
+    *numbers, reason = found
+    if found.holm is None:
+        return (*head, *numbers, UNTESTED, reason)
+    better = (found.difference < 0) == (family.end == "lowest")
+    verdict = NO_DIFFERENCE if found.holm > ALPHA else BETTER if better else WORSE
+    return (*head, *numbers, verdict, None)
+
+
+def _opposite(one: Difference, relative: bool) -> Difference | None:
+    """The difference seen from the other side; None where its interval has no upper end.
+
+    A share of the one is mapped to a share of the other, end by end: the same interval, so that the same test.
+    """
+    if not relative:
+        return one._replace(difference=-one.difference, low=-one.high, high=-one.low)
+    if one.low <= -1:
+        return None
+    difference, low, high = (1 / (1 + end) - 1 for end in (one.difference, one.high, one.low))
+    return one._replace(difference=difference, low=low, high=high)
+
+
+def _tested(
+    family: Family, bests: Mapping[str, str], baselines: Mapping[str, str]
+) -> dict[tuple[str, str], Difference]:
+    """Every pair that has an interval, the best of a pre-tokenizer or else the baseline second, after correction among
+    all pairs of the family that are tested."""
+    ranked = sorted(bests)
+    pairs = unordered(compared(ranked, bests, baselines)) if len(ranked) > 1 else []
+    ordered = [(b, a) if bests[b] == a or (bests[a] != b and baselines.get(b) == a) else (a, b) for a, b in pairs]
+    found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
+    told = judged(list(found.values())) if found else []
+    return {
+        pair: Difference(one.difference, one.low, one.high, one.holm, one.reason)
+        for pair, one in zip(found, told, strict=True)
+    }

@@ -13,25 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.board_alignment import METRIC, alignment
-from tokbench.statistics.board_answers import accuracies
-from tokbench.statistics.board_bits import ONE_DOCUMENT, model_bits, over_documents
 from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
-from tokbench.statistics.standing import (
-    ALIKE,
-    BASELINE,
-    BEST,
-    UNRANKED,
-    UNTESTED,
-    Family,
-    Pretokenizers,
-    Value,
-    rows_of,
-)
+from tokbench.statistics.ranks import ALIKE, BASELINE, BEST, UNRANKED, UNTESTED, Family, Pretokenizers, Value, rows_of
+from tokbench.statistics.scoreboard_rows import METRIC, ONE_DOCUMENT, accuracies, alignment, model_bits, over_documents
 from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE
-from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
+from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
     "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",

@@ -13,12 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.statistics.judgement import BITS
+from tokbench.statistics.inputs import compared_in
 from tokbench.statistics.power import ALPHA, POWER
 from tokbench.statistics.student import detectable, power_of
-from tokbench.statistics.tidy_tables import compared_in
-from tokbench.tidy.columns import CORPUS, MODEL, REASON, SIZE, SUITE
-from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
+from tokbench.statistics.verdicts import BITS
+from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RULE = 15.7
 """2 (z of 0.975 + z of 0.8)^2: runs of each of two independent samples are RULE (deviation / difference)^2."""

@@ -3,8 +3,11 @@
 Models that differ in the seed alone are one: a sentence is then drawn with the translations of all of them, and the
 score is that of all these together. Intervals are over sentences, not over seeds. With fewer than three seeds nothing
 is tested, see :mod:`tokbench.statistics.verdicts`.
+
+BLEU and chrF of any sample of sentences, from statistics of each: sums of whole numbers, resampled with no text.
 """
 
+from collections.abc import Callable
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -13,14 +16,85 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.corrections import holm
+from tokbench.statistics.distributions import chi_squared_tail
 from tokbench.statistics.student import two_sided
-from tokbench.statistics.tails import chi_squared_tail
 from tokbench.statistics.verdicts import why_untested
-from tokbench.tidy.columns import A, B
-from tokbench.tidy.table import PROBABILITY, Column, Print, TidyTable
-from tokbench.tidy.translations import METRIC, SYSTEM
-from tokbench.translation_scores import RESAMPLES, Score, bleu, chrf, mean, resampled
+from tokbench.statistics.wilcoxon import holm
+from tokbench.tabulation.columns import METRIC, SYSTEM, A, B
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
+
+RESAMPLES = 1000
+BLEU_ORDER, CHRF_ORDER, CHRF_BETA = 4, 6, 2
+Counts = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Score = Callable[[Counts], Scores]
+
+
+def bleu(sums: Counts) -> Scores:
+    """BLEU (Papineni et al. 2002) as sacrebleu has it by default, with exponential smoothing.
+
+    Args:
+        sums: int64 [..., 10]: tokens of the translations and of the references, n-grams in common and n-grams of the
+            translations for n from 1 to 4.
+
+    Returns:
+        From 0 to 100, float64 [...].
+    """
+    ours, theirs = sums[..., 0].astype(float), sums[..., 1].astype(float)
+    common, total = sums[..., 2:6], sums[..., 6:10]
+    halvings = np.cumsum((common == 0) & (total > 0), axis=-1)
+    smoothed = np.where(common == 0, 0.5**halvings, common)
+    whole = (total > 0).all(-1) & (common > 0).any(-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(smoothed / np.where(total > 0, total, 1)).mean(-1)
+        brevity = np.where(ours < theirs, 1.0 - theirs / ours, 0.0)
+    return np.where(whole, 100.0 * np.exp(logs + np.where(whole, brevity, 0.0)), 0.0)
+
+
+def chrf(sums: Counts) -> Scores:
+    """chrF2 (Popović 2015) as sacrebleu has it by default: over orders that both sides have, precision and recall are
+    averaged first.
+
+    Args:
+        sums: int64 [..., 18]: for n from 1 to 6 the n-grams of characters of the translations, of the references, and
+            those in common.
+
+    Returns:
+        From 0 to 100, float64 [...].
+    """
+    ours, theirs, common = (sums[..., place::3].astype(float) for place in range(3))
+    both = (ours > 0) & (theirs > 0)
+    orders = np.maximum(both.sum(-1), 1)
+    precision = np.where(both, common / np.maximum(ours, 1), 0.0).sum(-1) / orders
+    recall = np.where(both, common / np.maximum(theirs, 1), 0.0).sum(-1) / orders
+    factor = CHRF_BETA**2
+    below = factor * precision + recall
+    return 100.0 * np.where(below > 0, (1 + factor) * precision * recall / np.where(below > 0, below, 1.0), 0.0)
+
+
+def mean(sums: Any) -> Scores:
+    """The mean of sentences' scores: sums [..., 2] of the scores and of how many there are."""
+    return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def resampled(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Scores:
+    """The score of samples of sentences, drawn with replacement (Koehn 2004).
+
+    Two systems that translate the same sentences get the same draws, so that their scores are paired.
+
+    Args:
+        statistics: [sentences, numbers].
+        score: of their sums.
+        resamples: how many samples.
+        seed: of the draws.
+
+    Returns:
+        float64 [resamples].
+    """
+    count = len(statistics)
+    draws = np.random.default_rng(seed).integers(count, size=(resamples, count))
+    return score(np.stack([np.bincount(drawn, minlength=count) @ statistics for drawn in draws]))
+
 
 KEYS = [column.name for column in SYSTEM] + ["metric"]
 SCORES: dict[str, Score] = {"BLEU": bleu, "chrF": chrf, "COMET": mean}

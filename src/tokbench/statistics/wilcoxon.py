@@ -1,8 +1,12 @@
-"""One-sided exact Wilcoxon signed-rank test (Wilcoxon 1945, "Individual comparisons by ranking methods")."""
+"""One-sided exact Wilcoxon signed-rank test (Wilcoxon 1945, "Individual comparisons by ranking methods").
+
+Corrections of p-values for the number of tests: Holm (1979), and Benjamini and Hochberg (1995).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import fsum, sqrt
 from typing import Literal
 
 import numpy as np
@@ -86,3 +90,64 @@ def _null(ranks: tuple[int, ...]) -> NDArray[np.float64]:
         mass[rank:] += mass[:-rank]
         mass *= 0.5
     return mass
+
+
+def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
+    """Adjust for the chance of one false rejection or more, whatever the dependence between the tests.
+
+    Returns:
+        float64 [n], in the order given: the smallest level at which Holm's step-down procedure rejects each.
+    """
+    values = np.asarray(p_values, np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
+    """Adjust for the expected share of false rejections among all rejections.
+
+    Returns:
+        float64 [n], in the order given: the smallest false discovery rate at which the step-up procedure rejects each.
+    """
+    from tokbench.statistics.distributions import false_discovery_control
+
+    return np.asarray(false_discovery_control(p_values), np.float64) if len(p_values) else np.empty(0)
+
+
+def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
+    """Matched-pairs rank-biserial correlation (Kerby 2014, "The simple difference formula").
+
+    Returns:
+        (W+ - W-) / (W+ + W-), where W+ and W- are the sums of the ranks of the positive and of the negative
+        differences, zeros dropped and ties sharing their average rank: 1 where every difference is positive, -1
+        where every one is negative. None where every difference is zero.
+    """
+    rounded = np.round(np.asarray(differences, np.float64), DECIMALS)
+    kept = rounded[rounded != 0.0]
+    if not len(kept):
+        return None
+    ranks = doubled_ranks(np.abs(kept))
+    return float(2 * ranks[kept > 0].sum() / ranks.sum() - 1)
+
+
+def standardized_mean(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
+    """Cohen's d of paired differences, d_z: their mean over their standard deviation (Cohen 1988, section 2.3.5).
+
+    Returns:
+        None for fewer than two differences, and where they do not vary.
+    """
+    spread = deviation(differences)
+    if spread is None or spread < 10**-DECIMALS:
+        return None
+    return fsum(differences) / len(differences) / spread
+
+
+def deviation(values: Sequence[float] | NDArray[np.float64]) -> float | None:
+    """Sample standard deviation, with n - 1; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean = fsum(values) / len(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

@@ -1,4 +1,7 @@
-"""Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts."""
+"""Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts.
+
+Accuracies, one row a model, tokenizer and task.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +11,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import first_line
-from tokbench.result_files import read_result
-from tokbench.tidy.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
-from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.io.json import read_result
+from tokbench.io.text_files import first_line
+from tokbench.tabulation.columns import ACCURACY as NEEDED
+from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
+from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import HEAD as READING_HEAD
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 
@@ -24,7 +30,7 @@ class Result(NamedTuple):
     path: Path
 
 
-AGAIN = "make it again"
+ANSWERS_AGAIN = "make it again"
 HEAD = (MODEL, VARIANT, SIZE, SUITE)
 KEYS = tuple(column.name for column in HEAD)
 
@@ -42,10 +48,10 @@ class Results:
     def __iter__(self) -> Iterator[Result]:
         """Of each file the columns of :data:`KEYS`, and the whole."""
         for path in map(Path, self.paths):
-            whole = read_result(path, AGAIN, lenient=True)
+            whole = read_result(path, ANSWERS_AGAIN, lenient=True)
             missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
             if missing:
-                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {AGAIN}")
+                raise TokbenchError(f"{path}: not a readable result (no key {missing[0]}); {ANSWERS_AGAIN}")
             yield Result({key: whole[key] for key in KEYS}, whole, path)
 
 
@@ -60,9 +66,11 @@ def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schem
         try:
             frames.append(pl.DataFrame(rows(result), schema=schema, orient="row"))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {AGAIN}") from None
+            raise TokbenchError(f"{result.path}: not a readable result ({error!a:.80}); {ANSWERS_AGAIN}") from None
         except pl.exceptions.PolarsError as error:
-            raise TokbenchError(f"{result.path}: not a readable result ({first_line(error)}); {AGAIN}") from None
+            raise TokbenchError(
+                f"{result.path}: not a readable result ({first_line(error)}); {ANSWERS_AGAIN}"
+            ) from None
     return pl.concat(frames)
 
 
@@ -235,3 +243,68 @@ TEXTS = TidyTable(
     ),
     of_models=True,
 )
+
+
+def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
+    """Accuracies of every model on every task.
+
+    Args:
+        results: downstream result files, one per model, variant, size and suite, in any order.
+
+    Returns:
+        The columns of :data:`ACCURACY`, one row per model, suite, size, variant and task,
+        in this order. A task that the file leaves without accuracy is a null.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    frames = [framed([], ACCURACY.schema, "")]
+    for path in results:
+        result = read_result(path, AGAIN, lenient=True)
+        head = [taken(result, key, path) for key in READING_HEAD]
+        rows = []
+        for name, task in taken(result, "tasks", path, kind=dict).items():
+            keys = ("accuracy", "random_baseline", "n", "accuracy_stderr", "num_fewshot", "straddling")
+            rows.append((*head, name, *(taken(task, key, path, f"tasks.{name}.") for key in keys)))
+        frames.append(framed(rows, ACCURACY.schema, path))
+    return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
+
+
+ACCURACY = TidyTable(
+    "accuracy",
+    "a model with a tokenizer on a task",
+    (
+        *NEEDED,
+        Column(
+            "stderr", pl.Float64, "standard error of the accuracy, questions independent", SHARE, "standard error",
+            empty="needs two questions",
+        ),
+        Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"),
+        Column("straddling", pl.Int64, "choices whose first token straddles the end of the context", "choices"),
+    ),
+    maker=accuracy_table,
+    takes=("downstream",),
+    keys=("variant", "size", "model", "suite", "task"),
+    command="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Accuracy in percent of {model} on {suite} at vocabulary size {size:,}; the average is unweighted over "
+            "{tasks}. Questions (n): {questions}.",
+            by=("model", "suite", "size"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            arranged=True,
+        ),
+        Print(
+            "downstream",
+            "Every score: accuracy and its standard error in percent over n questions. Straddling counts the answers "
+            "to choose from that change how the end of the question before them is tokenized.",
+            ("variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            folds_above=0,
+            name="accuracy-every-score",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip

@@ -1,4 +1,7 @@
-"""The table of intrinsic metrics: what was measured of every tokenizer, and what only several of them together tell."""
+"""The table of intrinsic metrics: what was measured of every tokenizer, and what only several of them together tell.
+
+Intrinsic metrics relative to a named variant, as Picky BPE reports token counts relative to threshold 1.0.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
@@ -6,10 +9,16 @@ from pathlib import Path
 
 import polars as pl
 
-from tokbench.intrinsic.encoded_text import WITHOUT_PHASES
-from tokbench.intrinsic.measurement import Measurement
-from tokbench.result_files import read_result
-from tokbench.tabulation.between_tokenizers import (
+from tokbench.errors import TokbenchError, unknown
+from tokbench.io.json import read_result
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.usage import WITHOUT_PHASES
+from tokbench.tabulation.bounds import Bounds, attained, gaps
+from tokbench.tabulation.columns import INTRINSIC as COLUMNS
+from tokbench.tabulation.columns import INTRINSIC as COLUMNS_INTRINSIC
+from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.table import Print, TidyTable, require, schema
+from tokbench.tabulation.tokenizer_pairs import (
     ALL_RESOURCES,
     Compared,
     exchanged_embeddings,
@@ -18,12 +27,49 @@ from tokbench.tabulation.between_tokenizers import (
     partition_cover_ratio,
     venn_tokens,
 )
-from tokbench.tabulation.gap import Bounds, attained, gaps
-from tokbench.tabulation.reading import AGAIN, framed, taken
-from tokbench.tabulation.relative import relative_to
-from tokbench.tidy.columns import INTRINSIC as COLUMNS
-from tokbench.tidy.table import Print, TidyTable
 from tokbench.tokenizer import Tokenizer
+
+
+def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataFrame:
+    """Divide a metric by the baseline variant's value at the same size, corpus, language and definition.
+
+    Args:
+        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
+        metric: the metric to divide, for example ``corpus_token_count``.
+        baseline: the variant to divide by.
+
+    Returns:
+        Rows of the same columns with the metric ``relative_{metric}``; where either value is missing, or the baseline's
+        is zero, the value is null and ``reason`` says why.
+
+    Raises:
+        TokbenchError: no such metric or variant, or a missing column.
+    """
+    require(intrinsic, COLUMNS_INTRINSIC, "intrinsic table")
+    for name, column in ((metric, "metric"), (baseline, "variant")):
+        if name not in (known := intrinsic[column].unique().to_list()):
+            raise TokbenchError(f"intrinsic table: {unknown(name, column, known)}")
+    rows = intrinsic.select(list(schema(COLUMNS_INTRINSIC))).filter(pl.col("metric") == metric)
+    keys = ["size", "corpus", "language", "definition"]
+    theirs = rows.filter(pl.col("variant") == baseline).select(*keys, pl.col("value").alias("baseline"))
+    without = pl.col("baseline").is_null() | (pl.col("baseline") == 0)
+    reason = (
+        pl.when(pl.col("value").is_null())
+        .then(pl.coalesce("reason", pl.lit("no value")))
+        .when(without)
+        .then(pl.lit(f"{baseline} has no value to divide by at this size"))
+    )
+    return (
+        rows.join(theirs, on=keys, how="left", validate="m:1", maintain_order="left")
+        .with_columns(
+            metric=pl.lit(f"relative_{metric}"),
+            definition=pl.col("definition") + f", relative to {baseline}",
+            value=pl.when(~without).then(pl.col("value") / pl.col("baseline")),
+            reason=reason,
+        )
+        .select(list(schema(COLUMNS_INTRINSIC)))
+    )
+
 
 Key = tuple[str, int]
 """Variant and vocabulary size."""

@@ -7,11 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.result_files import read_result
+from tokbench.io.json import read_result
+from tokbench.tabulation.columns import CANNOT, CORPUS, LANGUAGE, ORDER, SIZE, TRAINING_BYTES, VARIANT
 from tokbench.tabulation.reading import AGAIN, framed, taken
-from tokbench.tidy.columns import CORPUS, LANGUAGE, SIZE, VARIANT
-from tokbench.tidy.ngrams import CANNOT, ORDER, TRAINING_BYTES
-from tokbench.tidy.table import Column, Print, TidyTable
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.inputs.files import first_line
-from tokbench.inputs.numbers import WHOLE
-from tokbench.result_files import read_result
-from tokbench.tokenizer_folder import OWN
+from tokbench.io.json import read_result
+from tokbench.io.numbers import WHOLE
+from tokbench.io.text_files import first_line
+from tokbench.tokenizer.folder import OWN
 
 AGAIN = "make the result again"
 HEAD = ("variant", "size", "model", "suite")

@@ -6,13 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.atomic import reject_altered
 from tokbench.errors import TokbenchError
-from tokbench.inputs.json import read_json
-from tokbench.result_files import read_result
+from tokbench.io.atomic import reject_altered
+from tokbench.io.json import read_json, read_result
+from tokbench.tabulation.columns import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
 from tokbench.tabulation.reading import size_of
-from tokbench.tidy.table import Column, Print, TidyTable
-from tokbench.tidy.translations import METRIC, PARALLEL, SENTENCES, SYSTEM, TOKENIZERS
+from tokbench.tabulation.table import Column, Print, TidyTable
 
 REMEDY = "score the translations again"
 

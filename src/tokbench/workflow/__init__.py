@@ -1,0 +1,1 @@
+"""What the Snakemake rules ask: targets, resources, fingerprints, status of a run."""

@@ -14,11 +14,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.status.overview import overview
-from tokbench.status.plan import Plan
-from tokbench.status.terminal import summary
-from tokbench.status.traces import life_of
-from tokbench.workflow.lock import held_meanwhile, is_held
+from tokbench.io.locks import held_meanwhile, is_held
+from tokbench.workflow.job_states import Plan, life_of
+from tokbench.workflow.status import overview
+from tokbench.workflow.status_output import summary
 
 RUN_ID = re.compile(rb"^SLURM run ID: ([\w-]+)\s*$", re.MULTILINE)
 """The line of Snakemake's log with a run's id."""

@@ -18,35 +18,26 @@ from importlib.util import find_spec, resolve_name
 from pathlib import Path
 from typing import NamedTuple
 
-from tokbench.tidy.modules import PLACES, modules_in
+from tokbench.registry import PLACES, modules_in
 
 PACKAGE = "tokbench"
 ROOT = Path(__file__).parents[1]
 PLUMBING = (
+    "tokbench.adapters.open",
+    "tokbench.api",
     "tokbench.commands",
     "tokbench.config",
-    "tokbench.workflow",
     "tokbench.errors",
+    "tokbench.io",
+    "tokbench.models.memory",
+    "tokbench.models.sampler",
     "tokbench.options",
-    "tokbench.meanings",
-    "tokbench.inputs",
-    "tokbench.atomic",
-    "tokbench.manifest",
-    "tokbench.provenance",
-    "tokbench.plain_json",
-    "tokbench.result_files",
-    "tokbench.spreadsheets",
-    "tokbench.text_arguments",
-    "tokbench.allowance",
-    "tokbench.faults",
-    "tokbench.memory",
-    "tokbench.needs",
-    "tokbench.model_memory",
-    "tokbench.gauge",
+    "tokbench.runtime",
+    "tokbench.workflow",
 )
 """Rooms and modules that no result depends on."""
 GATHERING = "tables_of"
-"""The function that imports all modules with tables of some commands, see :mod:`tokbench.tidy.collection`."""
+"""The function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
 """Data of which recipes hold in full all that is taken from them."""

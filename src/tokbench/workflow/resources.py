@@ -3,8 +3,14 @@
 A job that fails is tried again with more of both. Memory doubles, because whoever kills a job for its memory does not
 say how much it needs. Time grows by the first request: a training continues from its checkpoint, and a longer job waits
 longer in the queue. Jobs that read counts request the memory that was measured for such counts.
+
+Content of the user's files, as a parameter of the rules that read them.
+
+Snakemake reruns a job when an input is newer than the output. A file that was replaced by one with an older date
+(``mv``, ``cp -p``, ``rsync -a``) would be missed, so the content counts and the date does not.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -12,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.inputs.endings import has_kind
-from tokbench.inputs.paths import literal
-from tokbench.needs import most, of_languages, places_of, table
+from tokbench.io.compression import has_kind
+from tokbench.io.paths import literal
+from tokbench.runtime.memory_model import most, of_languages, places_of, table
 
 OVERHEAD = 400
 """MB for the two Snakemake processes of a job on a cluster."""
@@ -110,3 +116,47 @@ def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: in
         lengths = (np.asarray(pc.binary_length(batch.column(0)), np.int64) for batch in batches)
         limited = (some if max_pretoken_bytes is None else some[some <= max_pretoken_bytes] for some in lengths)
         return sum(int(places_of(some, longest).sum()) for some in limited)
+
+
+LARGEST_FILE = 100_000_000
+"""Bytes of the largest file that is read; of larger ones the size and the date count."""
+LARGEST_TOTAL = 1_000_000_000
+"""Bytes of all files of a job that are read; of further ones the size and the date count."""
+
+
+def content_of(files: Callable[[Any], Iterable[str]]) -> Callable[[Any], str]:
+    """Return a parameter function: the SHA-256 of the content of a job's files, or nothing for a job without any.
+
+    Args:
+        files: the files of a job, by its wildcards.
+    """
+
+    def content(wildcards: Any) -> str:
+        paths = list(files(wildcards))
+        return digest(paths) if paths else ""
+
+    return content
+
+
+def digest(paths: Iterable[str]) -> str:
+    """Return the SHA-256, in hexadecimal, of the content of files in their order; a missing file counts as such."""
+    found, read = hashlib.sha256(), 0
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            found.update(b"missing\n")
+            continue
+        read += status.st_size
+        if os.path.isfile(path) and status.st_size <= LARGEST_FILE and read <= LARGEST_TOTAL:
+            found.update(_file_digest(path, status.st_size, status.st_mtime_ns, status.st_ino).encode())
+        else:
+            found.update(f"{status.st_size} {status.st_mtime_ns}".encode())
+        found.update(b"\n")
+    return found.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _file_digest(path: str, size: int, changed: int, inode: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,9 +6,9 @@ from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
-from tokbench.faults import line_and_status
-from tokbench.workflow.lock import hold
-from tokbench.workflow.parts import check_parts
+from tokbench.io.locks import hold
+from tokbench.runtime.exit_status import line_and_status
+from tokbench.workflow.preflight import check_parts
 
 
 def read_experiment(workflow: Any) -> Experiment:
@@ -38,8 +38,8 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
     except Exception as error:
         sys.exit(line_and_status(error)[0])
 
-    from tokbench.config.unread import files_left_out, files_with_equal_content
-    from tokbench.workflow.plan import leave_plan
+    from tokbench.config.load import files_left_out, files_with_equal_content
+    from tokbench.workflow.job_plan import leave_plan
 
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         print(line, file=sys.stderr)
@@ -48,9 +48,9 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
 
 def end(workflow: Any) -> None:
     """Write the page that tells how long the run's stages took."""
-    from tokbench.status.overview import overview
-    from tokbench.status.page import write_page
-    from tokbench.status.plan import read_plan
+    from tokbench.workflow.job_states import read_plan
+    from tokbench.workflow.status import overview
+    from tokbench.workflow.status_output import write_page
 
     _beside(lambda: write_page(overview(read_plan(_experiment(workflow).folder), life="ended")))
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.atomic import atomic_file, reject_altered
 from tokbench.corpus.documents import Document
-from tokbench.downstream.suites import SuiteOptions
+from tokbench.io.atomic import atomic_file, reject_altered
+from tokbench.models.evaluation.suites import SuiteOptions
 
 
 def evaluate(

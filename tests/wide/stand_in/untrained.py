@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from tokbench.atomic import atomic_folder
-from tokbench.pretraining.budget import Packing
-from tokbench.pretraining.options import ModelOptions
-from tokbench.pretraining.pack import check_sequences
+from tokbench.io.atomic import atomic_folder
+from tokbench.models.pretraining.budget import Packing
+from tokbench.models.pretraining.options import ModelOptions
+from tokbench.models.pretraining.pack import check_sequences
 
 BATCHES = 10
 

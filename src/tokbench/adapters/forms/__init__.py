@@ -1,6 +1,10 @@
 """The forms in which tokenizers come that were made elsewhere: one module each, which reads a file of that form.
 
 A reader says by which library the file works, and where our own three phases do exactly the same, by which.
+
+Files of tokenizers: read whole, decompressed, and not beyond a limit.
+
+Special tokens that are given for a file without any: names and ids that can be those of tokens.
 """
 
 import importlib
@@ -11,14 +15,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from pydantic import Field
 
-from tokbench.errors import TokbenchError, unknown
+from tokbench.errors import TokbenchError, shortened, unknown
+from tokbench.io.compression import COMPRESSED
+from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.io.text_files import PIECE, opened
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.adapters.forms.folder_settings import End, FolderSettings
     from tokbench.adapters.libraries import Library
-    from tokbench.patterns.characters import Ranges
+    from tokbench.pretokenization.patterns.characters import Ranges
+
 
 FORMS = {
     "tokenizer_json": "tokenizer.json of Hugging Face's tokenizers",
@@ -154,3 +162,61 @@ def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSett
     from tokbench.adapters.forms.folder_settings import NONE
 
     return read(path, options, settings or NONE)
+
+
+def read_bounded(path: Path) -> bytes:
+    """The bytes of a file, decompressed where it is compressed.
+
+    Raises:
+        TokbenchError: it cannot be read, or has more bytes than any tokenizer.
+    """
+    if path.is_dir():
+        raise TokbenchError(f"{path}: a folder; name a file in it, or read it as 'transformers'")
+    pieces, size = [], 0
+    with opened(path, REMEDY) as file:
+        while piece := file.read(PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            if size > LARGEST_FILE:
+                raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
+    return b"".join(pieces)
+
+
+def named_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a name in a folder, compressed or not; None if there is none."""
+    files = (folder / f"{name}{suffix}" for suffix in ("", *COMPRESSED))
+    return next((file for file in files if file.exists() and not file.is_dir()), None)
+
+
+def check_special(special: Mapping[str, int], key: str) -> None:
+    """Reject special tokens whose names or ids are none, or of which two have one id.
+
+    Raises:
+        TokbenchError: the message begins with ``key``.
+    """
+    named: dict[int, str] = {}
+    for name, number in special.items():
+        if not name or any(0xD800 <= ord(sign) < 0xE000 for sign in name):
+            raise TokbenchError(f"{key}: {name!a:.40} is no name of a token; give it one that is text")
+        if type(number) is not int or not 0 <= number < LARGEST_VOCABULARY:
+            raise TokbenchError(
+                f"{key}: '{shortened(name)}' has the id {number!r:.20}; ids are 0 to {LARGEST_VOCABULARY - 1}"
+            )
+        if (other := named.setdefault(number, name)) != name:
+            raise TokbenchError(
+                f"{key}: '{shortened(other)}' and '{shortened(name)}' have one id, {number}; give each its own"
+            )
+
+
+def check_apart(special: Mapping[str, int], ranks: Mapping[bytes, int], key: str) -> None:
+    """Reject special tokens that have the id of a rank.
+
+    Raises:
+        TokbenchError: the message begins with ``key`` and names the first.
+    """
+    taken = set(ranks.values())
+    for name, number in special.items():
+        if number in taken:
+            raise TokbenchError(
+                f"{key}: '{shortened(name)}' has the id {number}, which is a rank of the file; give it another"
+            )

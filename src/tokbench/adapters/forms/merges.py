@@ -3,16 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions
-from tokbench.adapters.forms.added_tokens import MARK
-from tokbench.adapters.forms.files import named_file, read_bounded
-from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_add
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions, named_file, read_bounded
+from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
-from tokbench.byte_level import CHARACTERS
 from tokbench.errors import TokbenchError
-from tokbench.inputs.endings import plain_name
-from tokbench.inputs.json import parse_json
+from tokbench.io.compression import plain_name
+from tokbench.io.json import parse_json
+from tokbench.tokenizer.hugging_face import CHARACTERS
 
 FIRST = "#version"
 """How a first line begins that is no merge."""

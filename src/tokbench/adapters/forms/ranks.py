@@ -1,18 +1,25 @@
-"""Ranks: tokens with the order in which they are joined, the form that ``tiktoken`` reads."""
+"""Ranks: tokens with the order in which they are joined, the form that ``tiktoken`` reads.
+
+The file that our export writes beside ranks: the arguments of ``tiktoken.Encoding`` that no file of ranks holds.
+"""
 
 import base64
 import binascii
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, Native, NotNativeError
+from tokbench.adapters.forms import REMEDY, Native, NotNativeError, check_special, read_bounded
 from tokbench.adapters.forms.patterns import Pattern, native_setting, pattern_setting
 from tokbench.errors import TokbenchError, shortened
-from tokbench.inputs.numbers import LARGEST_VOCABULARY, whole_number
+from tokbench.io.compression import COMPRESSED, plain_name
+from tokbench.io.json import parse_json
+from tokbench.io.numbers import LARGEST_VOCABULARY, whole_number
 from tokbench.vocabulary import BYTES, Vocabulary
 
 NOT_UTF8 = frozenset(bytes([value]) for value in (0xC0, 0xC1, *range(0xF5, 0x100)))
@@ -85,8 +92,8 @@ def native_ranks(
         NotNativeError: a byte is no token, or the pattern may mean something else to ``tiktoken``, or it may leave
             characters out, which ``tiktoken`` drops.
     """
-    from tokbench.adapters.forms.dialects import FANCY_REGEX, translated
-    from tokbench.patterns.coverage import left_out
+    from tokbench.adapters.forms.patterns import FANCY_REGEX, translated
+    from tokbench.pretokenization.patterns.coverage import left_out
 
     if lacking := sorted(NOT_UTF8 - ranks.keys()):
         raise NotNativeError(
@@ -105,3 +112,43 @@ def native_ranks(
             f"its pattern may leave out characters, which tiktoken drops (U+{ord(outside):04X}, for one)"
         )
     return Native(vocabulary, setting, "ranked", translation.sets)
+
+
+RANKS = "tokenizer.tiktoken"
+SETTINGS = "tiktoken.json"
+AGAIN = "export the tokenizer again, or name both the pattern and the special tokens"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What the file says.
+
+    Attributes:
+        pattern: the regular expression that cuts texts.
+        special: special tokens with their ids.
+    """
+
+    pattern: str
+    special: Mapping[str, int]
+
+
+def beside(path: Path) -> Path | None:
+    """The file that stands beside ranks; None where there is none, or the ranks have not the name of our export's."""
+    if plain_name(path.name) != RANKS:
+        return None
+    places = (path.with_name(f"{SETTINGS}{suffix}") for suffix in ("", *COMPRESSED))
+    return next((place for place in places if place.is_file()), None)
+
+
+def read_beside(path: Path) -> Beside:
+    """What such a file says.
+
+    Raises:
+        TokbenchError: it is damaged.
+    """
+    values = parse_json(read_bounded(path), str(path), remedy=AGAIN)
+    pattern, special = (values.get(key) if isinstance(values, dict) else None for key in ("pat_str", "special_tokens"))
+    if not isinstance(pattern, str) or not isinstance(special, dict):
+        raise TokbenchError(f"{path}: 'pat_str' is no text, or 'special_tokens' no object; {AGAIN}")
+    check_special(special, f"{path}: special_tokens")
+    return Beside(pattern, special)

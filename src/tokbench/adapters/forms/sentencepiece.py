@@ -1,18 +1,149 @@
-"""SentencePiece's ``.model``: always by its own library, which normalises texts and puts a space before them."""
+"""SentencePiece's ``.model``: always by its own library, which normalises texts and puts a space before them.
 
+SentencePiece's table of normalisations, checked before a library walks it: none of them looks where it steps.
+
+The table is a double array (``darts-clone``) of 32-bit units behind its length in bytes, then the strings that units
+point into, each ended by a NUL byte.
+
+Messages of protocol buffers, field by field, as far as a SentencePiece model needs them.
+
+Source: the wire format in the documentation of protocol buffers.
+"""
+
+import base64
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions, marks_told
-from tokbench.adapters.forms.added_tokens import MARK
-from tokbench.adapters.forms.charsmap import check_charsmap
-from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.folder_settings import End, FolderSettings, special_to_add
-from tokbench.adapters.forms.protobuf import BYTES, FIXED32, VARINT, fields
+import numpy as np
+
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
 from tokbench.errors import TokbenchError
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.numbers import LARGEST_VOCABULARY
+
+LABEL = 0x800000FF
+LEAF = 0x100
+LONGEST = 256
+"""Characters that a table may make of one. Those of SentencePiece make up to 18."""
+
+
+def check_charsmaps(normalizer: Any) -> None:
+    """Check every table in the ``normalizer`` of a ``tokenizer.json``.
+
+    Raises:
+        ValueError: one is damaged.
+    """
+    if not isinstance(normalizer, dict):
+        return
+    for inner in normalizer.get("normalizers") or []:
+        check_charsmaps(inner)
+    if normalizer.get("type") == "Precompiled" or "precompiled_charsmap" in normalizer:
+        if not isinstance(table := normalizer.get("precompiled_charsmap"), str):
+            raise ValueError("a normalizer of type Precompiled has no table")
+        check_charsmap(base64.b64decode(table, validate=True))
+
+
+def longest_string(table: bytes) -> int:
+    """Return the number of characters of the longest string in a table."""
+    strings = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
+    return max(len(string.decode("utf-8", "replace")) for string in strings)
+
+
+def check_charsmap(table: bytes) -> None:
+    """Walk all of a table.
+
+    Raises:
+        ValueError: it is cut short, a unit leads out of it, or a string is longer than :data:`LONGEST`.
+    """
+    if not table:
+        return
+    size = int.from_bytes(table[:4], "little")
+    if len(table) < 4 + size or size % 4 or size < 1024:
+        raise ValueError("its table of normalisations is cut short")
+    units = np.frombuffer(table, "<u4", size // 4, 4).astype(np.int64)
+    strings = table[4 + size :]
+    nodes = np.zeros(1, np.int64)
+    seen = np.zeros(len(units), np.bool_)
+    labels = np.arange(1, 256)
+    while len(nodes):
+        seen[nodes] = True
+        unit = units[nodes]
+        base = nodes ^ ((unit >> 10) << ((unit & 0x200) >> 6))
+        if (base | 0xFF).max() >= len(units):
+            raise ValueError("its table of normalisations leads out of itself")
+        leaves = units[base[(unit & LEAF) > 0]] & 0x7FFFFFFF
+        if len(leaves) and leaves.max() >= len(strings):
+            raise ValueError("its table of normalisations leads out of its strings")
+        children = base[:, None] ^ labels
+        nodes = np.unique(children[(units[children] & LABEL) == labels])
+        nodes = nodes[~seen[nodes]]  # Equal ends are stored once.
+    if not strings.endswith(b"\0"):
+        raise ValueError("its table of normalisations has no end")
+    if (longest := longest_string(table)) > LONGEST:
+        raise ValueError(f"its table of normalisations makes {longest:,} characters of one, and {LONGEST} are the most")
+
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Field(NamedTuple):
+    """A field of a message.
+
+    Attributes:
+        number: which field it is.
+        kind: how it is written.
+        start: where its content starts in the message.
+        end: where that ends.
+        value: the number of a varint, else 0.
+    """
+
+    number: int
+    kind: int
+    start: int
+    end: int
+    value: int
+
+
+def fields(message: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
+    """The fields of a message, or of the part of one.
+
+    Raises:
+        ValueError: it is cut short, or no message.
+    """
+    end = len(message) if end is None else end
+    while start < end:
+        key, start = _varint(message, start, end)
+        number, kind = key >> 3, key & 7
+        value, length = 0, 0
+        if kind == VARINT:
+            value, after = _varint(message, start, end)
+            length = after - start
+        elif kind == BYTES:
+            length, start = _varint(message, start, end)
+        elif kind in (FIXED64, FIXED32):
+            length = 8 if kind == FIXED64 else 4
+        else:
+            raise ValueError(f"a field of kind {kind}")
+        if not number or start + length > end:
+            raise ValueError("a field that goes beyond the end")
+        yield Field(number, kind, start, start + length, value)
+        start += length
+
+
+def _varint(message: bytes, start: int, end: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if start >= end:
+            break
+        byte = message[start]
+        start += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, start
+    raise ValueError("a number that is cut short")
+
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 MODELS = {1: "unigram", 2: "BPE", 3: "words", 4: "characters"}

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions
-from tokbench.adapters.forms.files import read_bounded
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.patterns import Pattern
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
 from tokbench.errors import TokbenchError
-from tokbench.inputs.json import parse_json
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.json import parse_json
+from tokbench.io.numbers import LARGEST_VOCABULARY
 
 UNNAMED = (
     *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]"),

@@ -1,20 +1,228 @@
-"""``tokenizer.json`` of Hugging Face's ``tokenizers``."""
+"""``tokenizer.json`` of Hugging Face's ``tokenizers``.
+
+Models of a ``tokenizer.json`` that work on bytes, as our own three phases.
+"""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, marks_told
-from tokbench.adapters.forms.added_tokens import Added, Model, added_entries, added_tokens
-from tokbench.adapters.forms.byte_level import native_model
-from tokbench.adapters.forms.charsmap import check_charsmaps
-from tokbench.adapters.forms.files import read_bounded
-from tokbench.adapters.forms.folder_settings import FolderSettings, tokens_to_add
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.adapters.forms import REMEDY, Found, Native, NotNativeError, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms.folder_settings import (
+    Added,
+    FolderSettings,
+    Model,
+    added_entries,
+    added_tokens,
+    tokens_to_add,
+)
+from tokbench.adapters.forms.patterns import ONIGURUMA, Translation, native_setting, translated
+from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library
 from tokbench.errors import TokbenchError
-from tokbench.inputs.json import parse_json
-from tokbench.inputs.numbers import LARGEST_VOCABULARY
+from tokbench.io.json import parse_json
+from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.pretokenization import pretokenization_of, schemes
+from tokbench.tokenizer.hugging_face import BYTE_OF
+from tokbench.vocabulary import Vocabulary
+
+LONGEST_WORD = 1 << 28
+"""Characters from which WordPiece's longest word is no bound."""
+ASCII_SIGNS = r"!-/:-@\[-`{-~"
+
+
+def native_model(values: Mapping[str, Any], added: Added, segmentation: str | None) -> Native:
+    """A tokenizer that gives the same ids.
+
+    Args:
+        values: those of the file, added tokens as in ``added``.
+        added: its added tokens.
+        segmentation: the method to take in place of the file's.
+
+    Raises:
+        NotNativeError: there is none; the message says why.
+    """
+    normalizer = values.get("normalizer")
+    if normalizer is not None and _steps(normalizer, "normalizers"):
+        raise NotNativeError(
+            f"it normalises texts ({', '.join(one['type'] for one in _steps(normalizer, 'normalizers'))})"
+        )
+    if added.kept:
+        raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
+    translations = _translations(values.get("pre_tokenizer"))
+    setting = native_setting(translations)
+    model = values["model"]
+    kind = model.get("type") or ("BPE" if "merges" in model else None)
+    if kind not in MODELS:
+        raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
+    vocabulary, method = MODELS[kind](model, added, _cut(model, {*added.special, model.get("unk_id")}, setting))
+    return Native(
+        vocabulary,
+        setting,
+        segmentation or method,
+        {part: ranges for one in translations for part, ranges in one.sets.items()},
+        {step: ranges for one in translations for step, ranges in one.steps.items()},
+    )
+
+
+def _translations(value: Mapping[str, Any] | None) -> list[Translation]:
+    """Return the patterns that cut where a ``pre_tokenizer`` cuts, each applied to the pieces of the one before.
+
+    Raises:
+        NotNativeError: it does not work on bytes, or changes texts.
+    """
+    steps = [] if value is None else _steps(value, "pretokenizers")
+    if not steps or steps[-1]["type"] != "ByteLevel":
+        raise NotNativeError("it does not work on bytes")
+    if any(step.get("add_prefix_space") for step in steps):
+        raise NotNativeError("it puts a space before every text")
+    found = [_translation(step) for step in steps[:-1]]
+    if steps[-1].get("use_regex", True):
+        found.append(translated(str(schemes["gpt2"].pattern), ONIGURUMA))
+    return found
+
+
+def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """The steps of a sequence, sequences within it laid out, or the one that is none."""
+    if value["type"] != "Sequence":
+        return [value]
+    return [inner for step in value[key] for inner in _steps(step, key)]
+
+
+def _translation(step: Mapping[str, Any]) -> Translation:
+    """Return the pattern whose matches are pieces of a step, as is the text between matches."""
+    kind = step["type"]
+    if kind == "Digits":
+        return _of_step(r"\p{N}", kind, repeated=not step["individual_digits"])
+    if kind not in ("Split", "Punctuation"):
+        raise NotNativeError(f"it cuts by {kind}")
+    if step["behavior"] != "Isolated":
+        raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
+    if kind == "Punctuation":
+        return _of_step(rf"[\p{{P}}{ASCII_SIGNS}]", kind)
+    import regex
+
+    [(form, text)] = step["pattern"].items()
+    return translated(regex.escape(text, special_only=True) if form == "String" else text, ONIGURUMA)
+
+
+def _of_step(part: str, kind: str, *, repeated: bool = False) -> Translation:
+    [ranges] = translated(part, ONIGURUMA).sets.values()
+    return Translation(f"{part}+" if repeated else part, steps={kind: ranges})
+
+
+def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:
+    """Ids of marks that texts are cut within, which therefore no text gives, though the model has them."""
+    vocabulary, scheme = model["vocab"], pretokenization_of(setting)
+    if isinstance(vocabulary, list):
+        vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
+    found = {number: token for spelt, number in vocabulary.items() if number in marks and (token := _bytes(spelt))}
+    return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
+
+
+def _merging(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key):
+            raise NotNativeError(f"its tokens have a {key}")
+    whole = bool(model.get("ignore_merges"))
+    ids: dict[str, int] = model["vocab"]
+    pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
+    if len(set(pairs)) < len(pairs):  # Of equal pairs the last one counts.
+        pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
+    joined = {part for pair in pairs for part in (*pair, "".join(pair))}
+    marks = cut if whole else added.special
+    left_out = {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
+    tokens, own, special = _spelt(ids, left_out, added)
+    places = {token: place for place, token in enumerate(tokens)}
+    of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
+    merges = np.array([(of[left], of[right], of[left + right]) for left, right in pairs], np.int32).reshape(-1, 3)
+    return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
+
+
+def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+    ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
+    if len(ids) < len(model["vocab"]):
+        raise NotNativeError("some of its tokens stand twice")
+    tokens, own, special = _spelt(ids, {spelt for spelt, number in ids.items() if number in cut}, added)
+    if model.get("unk_id") in own:
+        raise NotNativeError("its unknown token spells bytes, and is one token where it stands more than once")
+    from tokbench.adapters.libraries.hugging_face import scores_as_read
+
+    try:
+        scores = np.array(scores_as_read(model), np.float64)
+    except Exception as error:  # The library raises nothing more special.
+        raise NotNativeError(f"its library does not read its model ({error})") from None
+    return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
+
+
+def _longest_prefix(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+    prefix = model.get("continuing_subword_prefix", "##")
+    if model.get("max_input_chars_per_word", 100) < LONGEST_WORD:
+        raise NotNativeError("words longer than a bound are one unknown token")
+    if prefix and all(character in BYTE_OF for character in prefix):
+        raise NotNativeError(f"its mark of continuation, {prefix}, spells bytes too")
+    ids: dict[str, int] = model["vocab"]
+    inside = {spelt for spelt in ids if prefix and spelt.startswith(prefix)}
+    parts = [(spelt.removeprefix(prefix) if spelt in inside else spelt, spelt in inside) for spelt in ids]
+    known = [
+        (token, flag, number)
+        for (spelt, flag), number in zip(parts, ids.values(), strict=True)
+        if number not in cut and (token := _bytes(spelt))
+    ]
+    known.sort(key=lambda one: one[2])
+    for flag in {False, bool(prefix)}:
+        _check_bytes({token for token, inner, _ in known if inner == flag})
+    special = {number: spelt.encode() for spelt, number in ids.items()} | dict(added.special)
+    own = [number for _, _, number in known]
+    flags = np.array([flag for _, flag, _ in known], np.bool_) if prefix else None
+    rest = {number: token for number, token in special.items() if number not in set(own)}
+    vocabulary = _vocabulary([token for token, _, _ in known], own, rest, continuation=flags)
+    return vocabulary, "longest_prefix" if prefix else "greedy"
+
+
+MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
+
+
+def _spelt(ids: Mapping[str, int], left_out: set[str], added: Added) -> tuple[list[bytes], list[int], dict[int, bytes]]:
+    """Tokens by id, their ids, and the ids that no text gives with what they stand for."""
+    special = dict(added.special)
+    found: dict[int, bytes] = {}
+    for spelt, number in ids.items():
+        token = None if spelt in left_out else _bytes(spelt)
+        if token:
+            found[number] = token
+            special.pop(number, None)
+        else:
+            special.setdefault(number, spelt.encode())
+    if len(found) + len(set(special) & set(ids.values())) < len(ids):
+        raise NotNativeError("some of its tokens have one id")
+    own = sorted(found)
+    _check_bytes(set(found.values()))
+    return [found[one] for one in own], own, special
+
+
+def _bytes(spelt: str) -> bytes | None:
+    """The bytes that a string spells, None where a character of it spells none."""
+    try:
+        return bytes(map(BYTE_OF.__getitem__, spelt))
+    except KeyError:
+        return None
+
+
+def _check_bytes(tokens: set[bytes]) -> None:
+    missing = [value for value in range(256) if bytes([value]) not in tokens]
+    if missing:
+        raise NotNativeError(f"{len(missing)} of the 256 bytes are no tokens (first: {missing[0]:02x})")
+
+
+def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], special: Mapping[int, bytes], **more: Any) -> Vocabulary:
+    ids: NDArray[np.int32] = np.array(own, np.int32)
+    return Vocabulary(tuple(tokens), ids=ids, special=dict(sorted(special.items())), **more)
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:

@@ -1,13 +1,17 @@
-"""Other people's libraries behind one interface: text to ids and back, by the library that a file was made for."""
+"""Other people's libraries behind one interface: text to ids and back, by the library that a file was made for.
+
+Characters that a normaliser changes, counted by where each part of a normalised text comes from.
+"""
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from tokbench.errors import TokbenchError, shortened
-from tokbench.inputs.files import first_line
-from tokbench.memory import may_be_short
+from tokbench.io.text_files import first_line
+from tokbench.runtime.exit_status import may_be_short
 
 MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
 """The libraries, each with the module that knows it; a library is installed by its own name."""
@@ -134,3 +138,33 @@ def told(what: str) -> Iterator[None]:
         if may_be_short(error):
             raise
         raise TokbenchError(f"{what} ({shortened(first_line(error), 200)}); give a whole file of its form") from None
+
+
+def characters_changed(text: str, parts: Iterable[tuple[str, int, int]]) -> int:
+    """Count the characters of a text, white space excluded, that are missing from its normalised form.
+
+    Parts that come from the same characters are one part. In each, characters are counted in any order.
+
+    Args:
+        text: the text before it is normalised.
+        parts: the normalised text in order, each part with the start and the end of the characters it comes from.
+    """
+    kept = start = end = 0
+    normalised = ""
+    for part, first, last in parts:
+        if first >= end:
+            kept += _kept(text[start:end], normalised)
+            start, normalised = first, ""
+        end, normalised = max(end, last), normalised + part
+    return len(solid(text)) - kept - _kept(text[start:end], normalised)
+
+
+def solid(text: str) -> str:
+    """Return a text without white space."""
+    return "".join(text.split())
+
+
+def _kept(characters: str, normalised: str) -> int:
+    if characters == normalised:
+        return len(solid(characters))
+    return (Counter(solid(characters)) & Counter(solid(normalised))).total()

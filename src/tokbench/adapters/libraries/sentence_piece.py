@@ -5,7 +5,7 @@ from itertools import groupby, pairwise
 
 import sentencepiece
 
-from tokbench.adapters.libraries.changed import characters_changed
+from tokbench.adapters.libraries import characters_changed
 
 BLANK = "\u2581"
 """The character by which pieces spell a blank."""

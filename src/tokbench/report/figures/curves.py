@@ -1,4 +1,9 @@
-"""Training loss against tokens seen, one panel per vocabulary size."""
+"""Training loss against tokens seen, one panel per vocabulary size.
+
+What models can do along their training (figure 7 of "Tokenization Is More Than Compression").
+
+Bits per byte of token n-gram models by order: how far each variant lies above the lowest.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, Style, fix_layout, house_style, in_units, new_figure
+from tokbench.report.figures.style import FULL, PAPER, Style, fix_layout, house_style, in_units, new_figure
 
 PARTS = 50
 """A line is a running mean over one of so many parts of its curve."""
@@ -73,3 +78,109 @@ def _running_mean(values: np.ndarray, window: int) -> np.ndarray:
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
     return (total[ends] - total[starts]) / (ends - starts)
+
+
+Line = Sequence[tuple[int, float]]
+
+
+def convergence_draw(
+    measures: Mapping[str, Mapping[tuple[str, int], Line]],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    *,
+    width: float = FULL,
+) -> Figure:
+    """A row of panels for each measure, a panel for each vocabulary size, a line for each variant.
+
+    Args:
+        measures: what is on the vertical axis -> (variant, size) -> (tokens seen, value), ascending.
+        order: variants in the order of the legend.
+        styles: each variant's colour, mark and line.
+        width: inches.
+    """
+    sizes = sorted({size for lines in measures.values() for _, size in lines})
+    drawn = [variant for variant in order if any(v == variant for lines in measures.values() for v, _ in lines)]
+    legend_columns = max(int(width // 1.6), 1)
+    with house_style():
+        height = 2.0 * len(measures) + 0.14 * -(-len(drawn) // legend_columns) + 0.2
+        figure = new_figure(width, height)
+        grid = figure.subplots(len(measures), len(sizes), sharey="row", squeeze=False)
+        handles = {}
+        for row, (measure, lines) in zip(grid, measures.items(), strict=True):
+            row[0].set_ylabel(measure)
+            most = max(tokens for line in lines.values() for tokens, _ in line)
+            for axes, size in zip(row, sizes, strict=True):
+                for variant in (one for one in drawn if (one, size) in lines):
+                    style, line = styles[variant], lines[variant, size]
+                    (handles[variant],) = axes.plot(
+                        *zip(*line, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER,
+                        label=variant,
+                    )  # fmt: skip
+                    figure.add_tooltip(
+                        handles[variant], variant, *(f"{value:,.4g} after {tokens:,} tokens" for tokens, value in line)
+                    )
+                axes.set_title(f"vocabulary {size:,}")
+                axes.xaxis.set_major_locator(MaxNLocator(4))
+                axes.set_xlabel(f"tokens seen{in_units(axes.xaxis, most)}")
+                axes.grid()
+        figure.legend(
+            handles=[handles[variant] for variant in drawn],
+            loc="outside lower center",
+            ncols=legend_columns,
+            borderpad=0,
+        )
+        return fix_layout(figure)
+
+
+Panel = tuple[int, int]
+"""Bytes that the models were trained on, and vocabulary size."""
+
+
+def ngram_bits_draw(
+    values: Mapping[Panel, Mapping[str, Mapping[int, float]]],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    *,
+    width: float = FULL,
+) -> Figure:
+    """A line per variant: percent above the lowest bits per byte of its order, budget and size.
+
+    Bits per byte fall by a quarter from the first order to the second, beside which variants could not be told apart.
+
+    Args:
+        values: budget and size -> variant -> order -> bits per byte; budgets are rows of panels and sizes columns.
+        order: variants in the order of the legend.
+        styles: each variant's colour, mark and line.
+        width: inches.
+    """
+    budgets, sizes = (sorted({panel[place] for panel in values}) for place in (0, 1))
+    columns = max(int(width // 1.6), 1)
+    drawn = [variant for variant in order if any(variant in panel for panel in values.values())]
+    with house_style():
+        figure = new_figure(width, 1.8 * len(budgets) + 0.14 * -(-len(drawn) // columns) + 0.3)
+        grid = figure.subplots(len(budgets), len(sizes), sharex=True, sharey=True, squeeze=False)
+        handles = {}
+        for row, budget in zip(grid, budgets, strict=True):
+            for axes, size in zip(row, sizes, strict=True):
+                panel = values.get((budget, size), {})
+                orders = sorted({one for found in panel.values() for one in found})
+                lowest = {one: min(found[one] for found in panel.values() if one in found) for one in orders}
+                for variant in filter(panel.__contains__, drawn):
+                    path = [(one, 100 * (value / lowest[one] - 1)) for one, value in sorted(panel[variant].items())]
+                    style = styles[variant]
+                    (line,) = axes.plot(
+                        *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, ms=3
+                    )
+                    handles[variant] = line
+                    told = (f"{variant}, order {one}: {panel[variant][one]:.4f} bits per byte" for one, _ in path)
+                    figure.add_tooltip(line, variant, *told)
+                axes.set_title(f"{size:,}, {budget:,} bytes", fontsize=7)
+                axes.set_xticks(orders)
+                axes.grid(axis="y")
+        for axes in grid[-1]:
+            axes.set_xlabel("order")
+        figure.supylabel("above the lowest (%)", fontsize=8)
+        figure.legend(
+            [handles[variant] for variant in drawn], drawn, loc="outside lower center", ncols=columns, borderpad=0
+        )
+        return fix_layout(figure)

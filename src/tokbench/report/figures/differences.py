@@ -1,13 +1,36 @@
-"""Paired differences with their intervals, one row a comparison."""
+"""Paired differences with their intervals, one row a comparison.
 
-from collections.abc import Sequence
+Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those without a significant
+difference.
+
+Pairwise p-values as a triangle of colours (figure 2 of "Tokenization Is More Than Compression").
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, count
+from math import ceil, floor, log10
 
+from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, GREY, INK, OKABE_ITO, fix_layout, house_style, new_figure
-from tokbench.report.numbers import MINUS
+from tokbench.report.figures.style import (
+    BLACK,
+    FULL,
+    GREY,
+    INK,
+    OKABE_ITO,
+    RULE,
+    Style,
+    fix_layout,
+    house_style,
+    new_figure,
+)
+from tokbench.report.layout import MINUS, probability
+from tokbench.tabulation import columns
 
 MARKS = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"
 """How to read the marks of :func:`draw`, for captions."""
@@ -81,3 +104,190 @@ def _said(row: Row) -> str:
     """The difference and its interval in three digits."""
     mean, *bounds = (f"{value:.3g}".replace("-", MINUS) for value in (row.mean, *(row.interval or ())))
     return f"{mean} ({' to '.join(bounds)})" if bounds else mean
+
+
+_LINE = 0.16
+_BAR = 0.09
+_TOP = 0.5
+_LETTER = 0.056
+"""Width that a letter takes, in inches."""
+_NUMBER = 0.2
+"""Width that a number of the scale needs, in inches."""
+
+
+def critical_difference_draw(
+    ranks: Mapping[str, float],
+    critical: float,
+    styles: Mapping[str, Style],
+    *,
+    of: int | None = None,
+    width: float = FULL,
+) -> Figure:
+    """Variants by average rank, the best to the left; the better half is named at the left, the rest at the right.
+
+    Args:
+        ranks: variant -> average rank, 1 the best possible.
+        critical: difference of average ranks above which two variants differ significantly; a bar joins the others.
+        styles: each variant's colour.
+        of: how many variants were ranked, where those drawn are the first of them; the scale then spans these alone.
+        width: inches.
+    """
+    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
+    groups = cliques(ranks, critical)
+    half = -(-len(order) // 2)
+    below = 0.12 + _BAR * len(groups)
+    height = _TOP + below + _LINE * (half + 0.5)
+    with house_style():
+        figure = new_figure(width, height + 0.1)
+        axes = figure.subplots()
+        axes.set_axis_off()
+        some = of is not None and of > len(order)
+        low, high = (floor(min(ranks.values())), ceil(max(ranks.values()))) if some else (1, max(len(order), 2))
+        axes.set_xlim(low, high)
+        axes.set_ylim(height - _TOP, -_TOP)
+        names = sum(max(map(len, side), default=0) + 7 for side in (order[:half], order[half:]))
+        _scale(axes, low, max(high, low + 1), critical, width - _LETTER * names)
+        for level, group in enumerate(groups, 1):
+            ends = [ranks[group[0]], ranks[group[-1]]]
+            axes.plot(ends, [_BAR * level] * 2, color=INK, lw=2.2, solid_capstyle="round", zorder=3)
+        for place, variant in enumerate(order):
+            left = place < half
+            row = place if left else len(order) - 1 - place
+            down = below + _LINE * (row + 0.5)
+            edge = 0.0 if left else 1.0
+            (line,) = axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
+            figure.add_tooltip(line, variant, f"{variant}: average rank {ranks[variant]:.2f}")
+            axes.annotate(
+                f"{variant}  {ranks[variant]:.2f}" if left else f"{ranks[variant]:.2f}  {variant}",
+                (ranks[variant], down),
+                xytext=(edge - 0.015 if left else edge + 0.015, down),
+                textcoords=("axes fraction", "data"),
+                ha="right" if left else "left",
+                va="center",
+                fontsize=7,
+                annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "lw": 0.8, "color": styles[variant].colour, "shrinkA": 1, "shrinkB": 0},
+            )
+        return fix_layout(figure)
+
+
+def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> None:
+    """The line of ranks, with numbers as far as ``room`` inches hold them, and above it the critical difference."""
+    axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
+    step = max((high - low) // columns.EVERY_PAIR_UP_TO, 1)
+    numbers = max(int(room / _NUMBER), 2)
+    told = next(every for every in count(step, step) if (high - low) // every < numbers)
+    for rank in range(low, high + 1, step):
+        axes.plot([rank, rank], [0, -0.05], color=GREY, lw=0.6)
+        if (rank - low) % told == 0:
+            axes.text(rank, -0.08, str(rank), ha="center", va="bottom", fontsize=7)
+    end = min(low + critical, high)
+    axes.plot([low, end], [-0.3, -0.3], color=INK, lw=0.8)
+    for edge in (low, end):
+        axes.plot([edge, edge], [-0.27, -0.33], color=INK if edge == low or end == low + critical else RULE, lw=0.8)
+    axes.text((low + end) / 2, -0.34, f"critical difference {critical:.2f}", ha="center", va="bottom", fontsize=7)
+
+
+def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
+    """The largest runs of variants, by average rank, whose ends lie within the critical difference of each other.
+
+    Returns:
+        Runs of two or more, none within another, the best first.
+    """
+    order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
+    found: list[list[str]] = []
+    end = 0
+    for start, variant in enumerate(order):
+        last = max(i for i in range(start, len(order)) if ranks[order[i]] - ranks[variant] <= critical)
+        if last > start and last > end:
+            found.append(order[start : last + 1])
+            end = last
+    return found
+
+
+SIGNIFICANCE = 0.05
+_FLOOR = 1e-6
+_ROOM = 0.33
+"""The least width of a cell, in inches, that p-values are written in."""
+_COLOURS = colormaps["cividis"]
+"""Even steps to every kind of colour vision (Nuñez, Anderton and Renslow, 2018)."""
+
+
+def p_values_draw(
+    p_values: Mapping[tuple[str, str], float | None], order: Sequence[str], *, width: float = FULL
+) -> Figure:
+    """One cell per pair: the p-value that the column's variant, ranked higher, is better than the row's.
+
+    Cells above 0.05, where the null cannot be rejected, are outlined in black; p-values are written in cells that
+    have room for them; a pair without a p-value is crossed out.
+
+    Args:
+        p_values: (a, b) -> one-sided p that a is better than b, or None.
+        order: variants by rank, the best first.
+        width: inches, at most.
+    """
+    count = len(order)
+    with house_style():
+        letters = max(len(name) for name in order) + 4
+        cells, room = count - 0.5, width - 0.15
+        cell = min(0.46, max(room / (cells + 0.5 * letters), (room - letters * 0.06) / cells))
+        type_size = min(7.0, 60 * cell)
+        names = 0.15 + letters * type_size * 0.6 / 72
+        figure = new_figure(min(width, names + cell * cells), cell * count + 0.45)
+        axes = figure.subplots()
+        for column, row in combinations(range(count), 2):
+            better, worse = order[column], order[row]
+            p = p_values.get((better, worse))
+            shape = _cell(axes, column, row, p, written=cell >= _ROOM)
+            how = "no p-value" if p is None else f"p = {probability(p)}"
+            figure.add_tooltip(shape, "", f"{better} better than {worse}: {how}")
+        shown = range(0, count - 1, 1 if cell > 0.12 else 2)
+        axes.set_xticks(shown, [str(place + 1) for place in shown], fontsize=type_size)
+        axes.set_yticks(range(count), [f"{name}  {place}" for place, name in enumerate(order, 1)], fontsize=type_size)
+        axes.set_xlim(-0.5, count - 1)
+        axes.set_ylim(count - 0.5, -0.5)
+        axes.set_aspect("equal")
+        axes.tick_params(length=0)
+        for side in ("left", "bottom"):
+            axes.spines[side].set_visible(False)
+        axes.set_xlabel("better variant, by rank", loc="right")
+        if cell < _ROOM:
+            _colour_key(axes)
+        return fix_layout(figure)
+
+
+def _shade(p: float) -> float:
+    """Place on the colour scale: 0 at 1e-6 and below, 1 at p = 1, even in the logarithm."""
+    return 1 - log10(max(p, _FLOOR)) / log10(_FLOOR)
+
+
+def _cell(axes: Axes, column: int, row: int, p: float | None, *, written: bool) -> Rectangle:
+    """Draw one pair; the patch that stands for it."""
+    if p is None:
+        crossed = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0)
+        axes.add_patch(crossed)
+        return crossed
+    shape = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=_COLOURS(_shade(p)), lw=0)
+    axes.add_patch(shape)
+    if p > SIGNIFICANCE:
+        axes.add_patch(Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, lw=1.0))
+    if written:
+        text = probability(p) if p >= 0.001 else "<0.001"
+        colour = BLACK if _shade(p) > 0.5 else "#f8f8f8"
+        axes.text(column, row, text, ha="center", va="center", fontsize=6, color=colour)
+    return shape
+
+
+def _colour_key(axes: Axes, steps: int = 36) -> None:
+    """The key to the colours, in the corner that the triangle leaves empty."""
+    key = axes.inset_axes((0.5, 0.9, 0.48, 0.035))
+    for step in range(steps):
+        key.add_patch(Rectangle((step / steps, 0), 1 / steps, 1, facecolor=_COLOURS((step + 0.5) / steps), lw=0))
+    key.axvline(_shade(SIGNIFICANCE), color=BLACK, lw=1.0)
+    key.set_xlim(0, 1)
+    key.set_xticks([_shade(p) for p in (1e-6, 1e-4, 0.01, 1.0)], ["≤10⁻⁶", "", "0.01", "1"])
+    key.set_yticks([])
+    key.tick_params(labelsize=6, length=2)
+    key.set_title("p; outlined above 0.05", fontsize=7)
+    for spine in key.spines.values():
+        spine.set_visible(False)

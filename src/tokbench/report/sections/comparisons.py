@@ -1,27 +1,42 @@
-"""Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power."""
+"""Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power.
+
+A forest: each variant's difference in bits per byte from the baseline, with its interval and what was said of it.
+
+Language models compared by their bits per byte, paired by seed and document.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import polars as pl
 
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
-from tokbench.report.exhibits import Drawing
-from tokbench.report.figures import critical_difference, differences, p_values
+from tokbench.report.figure_sentences import by_verdict, sides_of_zero, told_apart, within_reach
+from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
-from tokbench.report.findings import sides_of_zero, told_apart, within_reach
-from tokbench.report.layout import UNEXPLAINED, Table
-from tokbench.report.numbers import printed, probability
-from tokbench.report.sections.origins import source_of
-from tokbench.report.sections.rows import column_of
+from tokbench.report.layout import UNEXPLAINED, Drawing, Source, Table, printed, probability
+from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
 from tokbench.report.wording import counted, listed, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
-from tokbench.statistics.pairing import of_every_pair
-from tokbench.statistics.pairs import COMPARISONS
-from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, TWO_TRAININGS
-from tokbench.tidy import many
+from tokbench.statistics.languages import BITS_LANGUAGES
+from tokbench.statistics.measures import MEASURES
+from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
+from tokbench.statistics.pairs import COMPARISONS, of_every_pair
+from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
+from tokbench.statistics.verdicts import (
+    BETTER,
+    IN_WORDS,
+    NOT_TESTED,
+    NOT_TOLD,
+    ONE_TRAINING,
+    TWO_TRAININGS,
+    WORSE,
+    why_untested,
+)
+from tokbench.tabulation import columns as many
 
 TEST = (
     "one-sided Wilcoxon signed-rank test on accuracies paired by vocabulary size and task, not corrected for the "
@@ -51,7 +66,7 @@ CHOSEN = f"each variant with the baseline of its corpus and with the best, both 
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
     """The p-values of one model and suite as a triangle of colours."""
     values, holm = ({(row["a"], row["b"]): row[p] for row in part.iter_rows(named=True)} for p in ("p_value", "holm"))
-    return Drawing(name, caption, partial(p_values.draw, values, order), says=told_apart(values, holm))
+    return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
 
 
 def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str]) -> list[Drawing]:
@@ -189,7 +204,7 @@ def average_ranks(
             caption += f"{told} Ranks and the critical difference are those among all."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
-        draw = partial(critical_difference.draw, drawn, first["critical_difference"], look, of=len(ranks))
+        draw = partial(differences.critical_difference_draw, drawn, first["critical_difference"], look, of=len(ranks))
         exhibits.append(Drawing(name, caption, draw, says=within_reach(ranks, first["critical_difference"])))
     place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
@@ -249,3 +264,85 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
                 for one in average_ranks(name, part, content.variants, of, content.baselines)
             ]
     return exhibits
+
+
+OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD, NOT_TESTED: NOT_TESTED}
+SAID = (
+    f"fewer bits are better. Lines are 95 % intervals, {{over}}; {differences.MARKS}. On the right, the verdict of "
+    "Holm's procedure over all pairs: significantly better, significantly worse, or, where there is no significant "
+    "difference, the range that the difference lies within (95 % for all pairs together)."
+)
+"""How a forest is read; ``over`` is what its intervals have in them."""
+
+
+def forest(
+    content: ReportContent, part: pl.DataFrame, name: str, caption: str, source: Source, size: int
+) -> list[Drawing]:
+    """The drawing of one family of judged pairs; nothing where none with the baseline has an interval.
+
+    Vocabularies that have fewer tokens than others of the size are drawn, and not among those that the text counts.
+
+    Args:
+        part: pairs with the columns of :func:`tokbench.statistics.verdicts.judgement_columns`, each two once.
+        name: stem of the files.
+        caption: with ``{baseline}`` in it.
+        source: where the numbers come from.
+        size: of the vocabularies.
+    """
+    names = set(part["a"]) | set(part["b"])
+    baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
+    found, verdicts = {}, []
+    for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
+        if row["low"] is None:
+            continue
+        forth = row["b"] == baseline
+        ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
+        verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
+        told = IN_WORDS[verdict]
+        if verdict == NOT_TOLD:
+            told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
+        other = row["a"] if forth else row["b"]
+        if content.fewer.isdisjoint({(other, size), (baseline, size)}):
+            verdicts.append(verdict)
+        found[other] = differences.Row(
+            content.label(other), row["difference"] if forth else -row["difference"], ends, told, verdict != NOT_TESTED
+        )
+    if not found:
+        return []
+    order = sorted(found, key=lambda one: (found[one].mean, one))
+    lines = [found[one] for one in content.drawn(order)]
+    draw = partial(differences.draw, lines, f"bits per byte minus those with {content.label(str(baseline))}")
+    caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
+    if note := unequal(content, [str(baseline), *found], size):
+        caption = f"{caption} {note}"
+    says = by_verdict(str(baseline), verdicts) if verdicts else ""
+    return [Drawing(name, caption + content.in_brackets, draw, source, content.drawn(order), says)]
+
+
+def compared(content: ReportContent) -> list[Table | Drawing]:
+    """What a pilot told; for each corpus, model, suite and size a forest of differences from the baseline, the table of
+    all pairs, and that over languages; the measures beside each model. Nothing of pairs where every model was
+    trained with one seed, as nothing is tested."""
+    frame = content.part(BITS_COMPARISONS.name)
+    exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
+    if frame is None or frame["low"].null_count() == len(frame):
+        return exhibits
+    for values, part in frame.group_by(*KEY, maintain_order=True):
+        at = dict(zip(KEY, values, strict=True))
+        pairs = (*split(content, BITS_COMPARISONS, **at), *split(content, BITS_LANGUAGES, **at))
+        exhibits += [*_forest(content, part, at), *(pairs_told_of_fewer(content, one, at["size"]) for one in pairs)]
+    for model, suite in frame.select("model", "suite").unique(maintain_order=True).iter_rows():
+        exhibits += [told_of_smaller(content, one) for one in split(content, MEASURES, model=model, suite=suite)]
+    return exhibits
+
+
+def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> list[Drawing]:
+    seeds, documents = (int(str(part[name].min())) for name in ("seeds", "documents"))
+    caption = (
+        f"Bits per byte of {at['model']} on the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, "
+        "minus those with {baseline}; "
+    ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
+    if why := why_untested(seeds):
+        caption += f" {why.capitalize()}."
+    name = slug("bits-differences", *at.values())
+    return forest(content, part, name, caption, source_of(BITS_COMPARISONS, **at), at["size"])

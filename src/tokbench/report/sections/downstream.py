@@ -1,34 +1,203 @@
-"""Downstream accuracy: averages by rank, and every task at every size."""
+"""Downstream accuracy: averages by rank, and every task at every size.
+
+Signs after numbers: verdicts on accuracies that are compared with the best, and shared ranks.
+
+What stands beside accuracies: tokens that straddle the end of a context, and what one segmentation loses; texts.
+"""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
-from tokbench.report.figures import by_model, by_variant
+from tokbench.report.figure_sentences import between, first_by_model
+from tokbench.report.figures import dots
+from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
-from tokbench.report.findings import between, first_by_model
-from tokbench.report.layout import UNEXPLAINED, Column, Table
-from tokbench.report.sections.boundaries import (
-    boundaries,
-    coverings,
-    one_segmentation,
-    straddles,
-    texts,
-    with_coverings,
+from tokbench.report.layout import (
+    UNEXPLAINED,
+    Column,
+    Drawing,
+    Exhibit,
+    Heading,
+    Section,
+    Table,
+    fitting_decimals,
+    printed,
 )
-from tokbench.report.sections.origins import path_of, source_of
-from tokbench.report.sections.rows import in_order
-from tokbench.report.sections.significance import accuracy_marks, rank_marks
+from tokbench.report.sections.rows import in_order, path_of, source_of
 from tokbench.report.wording import counted, few, listed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
-from tokbench.statistics.seeds import over_seeds, with_seeds
-from tokbench.statistics.verdicts import ONE_TRAINING, may_rank, why_untested
-from tokbench.tabulation.accuracy import ACCURACY
+from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, may_rank, why_untested
+from tokbench.tabulation.answers import ACCURACY, BOUNDARIES, STRADDLING, TEXTS
+from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION
+
+Marks = dict[tuple[int, str], str]
+"""A sign by (row index, column name)."""
+FEWEST = 5
+"""Differences that allow a p-value under 0.05: with four, all to one side, it is 1 / 16."""
+TOO_FEW = " Fewer than five scores differ, and then p is always above 0.05."
+ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
+BELOW, UNSURE = "↓", "○"
+"""Signs of a number that is significantly worse than the best, and of one that is not tested."""
+
+
+def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str, suite: str) -> tuple[Marks, list[str]]:
+    """Shared ranks, and the verdict of the Wilcoxon test on each average that is ranked below the best.
+
+    Args:
+        rows: columns ``rank``, ``variant``, ``average``, one row per variant.
+        comparisons: one-sided p-values of every ordered pair, ``holm`` adjusted where there, and ``n``, its differences
+            that are not zero; None where not tested.
+        model, suite: whose averages these are.
+
+    Returns:
+        Signs, and what those that occur mean.
+    """
+    marks: Marks = {}
+    differing = []
+    untested = NOT_TESTED
+    ranks = rows["rank"].to_list()
+    for index, rank in enumerate(ranks):
+        if rank is not None and ranks.count(rank) > 1:
+            marks[index, "rank"] = SHARED
+    best = [row["variant"] for row in rows.iter_rows(named=True) if row["rank"] == 1]
+    if comparisons is not None and best:
+        tested = comparisons.filter(model=model, suite=suite, a=best[0])
+        found = {row["b"]: row for row in tested.iter_rows(named=True)}
+        first = rows["variant"].to_list().index(best[0])
+        for index, row in enumerate(rows.iter_rows(named=True)):
+            pair = found.get(row["variant"])
+            if row["rank"] is None or index == first:
+                continue
+            if pair is None or pair["p_value"] is None:
+                marks[index, "average"] = UNSURE
+                untested = (pair or {}).get("reason") or untested
+            elif pair["p_value"] > SIGNIFICANCE:
+                marks[index, "average"] = ALIKE
+                differing.append(pair["n"])
+            elif (pair.get("holm") or 0) > SIGNIFICANCE:
+                marks[index, "average"] = UNCORRECTED
+            else:
+                marks[index, "average"] = BELOW
+    test = f"one-sided Wilcoxon signed-rank test against {best[0]} over sizes and tasks" if best else ""
+    corrected = ", after Holm's correction" if comparisons is not None and "holm" in comparisons.columns else ""
+    few = max(differing, default=FEWEST) < FEWEST
+    meanings = {
+        SHARED: "shares its rank.",
+        ALIKE: f"no significant difference from the best: p > {SIGNIFICANCE} by the {test}.{TOO_FEW * few}",
+        UNCORRECTED: f"significantly below the best (p ≤ {SIGNIFICANCE}), but not after Holm's correction.",
+        BELOW: f"significantly below the best: p ≤ {SIGNIFICANCE} by that test{corrected}.",
+        UNSURE: f"{untested}.",
+    }
+    return marks, _explained(marks, meanings)
+
+
+def accuracy_marks(
+    rows: Sequence[Mapping[str, Any]], tests: pl.DataFrame | None, why_not: str = ""
+) -> tuple[Marks, list[str]]:
+    """Verdicts of the tests over questions on accuracies below the best of their column.
+
+    Args:
+        rows: ``variant``, and the accuracies of tasks and their ``average``.
+        tests: ``variant``, ``task`` (empty for the average) and the two-sided ``p_value`` against the best, of one
+            model, suite and size; None where not tested.
+        why_not: reason why nothing is tested, for the sign of such numbers.
+
+    Returns:
+        Signs by (index of the row, column), and what they mean.
+    """
+    marks: Marks = {}
+    if tests is not None:
+        p_values = {(row["variant"], row["task"] or "average"): row["p_value"] for row in tests.iter_rows(named=True)}
+        for column in (name for name in rows[0] if name != "variant"):
+            best = max((row[column] for row in rows if row[column] is not None), default=0)
+            for index, row in enumerate(rows):
+                if (row["variant"], column) not in p_values or row[column] is None or row[column] >= best:
+                    continue
+                p_value = p_values[row["variant"], column]
+                marks[index, column] = UNSURE if p_value is None else ALIKE if p_value > SIGNIFICANCE else BELOW
+    meaning = (
+        f"no significant difference from the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same "
+        "questions; of a task by the exact sign test (McNemar's), of the average by the paired bootstrap."
+    )
+    below = f"significantly below the highest: p ≤ {SIGNIFICANCE} by these tests."
+    return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{why_not or NOT_TESTED}."})
+
+
+def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
+    present = set(marks.values())
+    return [f"{sign} {meaning}" for sign, meaning in meanings.items() if sign in present]
+
+
+def boundaries(content: ReportContent) -> list[Table]:
+    """Straddling choices by tokenizer and suite, then by task where there are any."""
+    frame = content.part("boundaries")
+    if frame is None or not straddles(content):
+        return []
+    counts = [column.name for column in STRADDLING]
+    parts = (
+        frame.group_by("variant", "size", "suite").agg(pl.col(counts).sum()),
+        frame.filter(pl.col("straddling") > 0),
+    )
+    return [in_order(content, BOUNDARIES, part, which) for which, part in enumerate(parts) if part.height]
+
+
+def straddles(content: ReportContent) -> bool:
+    """Whether any choice of any task straddles."""
+    frame = content.part("boundaries")
+    return frame is not None and (frame["straddling"].sum() > 0 or frame["straddling_questions"].sum() > 0)
+
+
+def coverings(content: ReportContent) -> list[Table]:
+    """What is left out of contexts' probabilities, where choices straddle."""
+    frame = content.part("coverings")
+    return [] if frame is None or frame.is_empty() else [in_order(content, COVERINGS, frame)]
+
+
+def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
+    """A table of accuracies whose caption says how far scores may be off where choices straddle, and what it is from.
+
+    Args:
+        content: what the report shows.
+        table: the table.
+        at: model, suite and size that it is of, as far as it is of one. Of a model trained with several seeds, which
+            the table of coverings has one by one, all models of the suite are looked at.
+    """
+    frame = content.part("coverings")
+    if frame is None:
+        return table
+    part = frame.filter(**{key: one for key, one in at.items() if not SEVERAL.search(str(one))})
+    if part.is_empty():
+        return table
+    largest = part["largest"].drop_nulls()
+    told = "by how much their scores may be off was not measured"
+    if len(largest):
+        nats = printed(value := float(max(largest)), "real", fitting_decimals([value]))
+        told = (
+            f"their scores may be too high by up to {nats} nats, for coverings of the context that the sum leaves out"
+        )
+        told += "; of some it was not measured" * (len(largest) < len(part))
+    caption = f"{table.caption} Where choices straddle the end of their context, {told} (table “{COVERINGS.name}”)."
+    return replace(table, caption=caption, see=[*table.see, COVERINGS.name])
+
+
+def one_segmentation(content: ReportContent) -> list[Table]:
+    """What tokenizers lose by their one segmentation, under suites that ask for it."""
+    frame = content.part("one_segmentation")
+    return [] if frame is None or frame.is_empty() else [in_order(content, ONE_SEGMENTATION, frame)]
+
+
+def texts(content: ReportContent) -> list[Table]:
+    """Bits per byte on the texts of suites."""
+    frame = content.part("texts")
+    return [] if frame is None else [in_order(content, TEXTS, frame)]
+
 
 RANDOM = "random guessing"
 NO_STRADDLING = "No answer to choose from changes how the end of the question before it is tokenized."
@@ -148,7 +317,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     values = {key: value for key, value in values.items() if key[0] in shown}
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
-        by_variant.draw, content.labelled_sizes(values), [*map(content.label, order)],
+        dots.draw, content.labelled_sizes(values), [*map(content.label, order)],
         content.labelled(styles(content.variants)), "average accuracy (%)",
         numbered=bool(ranked(ranks)), unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
@@ -180,7 +349,9 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     says = first_by_model({key: value for key, value in values.items() if trained[key[1]] > 1}, set(models) - set(once))
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
-    draw = partial(by_model.draw, values, models, content.variants, styles(content.variants), "average accuracy (%)")
+    draw = partial(
+        dots.by_model_draw, values, models, content.variants, styles(content.variants), "average accuracy (%)"
+    )
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
     caption += f" Left out, with fewer tokens than others of a size: {few(smaller)}." * bool(smaller)

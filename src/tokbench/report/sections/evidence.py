@@ -1,4 +1,7 @@
-"""The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best."""
+"""The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best.
+
+The answer first: the scoreboard, and the sentences that it bears out.
+"""
 
 from collections import Counter
 from functools import partial
@@ -8,22 +11,21 @@ import polars as pl
 
 from tokbench.report.claims import Claim, claims, numbers
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Exhibit, Section
-from tokbench.report.figures import by_language, by_model, differences, scatter
+from tokbench.report.figure_sentences import between
+from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import MARKS
 from tokbench.report.figures.style import styles
-from tokbench.report.findings import between
-from tokbench.report.layout import Source
-from tokbench.report.sections.board import FILES
-from tokbench.report.sections.origins import TEXT, path_of
-from tokbench.report.summary import said, unranked
+from tokbench.report.layout import Drawing, Exhibit, Section, Source
+from tokbench.report.sections.rows import TEXT, path_of
+from tokbench.report.sections.scoreboard import FILES, scoreboard
+from tokbench.report.sentences import glance, said, summary, unranked
 from tokbench.report.wording import few, slug
+from tokbench.statistics.ranks import BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.standing import BEST, UNRANKED, UNTESTED
 from tokbench.statistics.verdicts import IN_WORDS
+from tokbench.tabulation import columns
 from tokbench.tabulation.intrinsic import INTRINSIC
-from tokbench.tidy import many
 
 LARGER = ", larger marks are larger vocabularies"
 SINGLE = " Variants with one size alone have a mark and no line."
@@ -71,7 +73,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             continue
         names = [f"{size:,}" for size in sizes]
         looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
-        draw = partial(by_model.draw, values, names, labels, looks, "tokens, thousands")
+        draw = partial(dots.by_model_draw, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
@@ -103,7 +105,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if not lines:
             continue
         best = str(claim.best["variant"])
-        kept = lines[: many.DRAWN] if content.many else lines
+        kept = lines[: columns.DRAWN] if content.many else lines
         of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
         caption = (
             f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
@@ -229,7 +231,21 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
         says = f"The widest gap is in {worst[1]}, where {needs}."
         label = "tokens / fewest of the language"
         looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
-        draw = partial(by_language.draw, values, languages, labels, looks, label)
+        draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
         source = Source([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
     return drawings
+
+
+BEHIND = "What is behind these sentences: intervals, sizes, corpora, and what is not ranked"
+
+
+def answer(content: ReportContent) -> Section:
+    """The scoreboard, what it says at a glance, and in full, which is folded."""
+    board = scoreboard(content)
+    lacking = [] if board else [f"The scoreboard: {content.why_missing('scoreboard')}"]
+    short, whole = glance(content), summary(content)
+    return Section(
+        "summary", "The answer", exhibits=[board] if board else [], after=short or whole, missing=lacking,
+        folded=(BEHIND, whole) if short else None,
+    )  # fmt: skip

@@ -1,4 +1,7 @@
-"""All other measures: a table for each subject and corpus, and dots by variant for the best known of them."""
+"""All other measures: a table for each subject and corpus, and dots by variant for the best known of them.
+
+Distributions of tokens by length and by how often they occur, drawn.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,23 +11,79 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from tokbench.better import better_end, over_the_same
+from tokbench.metric import better_end, over_the_same
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
-from tokbench.report.figures import by_variant
+from tokbench.report.figure_sentences import between
+from tokbench.report.figures import dots, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.findings import between
-from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
 from tokbench.report.sections import ngram_bits
-from tokbench.report.sections.distributions import distributions
-from tokbench.report.sections.origins import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of
-from tokbench.report.sections.rows import split
-from tokbench.report.subjects import Measure, by_subject
+from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
+from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import counted, defined, few, listed, slug, words
 from tokbench.statistics.equal_size import NOMINAL
-from tokbench.statistics.tidy_tables import IN_PARTS
+from tokbench.statistics.inputs import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
+
+DISTRIBUTIONS_DRAWN = {
+    "token_length_distribution": ("Tokens of the vocabulary by their length in bytes", "bytes", "% of the vocabulary"),
+    "token_frequency_distribution": (
+        "Tokens of the vocabulary by how often {about} has them", "occurrences", "% of the vocabulary",
+    ),
+}  # fmt: skip
+"""What each distribution is, and the names of its axes."""
+
+
+def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about: str) -> list[Drawing]:
+    """The distributions of one corpus at its largest size.
+
+    Args:
+        content: what the report shows.
+        part: the corpus's rows of the intrinsic table.
+        corpus: its name.
+        about: what was measured, in words.
+    """
+    drawings = []
+    for metric, (title, xlabel, ylabel) in DISTRIBUTIONS_DRAWN.items():
+        rows = part.filter(metric=metric, language="").drop_nulls("value")
+        if rows.is_empty():
+            continue
+        size = int(str(rows["size"].max()))
+        here = rows.filter(size=size).sort("definition")
+        classes = here["definition"].unique(maintain_order=True).to_list()
+        classes.sort(key=lambda one: ("more than" in one or "or more" in one, one))
+        found = {(variant, one): value for variant, one, value in here.select("variant", "definition", "value").rows()}
+        order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
+        shown = content.drawn(order)
+        shares = {}
+        for variant in shown:
+            counts = [found.get((variant, one), 0.0) for one in classes]
+            shares[variant] = [100 * one / (sum(counts) or 1.0) for one in counts]
+        names = [_class(one) for one in classes]
+        while len(names) > 1 and not any(values[len(names) - 1] for values in shares.values()):
+            names = names[:-1]
+        shares = {variant: values[: len(names)] for variant, values in shares.items()}
+        draw = partial(venn.profile_draw, shares, names, order, styles([*content.variants, *order]), xlabel, ylabel)
+        caption = f"{title.format(about=about)}, at a vocabulary of {size:,}.{content.left_out(order)}"
+        peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
+        most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
+        share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
+        have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
+        says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
+        source = Source([path_of(INTRINSIC)], [TEXT])
+        drawings.append(Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says))
+    return drawings
+
+
+def _class(definition: str) -> str:
+    """The class alone: ``3``, ``8 to 15``."""
+    powers = re.search(r"uses (.*) times", definition)
+    text = powers[1] if powers else definition.removeprefix("tokens of the vocabulary of ").removesuffix(" bytes")
+    text = re.sub(r"2\^0*(\d+)( - 1)?", lambda one: f"{2 ** int(one[1]) - bool(one[2]):,}", text)
+    text = re.sub(r"^(.+) to \1$", r"\1", text)
+    return re.sub(r"^0+(?=\d)", "", text.replace("more than ", ">"))
+
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
 UNLIKE = " Compare only tokenizers of the same pre-tokenizer by it."
@@ -315,7 +374,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             rows = _grouped(content, [(one,) for one in content.reading])
             looks = content.labelled(styles(content.variants))
             labels = [content.label(variant) for (variant,) in rows]
-            draw = partial(by_variant.draw, values, labels, looks, words(metric))
+            draw = partial(dots.draw, values, labels, looks, words(metric))
             caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {plainly(definition)}."
             if smaller:
                 named = few([f"{variant} at {size:,}" for variant, size in smaller])

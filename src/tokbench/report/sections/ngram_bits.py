@@ -6,23 +6,19 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.elsewhere import Elsewhere
-from tokbench.report.exhibits import Drawing
-from tokbench.report.figures import critical_difference, ngram_bits
+from tokbench.report.external_tokenizers import Elsewhere
+from tokbench.report.figure_sentences import between, within_reach
+from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
-from tokbench.report.findings import between, within_reach
-from tokbench.report.layout import Column, Table
-from tokbench.report.sections.forest import SAID, forest
-from tokbench.report.sections.origins import source_of
-from tokbench.report.sections.rows import rows, split
-from tokbench.report.sections.smaller import pairs_told_of_fewer
+from tokbench.report.layout import Column, Drawing, Table
+from tokbench.report.sections.comparisons import SAID, forest
+from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
 from tokbench.report.wording import counted, slug, without_rank
-from tokbench.statistics.by_language import NGRAM_LANGUAGES
 from tokbench.statistics.equal_size import FEWER
-from tokbench.statistics.ngram_bits import NGRAM_RANKS
-from tokbench.statistics.ngram_verdicts import NGRAM_VERDICTS
+from tokbench.statistics.languages import NGRAM_LANGUAGES
+from tokbench.statistics.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
+from tokbench.tabulation.columns import CANNOT
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
-from tokbench.tidy.ngrams import CANNOT
 
 
 def measured(content: ReportContent) -> list[Table | Drawing]:
@@ -58,9 +54,12 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             order = sorted(place, key=lambda one: (place[one], one))
             drawn = {variant: place[variant] for variant in content.drawn(order)}
             draw = partial(
-                critical_difference.draw, drawn, here["critical_difference"][0], styles([*content.variants, *place]),
+                differences.critical_difference_draw,
+                drawn,
+                here["critical_difference"][0],
+                styles([*content.variants, *place]),
                 of=len(place),
-            )  # fmt: skip
+            )
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
             caption += without_rank(part.filter(reason=FEWER, **at)["variant"].to_list())
             name = slug("ngram-ranks", *at.values())
@@ -94,7 +93,7 @@ def _last(part: pl.DataFrame) -> dict[str, int]:
 def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing:
     order = [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
     shown = set(content.drawn(order))
-    values: dict[ngram_bits.Panel, dict[str, dict[int, float]]] = {}
+    values: dict[curves.Panel, dict[str, dict[int, float]]] = {}
     for row in part.filter(pl.col("variant").is_in(shown)).iter_rows(named=True):
         panel = values.setdefault((row["training_bytes"], row["size"]), {})
         panel.setdefault(row["variant"], {})[row["order"]] = row["value"]
@@ -102,7 +101,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}: how far each variant "
         f"lies above the lowest. A panel for each vocabulary size and number of bytes trained on. {CANNOT}"
     )
-    draw = partial(ngram_bits.draw, values, order, styles([*content.variants, *order]))
+    draw = partial(curves.ngram_bits_draw, values, order, styles([*content.variants, *order]))
     source = source_of(NGRAM_BITS, corpus=corpus)
     last = part.filter(**_last(part))
     lossy = Elsewhere(content).lossy

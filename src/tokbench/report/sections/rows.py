@@ -1,14 +1,93 @@
-"""Tables printed row by row, as they are declared."""
+"""Tables printed row by row, as they are declared.
+
+What is said of vocabularies that have fewer tokens than the size that was asked for, or than others of it.
+
+Where the numbers of each kind of table come from, by paths within the experiment's folder.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
 
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import UNEXPLAINED, Column, Table
-from tokbench.report.sections.origins import source_of
-from tokbench.report.wording import slug
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.wording import counted, few, slug
+from tokbench.statistics.correlation import SMALLER
+from tokbench.statistics.equal_size import NOMINAL
+from tokbench.statistics.seeds import SEVERAL
 from tokbench.statistics.verdicts import IN_WORDS
-from tokbench.tidy import table as tidy
-from tokbench.tidy.table import TidyTable
+from tokbench.tabulation import table as tidy
+from tokbench.tabulation.table import TidyTable
+
+
+def told_of_smaller(content: ReportContent, table: Table) -> Table:
+    """A table of measures whose caption says how many tokenizers are left out of those by the nominal size.
+
+    Args:
+        content: what the report shows.
+        table: one whose caption ends as declared, with :data:`tokbench.statistics.correlation.SMALLER`.
+    """
+    measured = content.frames.get("intrinsic")
+    if measured is None or not content.smaller:
+        return table
+    by_size = measured.filter(pl.col("definition").str.contains(NOMINAL, literal=True)).drop_nulls("value")
+    gone = set(by_size.select("variant", "size").iter_rows()) & content.smaller
+    if not gone:
+        return table
+    out = f"{counted(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
+    told = (
+        "Tokenizers with fewer tokens than their size are among the others, but for measures that divide by the "
+        f"nominal size, which is the one asked for: {out} of these."
+    )
+    return replace(table, caption=table.caption.replace(SMALLER, told))
+
+
+def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
+    """What is said beside pairs of variants of which some have fewer tokens than others of the size; nothing of none.
+
+    Args:
+        content: what the report shows.
+        variants: those of the pairs.
+        size: that all were asked for.
+    """
+    names = [name for name in sorted(set(variants)) if (name, size) in content.fewer]
+    if not names:
+        return ""
+    return f"Pairs with {few(names)} are not of equal size: fewer tokens than others came of the text."
+
+
+def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Table:
+    """A table of pairs, columns ``a`` and ``b``, with a note of those whose vocabularies are not of equal size."""
+    note = unequal(content, [*table.frame["a"], *table.frame["b"]], size)
+    return replace(table, notes=[*table.notes, note]) if note else table
+
+
+TEXT, RESOURCE = "intrinsic/{variant}/{size}.json", "intrinsic/{variant}/{size}/{corpus}.json"
+EMBEDDINGS = "embeddings/{model}/{variant}/{size}/measurements.json"
+_COMPARED = ("relative_", "dropped_", "added_", "common_", "venn_", "partition_cover_ratio")
+_BOUNDED = ("gap", "partition_cover_attained")
+_EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", "undertrained_tokens", "unseen_tokens")
+
+
+def source_of(table: TidyTable, which: int = 0, **at: object) -> Source:
+    """A table and the files of the stages behind one of its prints; a model of several seeds has several files."""
+    shared = {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
+    return Source([path_of(table)], table.prints[which].files, shared)
+
+
+def path_of(table: TidyTable) -> str:
+    """Where a table lies."""
+    return f"{table.folder}/{table.name}.csv"
+
+
+def measured_in(metric: str) -> tuple[str, ...]:
+    """Files of an intrinsic metric that is not of one tokenizer on one text; none for one that is."""
+    if metric.startswith(_EMBEDDED):
+        return (EMBEDDINGS,)
+    if metric in _BOUNDED:
+        return ("bounds/{corpus}/*/{size}.json", "tokenizers/*/{size}/tokens.vocab", TEXT)
+    return ("tokenizers/*/{size}/tokens.vocab", TEXT) if metric.startswith(_COMPARED) else ()
 
 
 def column_of(declared: tidy.Column) -> Column:

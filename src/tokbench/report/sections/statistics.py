@@ -7,12 +7,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Exhibit, Heading, Section
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
-from tokbench.report.numbers import printed
-from tokbench.report.sections import model_bits, ngram_bits
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table, printed
+from tokbench.report.sections import comparisons as model_bits
+from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, placed, ranked
@@ -24,14 +23,12 @@ from tokbench.report.sections.intrinsic import (
     whole_corpus,
     whole_corpus_rows,
 )
-from tokbench.report.sections.origins import path_of, source_of
-from tokbench.report.sections.rows import column_of, rows, split
-from tokbench.report.sections.smaller import told_of_smaller
+from tokbench.report.sections.rows import column_of, path_of, rows, source_of, split, told_of_smaller
 from tokbench.report.wording import counted, listed, slug, words
-from tokbench.statistics.by_question import QUESTION_COMPARISONS, QUESTION_INTERVALS
+from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
-from tokbench.statistics.intervals import INTERVALS
-from tokbench.statistics.pairing import of_every_pair
+from tokbench.statistics.pairs import of_every_pair
+from tokbench.statistics.questions import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.ranks import RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEEDS
 from tokbench.statistics.verdicts import ONE_TRAINING

@@ -1,20 +1,23 @@
-"""Translation: what corpora were cleaned of, the scores of each test, and the tokenizers compared on it."""
+"""Translation: what corpora were cleaned of, the scores of each test, and the tokenizers compared on it.
+
+Vocabularies: how many tokens they share.
+"""
 
 from dataclasses import replace
 from functools import partial
 
 from tokbench.report.content import ReportContent
-from tokbench.report.exhibits import Drawing, Section
-from tokbench.report.figures import norms
-from tokbench.report.findings import ends
-from tokbench.report.layout import Table
-from tokbench.report.sections.origins import source_of
-from tokbench.report.sections.rows import split, split_all
+from tokbench.report.figure_sentences import ends, shared
+from tokbench.report.figures import norms, venn
+from tokbench.report.figures.style import styles
+from tokbench.report.layout import Drawing, Section, Table
+from tokbench.report.sections.rows import rows, source_of, split, split_all
 from tokbench.report.wording import slug
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
 from tokbench.statistics.verdicts import why_untested
-from tokbench.tabulation.translation_embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
+from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
+from tokbench.tabulation.vocabularies import OVERLAPS, VENN
 
 CAUTION = (
     "Every model is trained on the same pairs and tested on the same sentences, whatever its tokenizers. BLEU and chrF "
@@ -53,3 +56,26 @@ def _norms(content: ReportContent) -> list[Drawing]:
         says = ends(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
         drawings.append(Drawing(name, caption, draw, source_of(TRANSLATION_EMBEDDING_NORMS, **at), says=says))
     return drawings
+
+
+def vocabularies(content: ReportContent) -> Section:
+    """Three vocabularies as circles, and the overlap of every pair."""
+    exhibits: list[Table | Drawing] = []
+    missing = []
+    regions = content.part("venn")
+    if regions is None:
+        missing.append(f"Venn diagram: {content.why_missing('venn')}")
+    else:
+        for row in regions.iter_rows(named=True):
+            names = [row[letter] for letter in "abc"]
+            at = {key: row[key] for key in VENN.prints[0].by}
+            caption = VENN.prints[0].caption.format(**at)
+            draw = partial(venn.draw, row, names, styles(content.variants))
+            name, says = slug("venn", *names, row["size"]), shared(row, names)
+            exhibits.append(Drawing(name, caption, draw, source_of(VENN), says=says))
+    overlaps = content.part("overlaps")
+    if overlaps is None:
+        missing.append(f"Overlaps: {content.why_missing('overlaps')}")
+    else:
+        exhibits.append(rows(OVERLAPS, content.read(overlaps.sort("size", maintain_order=True))))
+    return Section("vocabularies", "Vocabularies", exhibits=exhibits, missing=missing)

@@ -1,0 +1,351 @@
+"""Encoded texts as ``transformers`` wants them of a fast tokenizer: offsets, words, windows and padding.
+
+What stands here has the attributes and methods of ``tokenizers.Encoding`` that ``transformers.BatchEncoding`` asks for.
+Offsets and words are found when somebody asks for them.
+
+From what is given to be encoded to the rows of a batch: texts, pairs and words, and what truncation leaves.
+
+Truncation as the ``tokenizers`` library does it: how long a pair's two texts may be, and the windows of one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from tokbench.adapters.added_tokens import AddedTokens, Part
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+
+Span = tuple[int, int]
+Value = TypeVar("Value")
+
+
+class Source:
+    """A text, or the words of one, and its ids.
+
+    Args:
+        tokenizer: what encodes it.
+        added: the added tokens that are looked for.
+        texts: one text, or its words, each encoded by itself.
+        worded: whether they are words; offsets are then those within a word.
+        special: whether special tokens are looked for.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, added: AddedTokens, texts: Sequence[str], worded: bool, special: bool
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.texts = texts
+        self.worded = worded
+        self._parts = [added.split(text, special) for text in texts]
+        self.ids: list[int] = []
+        for text, parts in zip(texts, self._parts, strict=True):
+            for part in parts:
+                self.ids += tokenizer.encode(text[part.start : part.end]).tolist() if part.id is None else [part.id]
+
+    @cached_property
+    def offsets(self) -> list[Span]:
+        """Of each token, where it starts and ends in the characters of its text."""
+        spans: list[Span] = []
+        for text, parts in zip(self.texts, self._parts, strict=True):
+            for start, end, index in parts:
+                if index is None:
+                    within = self.tokenizer.character_offsets(text[start:end]) + start
+                    spans += map(tuple, within.tolist())
+                else:
+                    spans.append((start, end))
+        return spans
+
+    @cached_property
+    def words(self) -> list[int]:
+        """Of each token, the number of its word: of its pre-token or added token, or the place among given words."""
+        found: list[int] = []
+        for number, (text, parts) in enumerate(zip(self.texts, self._parts, strict=True)):
+            first = 0
+            for part in parts:
+                cut = self._pretokens(text, part)
+                found += [number if self.worded else first + place for place in cut]
+                first += cut[-1] + 1
+        return found
+
+    def _pretokens(self, text: str, part: Part) -> list[int]:
+        """Of each token of a part, the number of its pre-token there."""
+        if part.id is not None:
+            return [0]
+        data = text[part.start : part.end].encode("utf-8", "surrogatepass")
+        bounds = self.tokenizer.scheme.boundaries(data)
+        starts = self.tokenizer.offsets(data)[:-1]
+        return (np.searchsorted(bounds, starts, side="right") - 1).tolist()
+
+
+class Window(NamedTuple):
+    """Tokens ``start`` to ``end`` of a source, which is the first or the second of a pair."""
+
+    source: Source
+    start: int
+    end: int
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Tokens on one side that stand for nothing."""
+
+    tokens: int = 0
+    left: bool = False
+    id: int = 0
+    type_id: int = 0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A row of a batch: one window, or two of a pair, and padding.
+
+    Attributes:
+        windows: what of which text it holds.
+        spell: from ids to tokens.
+        padding: what stands before or after it.
+    """
+
+    windows: tuple[Window, ...]
+    spell: Callable[[list[int]], list[str]]
+    padding: Padding = Padding()
+
+    def padded(self, length: int, padding: Padding) -> "Encoded":
+        """The same with as much padding as it takes to the length."""
+        return replace(self, padding=replace(padding, tokens=max(0, length - len(self))))
+
+    def __len__(self) -> int:
+        return sum(window.end - window.start for window in self.windows) + self.padding.tokens
+
+    def _padded(self, of: Callable[[Window], Sequence[Value]], pad: Value) -> list[Value]:
+        values = [value for window in self.windows for value in of(window)]
+        filling = [pad] * self.padding.tokens
+        return filling + values if self.padding.left else values + filling
+
+    @property
+    def ids(self) -> list[int]:
+        return self._padded(lambda window: window.source.ids[window.start : window.end], self.padding.id)
+
+    @property
+    def tokens(self) -> list[str]:
+        return self.spell(self.ids)
+
+    @property
+    def type_ids(self) -> list[int]:
+        return self._padded(lambda window: [window.sequence] * (window.end - window.start), self.padding.type_id)
+
+    @property
+    def attention_mask(self) -> list[int]:
+        return self._padded(lambda window: [1] * (window.end - window.start), 0)
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for padding alone: special tokens that stand in a text are part of it."""
+        return [1 - mask for mask in self.attention_mask]
+
+    @property
+    def offsets(self) -> list[Span]:
+        return self._padded(lambda window: window.source.offsets[window.start : window.end], (0, 0))
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        return self._padded(lambda window: window.source.words[window.start : window.end], None)
+
+    @property
+    def sequence_ids(self) -> list[int | None]:
+        """Return the text of a pair (0 or 1) that each token belongs to; None for padding."""
+        return self._padded(lambda window: [window.sequence] * (window.end - window.start), None)
+
+    @property
+    def n_sequences(self) -> int:
+        return len(self.windows)
+
+    def token_to_sequence(self, token: int) -> int | None:
+        return self.sequence_ids[token]
+
+    def token_to_word(self, token: int) -> int | None:
+        return self.word_ids[token]
+
+    def token_to_chars(self, token: int) -> Span | None:
+        return None if self.sequence_ids[token] is None else self.offsets[token]
+
+    def char_to_token(self, character: int, sequence: int = 0) -> int | None:
+        """The first token that the character is in."""
+        of = self.sequence_ids
+        return next(
+            (
+                place
+                for place, (start, end) in enumerate(self.offsets)
+                if of[place] == sequence and start <= character < end
+            ),
+            None,
+        )
+
+    def char_to_word(self, character: int, sequence: int = 0) -> int | None:
+        token = self.char_to_token(character, sequence)
+        return None if token is None else self.word_ids[token]
+
+    def word_to_tokens(self, word: int, sequence: int = 0) -> Span | None:
+        """The first token of a word, and the one after its last."""
+        of = self.sequence_ids
+        places = [place for place, one in enumerate(self.word_ids) if one == word and of[place] == sequence]
+        return (places[0], places[-1] + 1) if places else None
+
+    def word_to_chars(self, word: int, sequence: int = 0) -> Span | None:
+        tokens = self.word_to_tokens(word, sequence)
+        return None if tokens is None else (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """How texts are cut.
+
+    Attributes:
+        strategy: ``longest_first``, ``only_first`` or ``only_second``.
+        most: tokens of a text and its pair together.
+        stride: tokens that neighbouring windows share.
+        left: whether the end is kept instead of the beginning.
+
+    Raises:
+        TokbenchError: windows share all their tokens.
+    """
+
+    strategy: str
+    most: int
+    stride: int = 0
+    left: bool = False
+
+    def __post_init__(self) -> None:
+        if self.stride and self.stride >= self.most:
+            raise TokbenchError(f"stride {self.stride} leaves nothing of max_length {self.most}; give a smaller one")
+
+
+def lengths(sizes: Sequence[int], truncation: Truncation) -> Sequence[int]:
+    """How many tokens are left of a text, or of the two of a pair, of as many tokens as ``sizes`` says.
+
+    Raises:
+        TokbenchError: the one to be cut is shorter than what must go, or there is no second.
+    """
+    most, strategy = truncation.most, truncation.strategy
+    excess = sum(sizes) - most
+    if excess <= 0:
+        return sizes
+    if strategy == "longest_first":
+        return [most] if len(sizes) == 1 else _balanced(sizes[0], sizes[1], most)
+    if strategy == "only_second" and len(sizes) == 1:
+        raise TokbenchError("truncation 'only_second': there is no second text; give pairs, or choose another")
+    place = 0 if strategy == "only_first" else 1
+    if sizes[place] <= excess and most:
+        raise TokbenchError(
+            f"truncation '{strategy}': the text has {sizes[place]} tokens and {excess} must go; choose 'longest_first'"
+        )
+    return [max(0, size - excess) if number == place else size for number, size in enumerate(sizes)]
+
+
+def _balanced(first: int, second: int, most: int) -> tuple[int, int]:
+    """What is left where the longer one is cut before the other."""
+    short, long = sorted((first, second))
+    long = short if short > most else max(short, most - short)
+    if short + long > most:
+        short = most // 2
+        long = short + most % 2
+    return (long, short) if first > second else (short, long)
+
+
+def windows(size: int, most: int, truncation: Truncation) -> list[tuple[int, int]]:
+    """Where each window of a text starts and ends, the one that is kept first.
+
+    Args:
+        size: tokens of the text.
+        most: tokens of a window; what is shorter is one window.
+        truncation: the stride, and which end is kept.
+    """
+    if size <= most:
+        return [(0, size)]
+    if not most:
+        return [(0, 0), (0, size)]
+    step = most - truncation.stride
+    starts = range(0, size - most + step, step)
+    if truncation.left:
+        return [(max(0, size - start - most), size - start) for start in starts]
+    return [(start, min(start + most, size)) for start in starts]
+
+
+def is_batch(text: Any, worded: bool) -> bool:
+    """Return whether an argument is several samples, and not one.
+
+    Args:
+        text: a text, the words of one, or a list of either.
+        worded: whether texts are given as their words.
+    """
+    if worded:
+        text = text[0] if isinstance(text, list | tuple) and text else None
+    return isinstance(text, list | tuple)
+
+
+def samples_of(texts: Sequence[Any], pairs: Any) -> Sequence[Any]:
+    """Return the samples of a batch: its texts, each with its pair where there are pairs.
+
+    Raises:
+        TokbenchError: the pairs are not a list of the same length.
+    """
+    if pairs is None:
+        return texts
+    if not isinstance(pairs, list | tuple) or len(pairs) != len(texts):
+        raise TokbenchError(f"text_pair: {pairs!r:.60} is not a list of {len(texts)} texts; pass a pair for each text")
+    return list(zip(texts, pairs, strict=True))
+
+
+def texts_of(sample: Any, worded: bool) -> list[list[str]]:
+    """The text of a sample, or the two of a pair, each as the list of its words or as the only one of its list.
+
+    Raises:
+        TokbenchError: it is neither a text, nor two, nor, where it should be split, words.
+    """
+    pair = isinstance(sample, list | tuple) and (not worded or bool(sample and isinstance(sample[0], list | tuple)))
+    texts = list(sample) if pair else [sample]
+    if not worded:
+        texts = [[text] for text in texts]
+    flat = [word for text in texts if isinstance(text, list | tuple) for word in text]
+    if (
+        not 1 <= len(texts) <= 2
+        or not all(isinstance(text, list | tuple) for text in texts)
+        or any(not isinstance(word, str) for word in flat)
+    ):
+        raise TokbenchError(
+            f"{sample!r:.60} is no text, nor a pair of texts; give text, or words and is_split_into_words"
+        )
+    return texts
+
+
+def rows_of(
+    sources: list[Source], spell: Callable[[list[int]], list[str]], truncation: Truncation | None
+) -> Iterator[Encoded]:
+    """What is left of a text, or of a pair, and then the windows of what was cut off.
+
+    All windows of the first text past its own come before those of the second alone, as in ``tokenizers``.
+
+    Args:
+        sources: the text, or the two of a pair.
+        spell: from ids to tokens.
+        truncation: None leaves everything.
+
+    Raises:
+        TokbenchError: as :func:`tokbench.adapters.encoding.lengths`.
+    """
+    sizes = [len(source.ids) for source in sources]
+    left = lengths(sizes, truncation) if truncation else sizes
+    each = []
+    for number, (source, size, kept) in enumerate(zip(sources, sizes, left, strict=True)):
+        spans = windows(size, kept, truncation) if truncation else [(0, size)]
+        each.append([Window(source, *span, number) for span in spans])
+    yield Encoded(tuple(found[0] for found in each), spell)
+    places = product(*(range(len(found)) for found in each))
+    for place in sorted(places, key=lambda place: (place[0] == 0, place)):
+        if any(place):
+            yield Encoded(tuple(found[one] for found, one in zip(each, place, strict=True)), spell)

@@ -1,0 +1,94 @@
+"""Export to a file of ranks, where ``tiktoken`` gives the same ids as ours.
+
+A line holds a token in base64 and its rank, which is its id. tiktoken takes a pre-token whole that is a token; in any
+other it merges, again and again, the adjacent pair whose joined bytes have the lowest rank. That is our segmentation by
+merging where every token has one merge and ids follow the order of the merges. The pattern and the special tokens are
+no part of such a file and stand in a file beside it.
+"""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokbench.adapters.added_tokens import ids_of, special_names
+from tokbench.adapters.forms.patterns import WHOLE, pattern_of
+from tokbench.adapters.forms.ranks import RANKS, SETTINGS
+from tokbench.adapters.same_ids import MOST_COMPARED, compare
+from tokbench.errors import TokbenchError
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.hugging_face import special_tokens
+from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import tiktoken
+
+BY_RANK = ("merge", "ranked", "whole_or_merge")
+"""Segmentations that merge pairs by rank, or may come to the same."""
+
+
+def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
+    """The same tokenizer as an object of ``tiktoken``, if it merges by rank; whether ids are the same is not checked.
+
+    Raises:
+        TokbenchError: the segmentation does not merge, or no pattern says how the pre-tokenization cuts.
+    """
+    import tiktoken
+
+    if tokenizer.segmentation not in BY_RANK:
+        raise TokbenchError(
+            f"tiktoken merges pairs by rank, and segmentation '{tokenizer.segmentation}' does not; nothing is written"
+        )
+    return tiktoken.Encoding(
+        tokenizer.name or "tokbench",
+        pat_str=pattern_of(tokenizer.scheme) or WHOLE,
+        mergeable_ranks=_ranks(tokenizer.vocabulary),
+        special_tokens=_special(tokenizer),
+    )
+
+
+def _ranks(vocabulary: Vocabulary) -> dict[bytes, int]:
+    """The tokens with their ids, those that they have elsewhere too."""
+    return dict(zip(vocabulary.tokens, ids_of(vocabulary), strict=True))
+
+
+def _special(tokenizer: Tokenizer) -> dict[str, int]:
+    """The special tokens with their ids: those that it has elsewhere, where it was made elsewhere."""
+    if tokenizer.vocabulary.ids is None:
+        return special_tokens(len(tokenizer))
+    return special_names(tokenizer)
+
+
+def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:
+    """Write ``tokenizer.tiktoken`` and ``tiktoken.json`` if they give the same ids on every pre-token that is text.
+
+    Args:
+        tokenizer: what to export.
+        counts: pre-tokens on which the two must agree.
+        folder: where the files go.
+        most: pre-tokens that are compared at the most, the most frequent ones.
+
+    Returns:
+        One sentence on what was compared.
+
+    Raises:
+        TokbenchError: tiktoken cannot express it.
+    """
+    encoding = to_tiktoken(tokenizer)
+    told = compare(tokenizer, counts, lambda texts: map(encoding.encode_ordinary, texts), most)
+    if told.differs is not None:
+        raise TokbenchError(
+            f"tiktoken, which merges by the rank of what a pair makes, gives other ids for {told.differs!r}; "
+            "nothing is written"
+        )
+    ranks = sorted(_ranks(tokenizer.vocabulary).items(), key=lambda one: one[1])
+    lines = (f"{b64encode(token).decode('ascii')} {rank}\n" for token, rank in ranks)
+    (folder / RANKS).write_text("".join(lines), encoding="ascii")
+    settings = {
+        "name": encoding.name,
+        "pat_str": encoding._pat_str,
+        "special_tokens": encoding._special_tokens,
+    }
+    (folder / SETTINGS).write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+    return f"{RANKS} gives the same ids on {told}"

@@ -1,0 +1,371 @@
+"""A tokenizer by the name under which a command line gives it.
+
+How the file of another library is read that a command is given in place of a tokenizer's folder: options of several
+commands.
+
+The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from tokbench.errors import TokbenchError, joined, nearest, on_one_line, shortened, unknown
+from tokbench.io.json import read_json
+
+if TYPE_CHECKING:
+    from tokbench.adapters.forms import ReadOptions
+    from tokbench.tokenizer import Tokenizer
+
+
+ADDED = ("words", "text", "tokens")
+SPECIAL = "Special token NAME of a file of ranks, and its id; may be repeated."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a file does not say of its tokenizer; None where it is left out.
+
+    Attributes:
+        form: its form, told by what is in it if left out.
+        pattern: how texts are cut.
+        segmentation: the segmentation in place of the form's own.
+        added: which added tokens are tokens.
+        special: special tokens of a file of ranks, as the command line has them.
+    """
+
+    form: str | None = None
+    pattern: str | None = None
+    segmentation: str | None = None
+    added: str | None = None
+    special: tuple[str, ...] | None = None
+
+    @property
+    def flags(self) -> list[str]:
+        """The options that were given, as a command line has them."""
+        given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        return ["--from" if name == "form" else f"--{name}" for name in given]
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :class:`Reading`, and them as its argument ``reading``."""
+
+    @wraps(command)
+    def bundled(*args: Any, **given: Any) -> None:
+        chosen = {field.name: given.pop(field.name) or None for field in fields(Reading)}
+        command(*args, reading=Reading(**chosen), **given)
+
+    options = (
+        click.option("--from", "form", metavar="FORM", help="Form of a file of another library; told by its content."),
+        click.option("--pattern", help="How texts are cut, where such a file does not say it."),
+        click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none."),
+        click.option("--added", type=click.Choice(ADDED), help="Which added tokens of the file are tokens."),
+        click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
+    )
+    found: Callable[..., None] = bundled
+    for option in reversed(options):
+        found = option(found)
+    return found
+
+
+def special_tokens(given: tuple[str, ...] | None) -> dict[str, int] | None:
+    """Special tokens with their ids, of ``NAME=ID`` each; None where there are none.
+
+    Raises:
+        TokbenchError: one is something else, or a name stands twice.
+    """
+    from tokbench.io.numbers import LARGEST_VOCABULARY, whole_number
+
+    found: dict[str, int] = {}
+    for one in given or ():
+        name, _, number = one.rpartition("=")
+        try:
+            known = found.setdefault(name, value := whole_number(number, 0, LARGEST_VOCABULARY - 1))
+        except ValueError as error:
+            raise TokbenchError(f"--special {shortened(one)}: {error}; give NAME=ID, as in '<|end|>=100257'") from None
+        if not name or known != value:
+            why = f"'{shortened(name)}' has the ids {known} and {value}" if name else "it has no name"
+            raise TokbenchError(f"--special {shortened(one)}: {why}; give NAME=ID, each name once")
+    return found or None
+
+
+Sizes = Sequence[tuple[int, int]]
+"""Vocabulary sizes of a and of b that are compared."""
+PATHS = ("/", "./", "../")
+"""Beginnings of an argument that is a path where an experiment is named too."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two tokenizers, at one vocabulary size or several.
+
+    Attributes:
+        name: the variant, or the folder's name.
+        folders: the tokenizer's folder, by vocabulary size as asked for.
+        results: folder of the experiment that it belongs to; None for a tokenizer by itself.
+        kind: what the argument named.
+        place: the experiment's folder of a variant, as it was given; else the path.
+    """
+
+    name: str
+    folders: Mapping[int, Path]
+    results: Path | None
+    kind: Literal["variant", "folder", "file"] = "folder"
+    place: str = ""
+
+    @property
+    def opened(self) -> str:
+        """Where it was found: the experiment of a variant, or the path."""
+        return on_one_line(f"variant of {self.place}" if self.kind == "variant" else f"{self.kind} {self.place}")
+
+    def tokens(self, size: int) -> int | None:
+        """Return the number of its tokens at a size; None for a file of another library, which does not say."""
+        from tokbench.tokenizer import SETTINGS
+
+        folder = self.folders[size]
+        return _size_of(folder) if (folder / SETTINGS).is_file() else None
+
+    def described(self, sizes: Sequence[int]) -> str:
+        """Return where it was found, with the sizes that are used, or the number of its tokens if it has one size."""
+        if named := [f"{size:,}" for size in sizes if size]:
+            return f"{self.opened}, {'size' if len(named) == 1 else 'sizes'} {joined(named)}"
+        tokens = self.tokens(sizes[0]) if sizes else None
+        return self.opened if tokens is None else f"{self.opened}, {tokens:,} tokens"
+
+
+def side(text: str, results: str | None) -> Side:
+    """Return the tokenizer of a name or a path.
+
+    Args:
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment; or a path: the folder of a tokenizer, or of one at
+            several sizes, the file of a tokenizer of another library, or a folder of ``transformers`` with one. With an
+            experiment, a path begins with ``/``, ``./`` or ``../``, so that no folder hides a variant.
+        results: folder of the experiment.
+
+    Raises:
+        TokbenchError: there is no such tokenizer; the message names those that there are.
+    """
+    from tokbench.tokenizer.folder import OWN
+
+    if results is None or text in (".", "..") or text.startswith(PATHS):
+        return _at_path(text, results)
+    variant, _, size = text.partition("/")
+    known = Path(results) / "tokenizers"
+    found = _sized(known / variant / size) or _sized(known / variant)
+    if found is None:
+        names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
+        path = f"; for the path write ./{text}" if Path(text).exists() else ""
+        raise TokbenchError(
+            f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names) or 'none'}{path}"
+        )
+    if size not in ("", OWN, *map(str, found.folders)):
+        raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
+    return replace(found, kind="variant", place=results)
+
+
+def _at_path(text: str, results: str | None) -> Side:
+    place = Path(text)
+    if place.is_dir() and (found := _sized(place)):
+        return replace(found, place=text)
+    if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
+        return Side(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
+    remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
+    raise TokbenchError(f"{text}: no folder of a tokenizer; {remedy}")
+
+
+def _made_elsewhere(folder: Path) -> bool:
+    from tokbench.adapters.forms.transformers import file_in
+
+    return file_in(folder) is not None
+
+
+def _sized(place: Path) -> Side | None:
+    """The tokenizer in a folder, or those in its folders, which bear their sizes for names."""
+    from tokbench.tokenizer import SETTINGS
+    from tokbench.tokenizer.folder import OWN
+
+    place = place.resolve()
+    if (place / OWN / SETTINGS).is_file():
+        place = place / OWN
+    if place.name == OWN and (place / SETTINGS).is_file():
+        return Side(place.parent.name, {_size_of(place): place}, _experiment(place.parent))
+    if (place / SETTINGS).is_file():
+        size = int(place.name) if place.name.isdecimal() else 0
+        return Side(place.parent.name if size else place.name, {size: place}, _experiment(place.parent))
+    sizes = sorted(int(path.parent.name) for path in place.glob(f"*/{SETTINGS}") if path.parent.name.isdecimal())
+    return Side(place.name, {size: place / str(size) for size in sizes}, _experiment(place)) if sizes else None
+
+
+def _size_of(folder: Path) -> int:
+    """The number of its tokens, by which tables know a tokenizer that was made elsewhere."""
+    from tokbench.tokenizer import SETTINGS
+
+    found = read_json(folder / SETTINGS, "import the tokenizer again")
+    size = found.get("size") if isinstance(found, dict) else None
+    return size if isinstance(size, int) else 0
+
+
+def _experiment(variant: Path) -> Path | None:
+    """The experiment that has a variant's folder among its tokenizers."""
+    return variant.parents[1] if variant.parent.name == "tokenizers" else None
+
+
+def matched(a: Side, b: Side) -> list[tuple[int, int]]:
+    """Sizes of a and of b to compare with each other: those they share, or the single size of each.
+
+    Raises:
+        TokbenchError: they share none, or are one and the same.
+    """
+    shared = sorted(a.folders.keys() & b.folders.keys())
+    if shared and all(a.folders[size] == b.folders[size] for size in shared):
+        raise TokbenchError(f"{a.name} and {b.name} are the same tokenizer; name another")
+    if shared:
+        return [(size, size) for size in shared]
+    if len(a.folders) == len(b.folders) == 1:
+        return [(next(iter(a.folders)), next(iter(b.folders)))]
+    told = " and ".join(f"{one.name} has {', '.join(map(str, one.folders))}" for one in (a, b))
+    raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
+
+
+def unequal(a: Side, b: Side, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:
+    """Sizes of a and of b at which one has fewer tokens than the other, with the tokens of each.
+
+    Two may bear one size and not be of it, since a text may yield fewer tokens than were asked for. Nothing is told of
+    tokenizers in the files of other libraries, which do not say how many tokens they have.
+    """
+    tokens = {(one, other): (a.tokens(one), b.tokens(other)) for one, other in sizes}
+    return {
+        pair: (of_a, of_b)
+        for pair, (of_a, of_b) in tokens.items()
+        if of_a is not None and of_b is not None and of_a != of_b
+    }
+
+
+def distinct(a: Side, b: Side) -> tuple[str, str]:
+    """What to call the two: their names, with their sizes or in full where the names are the same."""
+    if a.name != b.name:
+        return a.name, b.name
+    sized = tuple(f"{one.name}/{next(iter(one.folders))}" for one in (a, b))
+    full = tuple(str(next(iter(one.folders.values()))) for one in (a, b))
+    first, second = sized if sized[0] != sized[1] else full
+    return first, second
+
+
+def size_label(size_a: int, size_b: int) -> str:
+    """What to call a comparison at a size of a and one of b; 0 is a tokenizer by itself."""
+    if not size_a or not size_b:
+        return "tokens"
+    return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"
+
+
+SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece")
+"""Forms whose files say how texts are cut: where several tokenizers are given, a pattern is of the others."""
+AS_IT_IS = Reading()
+
+
+def opened(path: str, reading: Reading = AS_IT_IS) -> "Tokenizer":
+    """The tokenizer in a folder of ours, or in a file or a folder of another library.
+
+    Args:
+        path: the folder or the file.
+        reading: what a file does not say.
+
+    Raises:
+        TokbenchError: there is none there, or a folder of ours is given with options of files.
+    """
+    from tokbench.tokenizer import Tokenizer
+
+    place = Path(path)
+    if not place.exists():
+        raise TokbenchError(f"{path}: no such file or folder; name that of a tokenizer")
+    if reading.form is None and is_ours(place):
+        if reading.flags:
+            raise TokbenchError(f"{path}: the folder says all of its tokenizer; leave {reading.flags[0]} out")
+        return Tokenizer.load(place)
+    return _read(place, reading)
+
+
+def _read(place: Path, reading: Reading) -> "Tokenizer":
+    from tokbench.adapters.forms import FORMS
+    from tokbench.adapters.forms.transformers import file_in, form_of
+    from tokbench.adapters.read import read_tokenizer
+
+    if reading.form is None and place.is_dir() and file_in(place) is None:
+        return Tokenizer.load(place)  # Which says what is missing.
+    form = reading.form or form_of(place)
+    if form not in FORMS:
+        raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
+    return read_tokenizer(place, form, _options(reading))
+
+
+def _options(reading: Reading) -> "ReadOptions":
+    from tokbench.adapters.forms import ReadOptions
+    from tokbench.options import validated
+
+    given: dict[str, Any] = {"pattern": reading.pattern, "segmentation": reading.segmentation, "added": reading.added}
+    given["special_tokens"] = special_tokens(reading.special)
+    return validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
+
+
+class Opened(NamedTuple):
+    """A tokenizer that a name on the command line led to.
+
+    Attributes:
+        name: what to call it.
+        tokenizer: the tokenizer.
+        source: where it was found.
+    """
+
+    name: str
+    tokenizer: "Tokenizer"
+    source: str
+
+
+def opened_at_sizes(sides: Iterable[Side], reading: Reading = AS_IT_IS) -> list[Opened]:
+    """Return the tokenizers of all names, see :func:`tokbench.adapters.open.side`, at each of their sizes.
+
+    Raises:
+        TokbenchError: one cannot be read, or options of files are given where there is none.
+    """
+    sides = list(sides)
+    reject_unused(reading, [path for one in sides for path in one.folders.values()])
+    return [
+        Opened(f"{one.name}/{size}" if size else one.name, one_of_several(path, reading), one.opened)
+        for one in sides
+        for size, path in one.folders.items()
+    ]
+
+
+def one_of_several(path: Path, reading: Reading) -> "Tokenizer":
+    """One of the tokenizers that a command was given, read with those options that are of its kind of file."""
+    from tokbench.tokenizer import Tokenizer
+
+    if is_ours(path):
+        return Tokenizer.load(path)
+    from tokbench.adapters.forms.transformers import file_in, form_of
+
+    found = file_in(path) if path.is_dir() else None
+    form = reading.form or (found[1] if found else form_of(path))
+    unsaid = replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading
+    return opened(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
+
+
+def is_ours(place: Path) -> bool:
+    """Whether a folder holds a tokenizer that was saved here."""
+    from tokbench.tokenizer import SETTINGS
+
+    return (place / SETTINGS).is_file()
+
+
+def reject_unused(reading: Reading, places: Iterable[Path]) -> None:
+    """Reject options of files of other libraries where there is none.
+
+    Raises:
+        TokbenchError: there is none, and an option was given.
+    """
+    if reading.flags and all(map(is_ours, places)):
+        raise TokbenchError(f"{reading.flags[0]}: is of files of other libraries, and none is given; leave it out")

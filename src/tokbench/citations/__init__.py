@@ -1,1 +1,0 @@
-"""What an experiment's methods and data are from, as BibTeX."""

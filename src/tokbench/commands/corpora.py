@@ -1,0 +1,260 @@
+"""``tokbench fetch``: fetch a corpus from the Hugging Face hub.
+
+``tokbench fetch_pairs``: fetch pairs of sentences from the Hugging Face hub.
+
+``tokbench fetch_tokenizer``: fetch the files of a tokenizer from the Hugging Face hub.
+
+``tokbench prepare``: split a corpus and write it in shards, or gather the shards of its parts.
+
+``tokbench prepare_parallel``: clean and split a parallel corpus.
+
+``tokbench read_sizes``: read the sizes of the documents in a part of a corpus's source.
+
+``tokbench split_corpus``: split a corpus that is prepared in parts, by the sizes of its documents.
+
+``tokbench deal_part``: deal the texts of a part of a corpus out to its shards.
+
+``tokbench write_shards``: write some of the shards of a corpus from the texts of all its parts.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tokbench.commands.outputs import OutputFolder, columns, output_file
+from tokbench.commands.parameters import Share, Whole, memory_option
+from tokbench.errors import TokbenchError
+from tokbench.runtime import exit_status
+from tokbench.runtime.memory_limit import DEFAULT, allowance
+
+
+@click.command("fetch")
+@click.option("--recipe", required=True, help="The hub source as JSON, as in the configuration.")
+@output_file(required=True, help="Parquet file.")
+def fetch_command(recipe: str, output: str) -> None:
+    """Fetch a data set once, at its pinned revision; everything after it needs no network."""
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.corpus.fetch import fetch
+    from tokbench.corpus.sources import HubSource
+
+    written = fetch(recipe_options(recipe, HubSource, {}), Path(output))
+    click.echo(f"{written:,} documents", err=True)
+
+
+@click.command("fetch_pairs")
+@click.option("--recipe", required=True, help="Languages, and the hub source as in the configuration, as JSON.")
+@output_file(required=True, help="Parquet file.")
+def fetch_pairs_command(recipe: str, output: str) -> None:
+    """Fetch pairs of sentences once, at their pinned revision; everything after it needs no network."""
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.corpus.fetch import fetch_pairs
+    from tokbench.corpus.parallel import FetchedPairs
+
+    written = fetch_pairs(recipe_options(recipe, FetchedPairs, {}), Path(output))
+    click.echo(f"{written:,} pairs", err=True)
+
+
+@click.command("fetch_tokenizer")
+@click.option("--recipe", required=True, help="Name and revision on the hub as JSON: {path: NAME, revision: HASH}.")
+@click.option("-o", "--output", required=True, type=OutputFolder("fetched tokenizer"), help="Folder of the files.")
+def fetch_tokenizer_command(recipe: str, output: str) -> None:
+    """Fetch a tokenizer's files once, at a pinned revision, and nothing else; importing it then needs no network."""
+    from tokbench.adapters.read import HubTokenizer, fetch_files
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.io.atomic import atomic_folder
+
+    wanted = recipe_options(recipe, HubTokenizer, {})
+    with atomic_folder(output, "fetched tokenizer") as folder:
+        fetch_files(wanted.path, wanted.revision, Path(folder))
+
+
+@click.command("prepare")
+@click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
+@click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
+@memory_option(DEFAULT)
+@click.argument("files", nargs=-1)
+def prepare_command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
+    """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub).
+
+    Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
+    """
+    from tokbench.commands.recipes import corpus_of, say_findings, shares_of, source_of
+    from tokbench.corpus.prepare import link_shards, prepare
+    from tokbench.corpus.read import without_windows
+    from tokbench.io.atomic import atomic_folder
+
+    corpus, seed = corpus_of(recipe)
+    if corpus.parts > 1:
+        with atomic_folder(output, "corpus") as folder:
+            link_shards([Path(file) for file in files], shares_of(corpus), corpus.shards, folder)
+            say_findings(folder)
+        return
+    source, cache = source_of(corpus, files)
+    with atomic_folder(output, "corpus") as folder:
+        allowed, longest = without_windows(allowance(megabytes), source), corpus.longest_document
+        drop = corpus.duplicates == "drop"
+        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop)
+        say_findings(folder)
+    for split, (documents, size) in totals.items():
+        click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
+
+
+@click.command("prepare_parallel")
+@click.option("--recipe", required=True, help="Languages, files, splits, rules and seed as JSON.")
+@click.option("-o", "--output", required=True, type=OutputFolder("parallel corpus"), help="Folder of the corpus.")
+@memory_option(DEFAULT)
+@click.argument("files", nargs=-1)
+def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
+    """Clean a parallel corpus and split it by pair; FILES, if named, must be those that the recipe names.
+
+    A recipe with pairs of a hub needs FILES: after those that it names, for each such split the one that
+    'tokbench fetch_pairs' made.
+    """
+    from pathlib import Path
+
+    from tokbench.commands.recipes import Seeded, check_same_files, mapping_of
+    from tokbench.corpus.parallel import ParallelCorpus
+    from tokbench.corpus.parallel_prepare import LEAST, prepare_parallel
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.options import validated
+
+    values = mapping_of(recipe, "--recipe")
+    seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
+    corpus = validated(values, ParallelCorpus, "--recipe")
+    fetched = files[len(files) - len(corpus.on_hub()) :]
+    if corpus.on_hub():
+        if len(files) < len(corpus.on_hub()):
+            raise click.UsageError(
+                f"{len(corpus.on_hub())} of the splits are pairs of a hub; name the files that 'tokbench fetch_pairs' "
+                "made of them, in order of the splits"
+            )
+        corpus = corpus.read_from([Path(file) for file in fetched])
+    if files:
+        check_same_files(files, corpus.files(), "--recipe")
+    with atomic_folder(output, "parallel corpus") as folder:
+        counts = prepare_parallel(corpus, seed, folder, allowance(megabytes, LEAST))
+    for split, found in counts.items():
+        click.echo(f"{split}: " + ", ".join(f"{number:,} {what}" for what, number in found.items()), err=True)
+
+
+@click.command("read_sizes")
+@click.option("--recipe", required=True, help="Source as JSON, as in the configuration.")
+@click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
+@click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
+@output_file(mark=columns("size", "language", optional=("digest",)), required=True, help="Parquet file of the sizes.")
+@memory_option(DEFAULT)
+@click.argument("files", nargs=-1, required=True)
+def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:
+    """Read bytes and language of every document in FILES, a part of a source, for 'tokbench split_corpus'."""
+    from tokbench.commands.recipes import corpus_of, source_of, span_of
+    from tokbench.corpus.parts import Span, write_sizes
+    from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.shards import COPIES
+    from tokbench.corpus.sources import without_limits
+    from tokbench.io.encodings import Notes
+
+    exit_status.purpose(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
+    corpus, _ = corpus_of(recipe)
+    source, cache = source_of(corpus, files)
+    span = span_of(source, Span(begin, end))
+    largest = without_windows(allowance(megabytes), source).largest(COPIES)
+    notes = Notes()
+    documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document, notes)
+    number, size = write_sizes(documents, Path(output), notes)
+    click.echo(f"{number:,} documents, {size:,} bytes", err=True)
+
+
+@click.command("split_corpus")
+@click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
+@click.option("-o", "--output", required=True, type=OutputFolder("places"), help="Folder of the places.")
+@memory_option(DEFAULT)
+@click.argument("sizes", nargs=-1, required=True)
+def split_corpus_command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) -> None:
+    """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
+    from tokbench.commands.recipes import corpus_of, say_findings, shares_of
+    from tokbench.corpus.shuffle import assign_documents
+    from tokbench.io.atomic import atomic_folder
+
+    exit_status.purpose(f"split the documents of {len(sizes):,} parts")
+    corpus, seed = corpus_of(recipe)
+    read = [Path(path) for path in sizes]
+    with atomic_folder(output, "places") as folder:
+        totals = assign_documents(
+            corpus.source,
+            shares_of(corpus),
+            seed,
+            corpus.shards,
+            read,
+            folder,
+            allowance(megabytes),
+            corpus.longest_document,
+            corpus.duplicates == "drop",
+        )
+        say_findings(folder)
+    for split, (documents, size) in totals.items():
+        click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
+
+
+@click.command("deal_part")
+@click.option("--recipe", required=True, help="Source, splits, shards and parts as JSON, as in the configuration.")
+@click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
+@click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
+@click.option("--places", required=True, type=click.Path(exists=True, dir_okay=False), help="Places of the part.")
+@output_file(mark=columns("place", "document", "language", "text"), required=True, help="Parquet file of the texts.")
+@memory_option(DEFAULT)
+@click.argument("files", nargs=-1, required=True)
+def deal_part_command(
+    recipe: str, begin: Any, end: Any, places: str, output: str, megabytes: int, files: tuple[str, ...]
+) -> None:
+    """Write the texts in FILES, a part of a source, in the order of their shards, for 'tokbench write_shards'."""
+    from tokbench.commands.recipes import corpus_of, groups_in, source_of, span_of
+    from tokbench.corpus.partitions import partition_part
+    from tokbench.corpus.parts import Span
+    from tokbench.corpus.read import read_source, without_windows
+    from tokbench.corpus.shards import COPIES
+    from tokbench.corpus.sources import without_limits
+
+    exit_status.purpose(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
+    corpus, _ = corpus_of(recipe)
+    source, cache = source_of(corpus, files)
+    span = span_of(source, Span(begin, end))
+    allowed = without_windows(allowance(megabytes), source)
+    documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
+    partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
+
+
+@click.command("write_shards")
+@click.option("--recipe", required=True, help="Splits, shards and parts as JSON, as in the configuration.")
+@click.option("--group", required=True, type=Whole(0, 9998), help="Number of the group of shards.")
+@click.option("--places", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the places.")
+@click.option("-o", "--output", required=True, type=OutputFolder("shards"), help="Folder of the shards.")
+@memory_option(DEFAULT)
+@click.argument("queues", nargs=-1, required=True)
+def write_shards_command(
+    recipe: str, group: int, places: str, output: str, megabytes: int, queues: tuple[str, ...]
+) -> None:
+    """Write the shards of one group from QUEUES, the texts of all parts in order ('tokbench deal_part')."""
+    from tokbench.commands.recipes import corpus_of, groups_in, shares_of
+    from tokbench.corpus.documents import read_findings, write_findings
+    from tokbench.corpus.partitions import write_partitions
+    from tokbench.corpus.shards import shard_paths
+    from tokbench.corpus.shuffle import read_totals
+    from tokbench.io.atomic import atomic_folder
+
+    corpus, _ = corpus_of(recipe)
+    groups = groups_in(corpus)
+    if group >= len(groups):
+        raise TokbenchError(f"--group {group}: this corpus has {len(groups)} groups of shards, from 0")
+    own = groups[group]
+    exit_status.purpose(f"write {len(own):,} shards")
+    allowed = allowance(megabytes)
+    totals = read_totals(Path(places))
+    splits = [split for split, share in shares_of(corpus).items() if not isinstance(share, str)]
+    read = [Path(queue) for queue in queues]
+    with atomic_folder(output, "shards") as folder:
+        paths = [path for split in splits for path in shard_paths(folder, split, corpus.shards)]
+        if len(totals.documents) != len(paths):
+            raise TokbenchError(f"{places}: of {len(totals.documents):,} shards, where --recipe has {len(paths):,}")
+        write_partitions(read, own, totals, paths[own.start : own.stop], allowed)
+        write_findings(folder, read_findings(Path(places)))

@@ -1,0 +1,146 @@
+"""``tokbench count``: count the pre-tokens of texts.
+
+``tokbench merge_counts``: merge the counts of shards.
+
+``tokbench import_counts``: take pre-token counts that come as files.
+
+``tokbench count_tokens``: count the tokens of every document of a text.
+"""
+
+import click
+
+from tokbench.commands import outputs
+from tokbench.commands.inputs import COUNTS as INPUTS_COUNTS
+from tokbench.commands.inputs import TEXT
+from tokbench.commands.outputs import COUNTS, keys, output_file
+from tokbench.commands.parameters import (
+    FLAG,
+    check_memory,
+    chosen_scheme,
+    field_options,
+    memory_option,
+    pretokenization_option,
+)
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import Fields
+from tokbench.runtime import exit_status
+
+
+@click.command("count")
+@pretokenization_option("How the texts are cut.", required=True)
+@output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
+@memory_option()
+@field_options
+@click.argument("texts", nargs=-1, required=True, type=TEXT)
+def count_command(
+    pretokenization: str,
+    fields: Fields,
+    output: str,
+    megabytes: int | None,
+    texts: tuple[str, ...],
+) -> None:
+    """Count the pre-tokens of TEXTS, each language by itself where languages are told.
+
+    Where the counts would take more than --memory, they are sorted on disk, beside the output.
+
+    A text is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
+    their endings).
+    """
+    from tokbench.commands.files import documents_of, with_note
+    from tokbench.pretokens.external_count import Bound, count_within
+
+    scheme = chosen_scheme(pretokenization)
+    exit_status.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
+    read = with_note(documents_of(texts, fields))
+    documents = ((document.language, document.text) for document in read)
+    counts = count_within(documents, scheme, output, Bound(megabytes))
+    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)
+
+
+@click.command("merge_counts")
+@output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
+@memory_option()
+@click.argument("parts", nargs=-1, required=True)
+def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
+    """Add up the counts in PARTS, all of the same pre-tokenization, each language by itself.
+
+    Where the counts would take more than --memory, they are sorted on disk, beside the output.
+    """
+    from tokbench.pretokens.external_count import Bound, merge_within
+
+    exit_status.purpose(f"merge {len(parts):,} files of counts")
+    totals = merge_within(parts, output, Bound(megabytes))
+    click.echo(f"{len(totals):,} unique pre-tokens, {totals.total:,} in all", err=True)
+
+
+@click.command("import_counts")
+@pretokenization_option("How the text was cut.", required=True)
+@output_file(mark=outputs.COUNTS, required=True, help="Parquet file of counts.")
+@memory_option()
+@click.argument("files", nargs=-1, type=INPUTS_COUNTS, required=True)
+def import_counts_command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
+    """Take the counts in FILES: one table (Parquet, TSV hex<TAB>count), or words and the file of their counts.
+
+    Words stand between single spaces, counts one a line; either file may be compressed.
+    A table that would take more than --memory is sorted on disk, beside the output.
+    """
+    from tokbench.pretokens import PretokenCounts
+    from tokbench.pretokens.external_count import Bound, Totals, take_within
+    from tokbench.pretokens.files import read_parts, read_word_list
+
+    if len(files) > 2:
+        raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
+    scheme = chosen_scheme(pretokenization)
+    exit_status.purpose(f"take the counts of {files[0]}")
+    if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
+        raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that")
+    counts: PretokenCounts | Totals
+    if len(files) == 1:
+        counts = take_within(files[0], scheme.text, output, Bound(megabytes))
+    else:
+        read = read_word_list(files[0], files[1], megabytes)
+        counts = PretokenCounts(read.data, read.offsets, read.counts, scheme.text)
+        counts.write(output)
+    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)
+
+
+@click.command("count_tokens")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
+@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
+@click.option("--corpus", default="", help="What the text is of, for the tables.")
+@output_file("--speed", mark=keys("variant", "size", "corpus"), help="JSON file of the cold encoding speed.")
+@output_file(mark=keys("variant", "size", "corpus", "documents", "tokens"), required=True, help="JSON file.")
+@memory_option()
+def count_tokens_command(
+    folder: str,
+    shards: tuple[str, ...],
+    variant: str | None,
+    corpus: str,
+    speed: str | None,
+    output: str,
+    megabytes: int | None,
+) -> None:
+    """Count the tokens that the tokenizer in FOLDER cuts each document of some shards of a corpus into.
+
+    Of more than 1,000 documents neighbours are counted together, in 1,000 groups. With --speed, fresh copies of
+    the tokenizer encode the first 2 MB of the text. The median processor time of a first pass is written. It differs
+    from run to run.
+    """
+    from dataclasses import asdict
+
+    from tokbench.corpus.documents import read_documents
+    from tokbench.intrinsic.encoding_speed import TOO_SHORT, cold_speed
+    from tokbench.intrinsic.tokenizer import tokens_by_document
+    from tokbench.io.json import write_result
+    from tokbench.tokenizer import Tokenizer
+
+    exit_status.purpose(f"count the tokens of {folder}")
+    tokenizer = Tokenizer.load(folder)
+    check_memory(megabytes)
+    counted, texts = tokens_by_document(tokenizer, read_documents(shards))
+    head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": corpus}
+    if speed is not None:
+        found = cold_speed(tokenizer, texts)
+        write_result(speed, head | ({"reason": TOO_SHORT} if found is None else asdict(found)))
+    write_result(output, head | counted)

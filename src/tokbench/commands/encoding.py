@@ -1,0 +1,155 @@
+"""``tokbench encode``: encode a file with a tokenizer.
+
+``tokbench decode``: decode ids with a tokenizer.
+"""
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from tokbench.adapters.open import reading_options
+from tokbench.commands.inputs import InputFile
+from tokbench.commands.outputs import output_file
+from tokbench.commands.parameters import THREADS, EncodingName, memory_option
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
+from tokbench.runtime import exit_status
+
+if TYPE_CHECKING:
+    from tokbench.adapters.open import Reading
+    from tokbench.io.encodings import Notes
+    from tokbench.tokenizer import Tokenizer
+
+
+PIECE_BYTES = 1 << 22
+"""Text held in memory for each thread."""
+PER_BYTE = 8
+"""Bytes of memory for each byte of a piece: its own, those it is joined from, and its ids."""
+
+
+@click.command("encode")
+@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
+@click.argument("file", type=click.File("rb"))
+@output_file(help="Where the ids go; .npy for a NumPy array.")
+@click.option("--count", is_flag=True, help="Print the number of tokens alone.")
+@click.option("--threads", type=THREADS, default=1, show_default=True)
+@click.option("--encoding", type=EncodingName(), default="bytes", show_default=True, help="Encoding of FILE.")
+@memory_option()
+@reading_options
+def encode_command(
+    path: str,
+    file: BinaryIO,
+    output: str | None,
+    count: bool,
+    threads: int,
+    encoding: str,
+    megabytes: int | None,
+    reading: "Reading",
+) -> None:
+    """Encode FILE ('-' for standard input) with TOKENIZER, a folder or what 'tokbench import' takes; ids are decimal
+    numbers between spaces.
+
+    A compressed file is decompressed. Its bytes are encoded as they are, unless --encoding is given, so that 'tokbench
+    decode' returns them. A line on standard error says where they are not UTF-8."""
+    from tokbench.adapters.open import opened
+    from tokbench.commands.files import write_array, write_decimals
+    from tokbench.io.encodings import Notes
+    from tokbench.runtime.memory_limit import allowance
+
+    if count and output is not None:
+        raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
+    exit_status.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
+    tokenizer = opened(path, reading)
+    size = PIECE_BYTES * threads
+    if megabytes is not None:
+        size = min(size, allowance(megabytes).room // PER_BYTE)
+    notes = Notes()
+    pieces = _pieces(_blocks(file, encoding, size, notes), tokenizer)
+    encoded = (tokenizer.encode(piece, threads) for piece in pieces)
+    if count:
+        click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
+    elif output is None:
+        write_decimals(encoded, sys.stdout.buffer)
+    else:
+        write = write_array if Path(output).suffix.lower() == ".npy" else write_decimals
+        with atomic_file(output) as partial, partial.open("wb") as target:
+            write(encoded, target)
+    for line in notes.lines().values():
+        click.echo(f"{file.name}: {line}", err=True)
+
+
+def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterator[bytes]:
+    """A text ``size`` bytes at a time, decompressed and in UTF-8."""
+    from tokbench.io.compression import HEAD, compression_of, decompressed
+    from tokbench.io.encodings import as_utf8
+    from tokbench.io.text_files import failures
+
+    with failures(file.name, "fetch or make the file again"):
+        source: io.BufferedReader = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)  # type: ignore
+        head = source.peek(HEAD)[:HEAD]
+        if compression := compression_of(head):
+            source = decompressed(source, compression, head, file.name)
+            click.echo(f"{file.name}: decompressed ({compression}); its content is encoded", err=True)
+        text = as_utf8(source, file.name, encoding, notes)
+    while True:
+        with failures(file.name, "fetch or make the file again"):
+            block = text.read(size)
+        if not block:
+            return
+        yield block
+
+
+def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
+    """A text in pieces of about a block whose ids, one after another, are those of the whole."""
+    waiting: list[bytes] = []
+    for block in blocks:
+        cut = tokenizer.last_cut(block)
+        if cut:
+            yield b"".join([*waiting, block[:cut]])
+            waiting = []
+        waiting.append(block[cut:])
+    yield b"".join(waiting)
+
+
+@click.command("decode")
+@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
+@click.argument("ids", type=InputFile())
+@output_file(help="Where the bytes go; standard output if left out.")
+@reading_options
+def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "Reading") -> None:
+    """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, a folder or what 'tokbench
+    import' takes."""
+    from tokbench.adapters.open import opened
+
+    exit_status.purpose(f"decode {ids.name}")
+    tokenizer = opened(path, reading)
+    texts = decoded(tokenizer, ids)
+    if output is None:
+        sys.stdout.buffer.writelines(texts)
+        return
+    with atomic_file(output) as partial, partial.open("wb") as target:
+        target.writelines(texts)
+
+
+def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
+    """The bytes of the ids in a file, a piece at a time, or at once where another library decodes.
+
+    Raises:
+        TokbenchError: the file holds no list of ids, or an id is not in the vocabulary.
+    """
+    import numpy as np
+
+    from tokbench.commands.files import read_ids
+
+    pieces = read_ids(file)
+    if tokenizer.library_name:  # What an id decodes to depends on the ids before it.
+        pieces = iter([np.concatenate(all_pieces)] if (all_pieces := list(pieces)) else [])
+    for ids in pieces:
+        try:
+            yield tokenizer.decode(ids)
+        except TokbenchError as error:
+            raise TokbenchError(f"{file.name}: {error}") from None

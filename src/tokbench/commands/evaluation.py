@@ -1,0 +1,175 @@
+"""What evaluating a model takes, told before the model is read.
+
+``tokbench make_tasks``: make offline tasks from the evaluation split.
+
+``tokbench import_tasks``: make lm-eval tasks of questions in local files.
+
+``tokbench fetch_tasks``: fetch the data of a hub suite.
+
+``tokbench evaluate``: evaluate a language model.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tokbench.commands.outputs import OutputFolder, keys, output_file
+from tokbench.commands.parameters import VocabularySize, Whole, log_to_stderr, memory_option, on_gpu
+from tokbench.errors import TokbenchError
+from tokbench.io.json import read_json
+from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.runtime.memory_limit import require
+
+ROWS = ("vocab_size",)
+WIDTHS = ("d_model", "hidden_size", "n_embd")
+WINDOWS = ("max_seq_len", "max_position_embeddings", "n_positions")
+"""How Hugging Face's configurations name what counts, MPT's first."""
+
+
+def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device: str, megabytes: int) -> None:
+    """End where a model and the documents that it is tested on need more than allowed.
+
+    A model whose configuration does not tell its sizes is not judged.
+
+    Args:
+        model: folder of a Hugging Face model.
+        shards: files of a corpus.
+        sequences: scored at a time.
+        device: where.
+        megabytes: what is allowed.
+
+    Raises:
+        TokbenchError: more is needed; the line says how much.
+    """
+    from tokbench.models.memory import documents_memory, scoring_memory
+
+    if not (model / "config.json").is_file():
+        return
+    config = read_json(model / "config.json", "pretrain the model again")
+    sizes = [next((config[key] for key in keys if type(config.get(key)) is int), 0) for keys in (ROWS, WIDTHS, WINDOWS)]
+    rows, width, window = sizes
+    if all(sizes):
+        weights = sum(file.stat().st_size for file in model.glob("*.safetensors"))
+        need = scoring_memory(weights, rows, width, sequences * window, on_gpu=on_gpu(device))
+        require("this evaluation", need + documents_memory(shards), megabytes, "lower --batch-size")
+
+
+@click.command("make_tasks")
+@click.option("--recipe", default="{}", help="Options as JSON.")
+@click.option("--examples", default="{}", help="By task, how many examples a prompt needs, as JSON.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
+@click.argument("shards", nargs=-1, required=True)
+def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[str, ...]) -> None:
+    """Make lm-eval tasks from corpus SHARDS."""
+    from tokbench.commands.recipes import mapping_of, recipe_options
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.evaluation.offline_tasks import Examples, TaskOptions, make_tasks
+    from tokbench.options import validated
+
+    options = recipe_options(recipe, TaskOptions, {})
+    needed = validated({"tasks": mapping_of(examples, "--examples")}, Examples, "--examples").tasks
+    make_tasks(((document.document, document.text) for document in read_documents(shards)), output, options, needed)
+
+
+@click.command("import_tasks")
+@click.option("--recipe", required=True, help="Name of a local suite, or its options as JSON.")
+@click.option(
+    "--path", type=click.Path(exists=True, file_okay=False), help="Folder of the files, if not in the recipe."
+)
+@click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
+def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
+    """Make lm-eval tasks of the questions in a local suite's files."""
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.models.evaluation.local_tasks import write_local_tasks
+    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+
+    suite = recipe_options(recipe, SuiteOptions, named_suites())
+    if suite.source != "local":
+        raise TokbenchError(f"--recipe: its source is '{suite.source}'; name a suite whose source is 'local'")
+    if path is not None:
+        if suite.path is not None and suite.path.resolve() != Path(path).resolve():
+            raise TokbenchError(f"--path {path}: the recipe says {suite.path}; name the folder in one place")
+        suite = SuiteOptions.model_validate({**suite.model_dump(mode="json"), "path": path})
+    for name, written in write_local_tasks(suite, output).items():
+        skipped = f"; {written.skipped:,} that no model can answer were left out" if written.skipped else ""
+        click.echo(f"{name}: {written.questions:,} questions{skipped}", err=True)
+
+
+@click.command("fetch_tasks")
+@click.option("--recipe", required=True, help="Name of a suite, or its options as JSON.")
+@click.option("-o", "--output", required=True, type=OutputFolder("fetched tasks"), help="Folder, the hub's cache.")
+def fetch_tasks_command(recipe: str, output: str) -> None:
+    """Fetch the data sets of a suite from the Hugging Face hub once; evaluation then needs no network."""
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.models.evaluation.load_tasks import fetch_tasks
+    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+
+    for name in fetch_tasks(recipe_options(recipe, SuiteOptions, named_suites()), Path(output)):
+        click.echo(name, err=True)
+
+
+@click.command("evaluate")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option("--tasks", type=click.Path(exists=True, file_okay=False), help="Folder of offline tasks.")
+@click.option("--hub-cache", type=click.Path(exists=True, file_okay=False), help="Folder of fetched hub tasks.")
+@click.option("--suite", default="offline", show_default=True, help="Name of the suite in the tables.")
+@click.option("--recipe", help="The suite's options as JSON; those of the named suite if left out.")
+@click.option("--device", default="cpu", show_default=True)
+@click.option("--batch-size", type=Whole(1), default=16, show_default=True)
+@click.option("--limit", type=Whole(1), help="Only so many questions of each task.")
+@click.option("--model-name", "name", default="", help="Name of the model in the tables.")
+@click.option("--variant", default="", help="Name of the tokenizer in the tables.")
+@click.option(
+    "--size", type=VocabularySize(0, LARGEST_VOCABULARY), default=0, help="Size in the tables; own: the tokenizer's."
+)
+@click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
+@output_file(mark=keys("suite", "tasks", "bits_per_byte", "manifest"), required=True, help="JSON file.")
+@memory_option()
+@click.argument("shards", nargs=-1)
+def evaluate_command(
+    model: str,
+    tokenizer: str,
+    tasks: str | None,
+    hub_cache: str | None,
+    suite: str,
+    recipe: str | None,
+    device: str,
+    batch_size: int,
+    limit: int | None,
+    name: str,
+    variant: str,
+    size: int | str,
+    corpus: str,
+    output: str,
+    megabytes: int | None,
+    shards: tuple[str, ...],
+) -> None:
+    """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any.
+
+    Where the model and the documents need more than --memory, a line says how much before either is read.
+    """
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.evaluation.suites import SuiteOptions, named_suites
+
+    log_to_stderr()
+    if megabytes is not None:
+        check_evaluation(Path(model), shards, batch_size, device, megabytes)
+    from tokbench.models.evaluation.evaluate import evaluate
+
+    evaluate(
+        model,
+        tokenizer,
+        tasks,
+        recipe_options(recipe or suite, SuiteOptions, named_suites()),
+        output,
+        suite_name=suite,
+        names={"model": name, "variant": variant, "size": size, "corpus": corpus},
+        hub_cache=hub_cache,
+        batch_size=batch_size,
+        device=device,
+        limit=limit,
+        bits_per_byte_documents=read_documents(shards) if shards else None,
+    )

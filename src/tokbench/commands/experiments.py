@@ -1,0 +1,203 @@
+"""``tokbench init``: write what runs the workflow from a folder of one's own.
+
+``tokbench validate``: check a configuration.
+
+``tokbench status``: tell how far an experiment is.
+
+``tokbench trainings``: what the trainings of models took.
+
+``tokbench cancel``: end what a dead run left behind.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from tokbench.commands.inputs import CONFIGURATION
+from tokbench.commands.parameters import Real
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
+from tokbench.io.output_place import place_of_folder
+
+SNAKEFILE = """\
+# Tokbench's workflow as it is installed, for the experiments of this folder. Say `snakemake --cores 2`, or add
+# `--configfile mine.yaml`. Rules of your own may follow below.
+from tokbench.workflow.shell import SNAKEFILE
+from tokbench.workflow.run import begin, end
+
+if not workflow.configfiles:
+
+    configfile: "config.yaml"
+
+
+module tokbench:
+    snakefile:
+        SNAKEFILE
+    config:
+        config
+
+
+use rule * from tokbench
+
+
+# One run at a time in a folder of results, whose plan `tokbench status` reads.
+onstart:
+    begin(workflow, log)
+
+
+onsuccess:
+    end(workflow)
+
+
+onerror:
+    end(workflow)
+"""
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(file_okay=False))
+def init_command(folder: str) -> None:
+    """Write a Snakefile, a configuration and profiles into FOLDER, from which 'snakemake --cores 2' then runs.
+
+    The Snakefile takes its rules from the installed package. The configuration is the demonstration's: change it into
+    your experiment. Nothing that stands in the folder is replaced.
+    """
+    place = place_of_folder(folder)
+    contents = {name: text.encode() for name, text in written().items()}
+    for name in contents:
+        if (place / name).exists():
+            raise TokbenchError(f"{Path(folder) / name}: stands here already; name another folder, or move it away")
+    for name, content in contents.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(place / name) as partial:
+            partial.write_bytes(content)
+    click.echo(f"{folder}: {', '.join(contents)}")
+    click.echo(
+        f"Change {Path(folder) / 'config.yaml'} into your experiment, then say: cd {folder} && snakemake --cores 2"
+    )
+
+
+def written() -> dict[str, str]:
+    """The text of every file, by its name in the folder."""
+    from tokbench.workflow.shell import FILES
+
+    return {"Snakefile": SNAKEFILE} | {name: (FILES / name).read_text(encoding="utf-8") for name in _copied()}
+
+
+def _copied() -> Iterator[str]:
+    from tokbench.workflow.shell import FILES
+
+    yield "config.yaml"
+    for file in sorted((FILES / "profiles").glob("*/config.yaml")):
+        yield f"profiles/{file.parent.name}/config.yaml"
+
+
+@click.command("validate")
+@click.argument("configuration", type=CONFIGURATION)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
+@click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
+def validate_command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
+    """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key.
+
+    Recipes that are equal, or that nothing uses, are no mistakes; a note names each.
+    """
+    from tokbench.commands.recipes import settings_of
+    from tokbench.config.load import read
+    from tokbench.io.yaml import dump_yaml
+
+    experiment = read(configuration, settings_of(settings, "--set"))
+    if full:
+        click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
+        return
+    from tokbench.config.load import files_left_out, files_with_equal_content, notes
+    from tokbench.report.wording import counted
+    from tokbench.workflow.models import Translations
+
+    tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
+    models = {
+        (model, variant, size)
+        for run in experiment.runs
+        for model in run.models
+        for variant in run.variants
+        for size in experiment.sizes_in(run, variant)
+    }
+    counts = [
+        counted(len(experiment.corpora), "corpus", "corpora"),
+        counted(len(experiment.variants), "variant"),
+        counted(tokenizers, "tokenizer"),
+        counted(len(models), "language model"),
+    ]
+    if translators := len(Translations(experiment).trained):
+        counts.append(counted(translators, "translation model"))
+    click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
+    for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
+        click.echo(line)
+    for note in notes(experiment):
+        click.echo(f"note: {note}", err=True)
+
+
+@click.command("status")
+@click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
+@click.option("--configfile", type=click.Path(dir_okay=False), help="The experiment's configuration, for RESULTS.")
+@click.option("--jobs", is_flag=True, help="List every job.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status_command(results: str | None, configfile: str | None, jobs: bool, as_json: bool) -> None:
+    """Tell how far an experiment is: what of its last run's plan is done, running, failed and missing, how long each
+    stage took and what is left, from the files in RESULTS alone, such as results/demo."""
+    from tokbench.commands.files import experiment_folder
+    from tokbench.workflow.job_states import read_plan
+    from tokbench.workflow.status import overview
+
+    seen = overview(read_plan(experiment_folder(results, configfile)))
+    if as_json:
+        import json
+
+        from tokbench.workflow.status import as_json as plain
+
+        click.echo(json.dumps(plain(seen), indent=1))
+        return
+    from tokbench.workflow.status_output import overview_text
+
+    click.echo(overview_text(seen, every=jobs), nl=False)
+
+
+LEAST_PEAK = 1e-12
+
+
+@click.command("trainings")
+@click.argument("results", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--peak-tflops",
+    type=Real(LEAST_PEAK),
+    help="TFLOP/s of a device in the trainings' arithmetic, in place of what is known by its name in bfloat16.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")
+def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> None:
+    """Tell what training the models of the experiment in RESULTS took: tokens a second, MFU, memory and joules."""
+    import csv
+    import sys
+
+    from tokbench.workflow.status_output import Training, shown, trainings
+
+    rows = list(trainings(Path(results), peak_tflops))
+    if as_csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerows([Training._fields, *rows])
+    else:
+        click.echo("\n".join(shown(rows)))
+
+
+@click.command("cancel")
+@click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
+@click.option("--configfile", type=click.Path(dir_okay=False), help="The experiment's configuration, for RESULTS.")
+@click.option("--force", is_flag=True, help="The run is dead, though this machine cannot tell.")
+def cancel_command(results: str | None, configfile: str | None, force: bool) -> None:
+    """End what a run left behind whose snakemake was killed: cancel its jobs on SLURM, unlock its files, and say what
+    is left of the experiment in RESULTS, such as results/demo, and how to go on."""
+    from tokbench.commands.files import experiment_folder
+    from tokbench.workflow.cancel import cancel
+    from tokbench.workflow.job_states import read_plan
+
+    for line in cancel(read_plan(experiment_folder(results, configfile)), force):
+        click.echo(line)

@@ -1,0 +1,146 @@
+"""Ids in files: decimal numbers between blanks or a NumPy array, read and written a piece at a time.
+
+Documents of files that a command names; lines about them are written once a command.
+
+The folder of an experiment, named by itself or by its configuration.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import AS_USUAL, Fields
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.corpus.documents import Document
+
+
+PIECE = 1 << 18
+"""Ids of an array, or bytes of decimal numbers, that are held at once."""
+LONGEST = 20
+"""Bytes of a number."""
+
+
+def read_ids(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
+    """The ids of a file, a piece at a time.
+
+    Raises:
+        TokbenchError: the file is neither decimal numbers nor an array of whole numbers.
+    """
+
+    from tokbench.io.arrays import MAGIC
+
+    try:
+        head = file.read(len(MAGIC))
+        yield from _array(file) if head == MAGIC else _decimals(head, file)
+    except (ValueError, KeyError, OSError):
+        raise TokbenchError(f"{file.name}: not a list of ids; make one with 'tokbench encode'") from None
+
+
+def _array(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
+    """Pieces of a NumPy array, from its version on; nothing is ever unpickled, and no more is held than a piece."""
+    import numpy as np
+
+    from tokbench.io.arrays import read_header
+
+    length, kind = read_header(file)
+    for start in range(0, length, PIECE):
+        size = min(PIECE, length - start)
+        piece = np.frombuffer(file.read(size * kind.itemsize), kind)
+        if len(piece) < size:
+            raise ValueError("truncated")
+        if start + size == length and file.read(1):
+            raise ValueError("longer than it says")
+        yield piece
+
+
+def _decimals(rest: bytes, file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
+    """Pieces of a list of numbers that starts with ``rest``; they end where a number does."""
+    from tokbench.kernels.ids import from_decimals
+
+    while block := file.read(PIECE):
+        text = rest + block
+        cut = max(map(text.rfind, (b" ", b"\n", b"\r", b"\t"))) + 1
+        yield from_decimals(text[:cut])
+        rest = text[cut:]
+        if len(rest) > LONGEST:
+            raise ValueError("no number is so long")
+    yield from_decimals(rest)
+
+
+def write_decimals(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> None:
+    """Write ids as decimal numbers, a blank between two."""
+    from tokbench.kernels.ids import decimals
+
+    between = b""
+    for ids in encoded:
+        for first in range(0, len(ids), PIECE):
+            target.write(between)
+            target.write(decimals(ids[first : first + PIECE]))
+            between = b" "
+    target.write(b"\n")
+
+
+def write_array(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> None:
+    """The file of ``numpy.save``; its header is of the same length whatever the number of ids."""
+    import numpy as np
+
+    header = {"shape": (0,), "fortran_order": False, "descr": "<i4"}
+    np.lib.format.write_array_header_1_0(target, header)
+    written = 0
+    for ids in encoded:
+        target.write(ids.astype("<i4", copy=False).data)
+        written += len(ids)
+    target.seek(0)
+    np.lib.format.write_array_header_1_0(target, header | {"shape": (written,)})
+
+
+SAID = "tokbench.commands.files.said"
+"""Key of a command's context: lines that are written already, as some commands read files several times."""
+
+
+def documents_of(files: Sequence[str], fields: Fields = AS_USUAL) -> "Iterator[Document]":
+    """Read documents as :func:`tokbench.corpus.text_files.read_files` does."""
+    from tokbench.corpus.text_files import read_files
+
+    return read_files(files, fields, _say)
+
+
+def with_note(documents: "Iterator[Document]") -> "Iterator[Document]":
+    """Return documents as :func:`tokbench.corpus.text_files.note_untagged` does."""
+    from tokbench.corpus.text_files import note_untagged
+
+    return note_untagged(documents, _say)
+
+
+def _say(line: str) -> None:
+    """Write a line to standard error, once a command."""
+    context = click.get_current_context(silent=True)
+    said = set() if context is None else context.meta.setdefault(SAID, set())
+    if line not in said:
+        said.add(line)
+        click.echo(line, err=True)
+
+
+def experiment_folder(results: str | None, configfile: str | None) -> str:
+    """The folder; that of ``config.yaml`` where nothing is named, as the workflow has it.
+
+    Raises:
+        TokbenchError: both are named, or neither and there is no ``config.yaml``.
+    """
+    if results is not None:
+        if configfile is not None:
+            raise TokbenchError("RESULTS, --configfile: both name the experiment's folder; leave one out")
+        return results
+    if configfile is None and not Path("config.yaml").exists():
+        raise TokbenchError("RESULTS: name an experiment's folder, such as results/demo, or its --configfile")
+
+    from tokbench.config.load import read_all
+
+    return str(read_all([configfile or "config.yaml"], {}).folder)

@@ -1,0 +1,318 @@
+"""``tokbench encode_shard``: encode one shard of a corpus that is packed together with others.
+
+``tokbench gather_tokens``: bring the tokens of a large corpus together.
+
+``tokbench pack_slice``: pack a slice of a large corpus.
+
+``tokbench pack``: encode a corpus into packed sequences for pretraining.
+
+``tokbench pretrain``: pretrain a language model.
+
+``tokbench train_byte_lm``: train a byte-level language model.
+
+``tokbench score_bytes``: score every byte of a corpus shard.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from tokbench.commands.outputs import OutputFolder, columns, output_file
+from tokbench.commands.parameters import Whole, memory_option, order_options, packing_options
+from tokbench.models.byte_lm.options import RECIPES as BYTE_LM_RECIPES
+from tokbench.models.pretraining.options import RECIPES
+from tokbench.runtime import exit_status
+from tokbench.runtime.memory_limit import allowance
+
+
+@click.command("encode_shard")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("shard", type=click.Path(exists=True, dir_okay=False))
+@order_options
+@click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Slices to be packed.")
+@output_file(mark=columns("document", "ends", "text_bytes", "ids"), required=True, help="Parquet file of the tokens.")
+@memory_option()
+def encode_shard_command(
+    folder: str,
+    shard: str,
+    seed: int,
+    second_phase: float | None,
+    number: int,
+    output: str,
+    megabytes: int | None,
+) -> None:
+    """Encode corpus SHARD with the tokenizer in FOLDER, to be packed together with other shards.
+
+    Documents stand in the order that the seed draws for the whole corpus, which is cut into slices. Give all shards the
+    same seed, slices and second phase, then 'tokbench gather_tokens' and 'tokbench pack_slice' for each slice.
+    """
+    from tokbench.commands.parameters import check_memory
+    from tokbench.corpus.documents import read_shard
+    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.pack_slices import write_tokens
+    from tokbench.tokenizer import Tokenizer
+
+    exit_status.purpose(f"encode {shard} with {folder}")
+    tokenizer = Tokenizer.load(folder)
+    check_memory(megabytes)
+    pieces = in_order(encoded(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
+    write_tokens(pieces, Slices(seed, number, second_phase), Path(output))
+
+
+@click.command("gather_tokens")
+@click.option("-o", "--output", required=True, type=OutputFolder("tokens"), help="Folder of the tokens.")
+@click.argument("shards", nargs=-1, required=True)
+def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
+    """Bring together what 'tokbench encode_shard' made of all SHARDS, and add up what their slices hold."""
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.models.pretraining.pack_slices import gather
+
+    with atomic_folder(output, "tokens") as folder:
+        contents = gather([Path(shard) for shard in shards], folder)
+    tokens = sum(read.tokens for read in contents.read)
+    click.echo(f"{len(shards):,} shards, {contents.slices.number:,} slices, {tokens:,} tokens", err=True)
+
+
+@click.command("pack_slice")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("tokens", type=click.Path(exists=True, file_okay=False))
+@click.option("--slice", "number", required=True, type=Whole(0, 9998), help="Number of the slice, from 0.")
+@packing_options
+@click.option("-o", "--output", required=True, type=OutputFolder("slice"), help="Folder of the slice's sequences.")
+@memory_option()
+def pack_slice_command(
+    folder: str,
+    tokens: str,
+    number: int,
+    sequence_length: int,
+    seed: int,
+    second_phase: float | None,
+    epochs: float | None,
+    text_bytes: int | None,
+    output: str,
+    megabytes: int | None,
+) -> None:
+    """Pack one slice of the TOKENS that 'tokbench gather_tokens' brought together, by the tokenizer in FOLDER.
+
+    'tokbench pack' puts the slices together. Give it the same options.
+    """
+    from tokbench.commands.parameters import text_budget
+    from tokbench.errors import TokbenchError
+    from tokbench.models.pretraining.pack import Form
+    from tokbench.models.pretraining.pack_slices import pack_slice, read_contents
+    from tokbench.tokenizer import Tokenizer
+
+    if megabytes is not None:
+        allowance(megabytes)
+    exit_status.purpose(f"pack slice {number} of {tokens}")
+    slices = read_contents(Path(tokens)).slices
+    if (slices.seed, slices.second_phase) != (seed, second_phase):
+        told = f"in the order of seed {slices.seed} and a second phase of {slices.second_phase}"
+        raise TokbenchError(f"{tokens}: {told}; name these, or encode the shards again")
+    tokenizer = Tokenizer.load(folder)
+    budget = text_budget(epochs, text_bytes)
+    form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+    packed = pack_slice(Path(tokens), number, form, Path(output))
+    click.echo(f"{packed.read.documents:,} documents, {packed.read.tokens:,} tokens", err=True)
+
+
+@click.command("pack")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@packing_options
+@click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
+@output_file("--token-counts", "counts", mark=columns("id", "occurrences"), help="Parquet file for each id's count.")
+@memory_option()
+@click.argument("shards", nargs=-1, required=True)
+def pack_command(
+    folder: str,
+    sequence_length: int,
+    seed: int,
+    second_phase: float | None,
+    epochs: float | None,
+    text_bytes: int | None,
+    output: str,
+    counts: str | None,
+    megabytes: int | None,
+    shards: tuple[str, ...],
+) -> None:
+    """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length.
+
+    Documents stand in an order drawn from the seed, the same for every tokenizer. SHARDS may be the folders that
+    'tokbench pack_slice' made of every slice with the same options, to be put together; the sequences are the same.
+    With --second-phase the documents at the end of the order are packed apart, for a phase that reads no other.
+    """
+    from tokbench.commands.parameters import check_memory, text_budget
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.pretraining.order import Slices, encoded, in_order
+    from tokbench.models.pretraining.pack import Form, is_slice, join, pack, pack_phases
+    from tokbench.tokenizer import Tokenizer
+
+    budget = text_budget(epochs, text_bytes)
+    sliced = is_slice(shards[0])
+    encoding = f"encode {len(shards):,} shards with {folder} into sequences"
+    exit_status.purpose(f"put {len(shards):,} slices together" if sliced else encoding)
+    tokenizer = Tokenizer.load(folder)
+    check_memory(megabytes)
+    target, occurrences = Path(output), None if counts is None else Path(counts)
+    if sliced:
+        slices = Slices(seed, len(shards), second_phase)
+        form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+        packed = join([Path(shard) for shard in shards], form, target, occurrences)
+    else:
+        text = in_order(encoded(tokenizer, read_documents(shards)), seed, target.parent)
+        write = pack if second_phase is None else partial(pack_phases, second_phase=second_phase)
+        found = write(
+            text,
+            tokenizer.id_limit,
+            target,
+            sequence_length=sequence_length,
+            seed=seed,
+            end_of_text=tokenizer.end_of_text,
+            budget=budget,
+            counts=occurrences,
+        )
+        packed = found if isinstance(found, tuple) else (found,)
+    for packing in packed:
+        click.echo(packing.describe(), err=True)
+
+
+@click.command("pretrain")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON.")
+@click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of MDS shards.")
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option(
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+)
+@click.option("--nodes", type=Whole(1), default=1, show_default=True, help="Machines, those of a SLURM job.")
+@click.option("--processes-per-node", type=Whole(1), default=1, show_default=True, help="One for each GPU of one.")
+@click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
+@memory_option()
+def pretrain_command(
+    recipe: str,
+    packed: str,
+    tokenizer: str,
+    checkpoints: str | None,
+    nodes: int,
+    processes_per_node: int,
+    output: str,
+    megabytes: int | None,
+) -> None:
+    """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint.
+
+    Where the model needs more than --memory, a line says how much before anything of it is made.
+    """
+    import json
+
+    from tokbench.commands.parameters import log_to_stderr
+    from tokbench.commands.recipes import recipe_options
+    from tokbench.errors import TokbenchError
+    from tokbench.io.yaml import parse_yaml
+    from tokbench.models.pretraining.launch import launched, pretrain_together
+    from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement, architecture_of
+    from tokbench.options import validated
+
+    log_to_stderr()
+    named = parse_yaml(recipe, "--recipe")
+    options = recipe_options(recipe, architecture_of(named) if isinstance(named, dict) else MptOptions, PRESETS)
+    if options.resources != Placement():
+        raise TokbenchError("--recipe: resources: no part of what a model is; use --nodes and --processes-per-node")
+    resources = {"nodes": nodes, "processes_per_node": processes_per_node}
+    options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
+    standing = checkpoints or f"{output}.checkpoints"
+    if megabytes is not None:
+        from tokbench.commands.parameters import on_gpu
+        from tokbench.models.memory import lm_starting_memory
+        from tokbench.models.pretraining.phases import read_phases
+        from tokbench.runtime.memory_limit import require
+
+        there = options if on_gpu(options.device) else options.model_copy(update={"device": "cpu"})
+        need = lm_starting_memory(there, read_phases(options, Path(packed))[0].packing.vocabulary)
+        require("this training", need, megabytes, "lower microbatch" if there.device == "cpu" else "")
+    if options.resources.processes > 1 and not launched():
+        text = json.dumps(options.recipe())
+        called = ["pretrain", "--recipe", text, "--packed", packed, "--tokenizer", tokenizer, "--checkpoints", standing]
+        called += ["--nodes", str(nodes), "--processes-per-node", str(processes_per_node)]
+        status = pretrain_together([*called, "-o", output], Path(packed), options, Path(output), Path(standing))
+        if status:
+            raise SystemExit(status)
+        return
+    from tokbench.models.pretraining.train import pretrain
+
+    pretrain(Path(packed), Path(tokenizer), options, Path(output), Path(standing))
+
+
+@click.command("train_byte_lm")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(BYTE_LM_RECIPES)}) or options as JSON.")
+@click.option(
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+)
+@click.option("-o", "--output", required=True, type=OutputFolder("byte language model"), help="Folder of the model.")
+@memory_option()
+@click.argument("shards", nargs=-1, required=True)
+def train_byte_lm_command(
+    recipe: str, checkpoints: str | None, output: str, megabytes: int | None, shards: tuple[str, ...]
+) -> None:
+    """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint.
+
+    Where the n-grams of a model that counts them take more than --memory, they are sorted on disk, beside the output.
+    Where a neural model needs more, a line says how much before anything is read.
+    """
+    from tokbench.commands.parameters import log_to_stderr
+    from tokbench.commands.recipes import byte_lm_recipe
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.byte_lm.options import ByteNgramOptions
+    from tokbench.runtime.memory_limit import allowance
+
+    log_to_stderr()
+    options = byte_lm_recipe(recipe)
+    if isinstance(options, ByteNgramOptions):
+        from tokbench.models.byte_lm import ngram
+        from tokbench.models.byte_lm import ngram as windows
+
+        allowed = None if megabytes is None else allowance(megabytes, windows.LEAST)
+        room = None if allowed is None else allowed.room // 2
+        ngram.train((document.text for document in read_documents(shards)), options, Path(output), room)
+    else:
+        from tokbench.models.byte_lm import train
+        from tokbench.models.byte_lm.model import on_gpu
+        from tokbench.models.memory import byte_lm_training_memory
+
+        if megabytes is not None:
+            allowance(megabytes, int(byte_lm_training_memory(options, on_gpu(options.device))))
+        texts = (document.text for document in read_documents(shards))
+        train.train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))
+
+
+@click.command("score_bytes")
+@click.option("--recipe", required=True, help=f"The model's preset ({', '.join(BYTE_LM_RECIPES)}) or options as JSON.")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@output_file(
+    mark=columns("document", "language", "text", "surprisal", "entropy"), required=True, help="Parquet file of scores."
+)
+@memory_option()
+@click.argument("shards", nargs=-1, required=True)
+def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
+    """Write surprisal and entropy of every byte of corpus SHARDS.
+
+    Where the model needs more than --memory, a line says how much before it is read.
+    """
+    from tokbench.commands.parameters import check_memory, log_to_stderr
+    from tokbench.commands.recipes import byte_lm_recipe
+    from tokbench.corpus.documents import read_documents
+    from tokbench.models.byte_lm.options import ByteNgramOptions
+    from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
+
+    log_to_stderr()
+    options = byte_lm_recipe(recipe)
+    if isinstance(options, ByteNgramOptions):
+        from tokbench.models.byte_lm import ngram
+
+        check_memory(megabytes, ngram_memory(Path(model)))
+        ngram.score(read_documents(shards), Path(model), Path(output))
+    else:
+        from tokbench.models.byte_lm import score
+        from tokbench.models.byte_lm.model import on_gpu
+
+        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
+        score.score(read_documents(shards), Path(model), Path(output), options)

@@ -1,0 +1,298 @@
+"""``tokbench measure``: measure a tokenizer on pre-token counts, or on documents.
+
+``tokbench measure_resource``: measure a tokenizer on the gold data of a resource.
+
+``tokbench measure_embeddings``: hold the embeddings of a trained model against its tokens' probabilities.
+
+``tokbench measure_translation_embeddings``: embeddings of a translation model against its tokens' probabilities.
+
+Measurements as commands take and give them: options of metrics from JSON, rows to JSON.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from tokbench.commands.inputs import COUNTS, TEXT
+from tokbench.commands.outputs import OutputFolder, keys, output_file
+from tokbench.commands.parameters import FLAG, field_options, memory_option
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import Fields
+from tokbench.io.json import write_result
+from tokbench.runtime import exit_status
+
+if TYPE_CHECKING:
+    from tokbench.intrinsic.tokenizer import ByLanguage
+    from tokbench.options import Options
+    from tokbench.tokenizer import Tokenizer
+
+
+@click.command("measure")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
+@click.option(
+    "--documents", multiple=True, type=TEXT, help="The text itself, where nothing has counted it; may be repeated."
+)
+@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
+@click.option("--corpus", default="", help="What the text is of, for the tables.")
+@click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
+@field_options
+@memory_option()
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
+def measure_command(
+    folder: str,
+    counts: str | None,
+    documents: tuple[str, ...],
+    variant: str | None,
+    corpus: str,
+    metrics: str | None,
+    fields: Fields,
+    megabytes: int | None,
+    output: str | None,
+) -> None:
+    """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON.
+
+    A tokenizer that was made elsewhere is measured on --documents: where it is one of ours, its pre-tokens are counted
+    first; where it works through another library each document is encoded, and what needs pre-tokens has no value;
+    "loss" says how many documents it does not give back.
+    Where the counts need more than --memory, a line says how much before anything of them is held.
+    """
+    from tokbench.intrinsic.tokenizer import measure_text
+    from tokbench.pretokens.external_count import count_texts
+    from tokbench.pretokens.files import all_languages, check_stage, read_languages
+    from tokbench.tokenizer import Tokenizer
+
+    if (counts is None) == (not documents):
+        raise TokbenchError("measure: give --counts or --documents, one of the two")
+    exit_status.purpose(f"measure {folder} on {counts or documents[0]}")
+    tokenizer = Tokenizer.load(folder)
+    given = metric_families(metrics)
+    texts = _texts(documents, fields)
+    if tokenizer.library_name:
+        from tokbench.adapters.loss import Watched
+        from tokbench.intrinsic.tokenizer import measure_encoded
+
+        if counts is not None:
+            raise TokbenchError(
+                f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; give --documents"
+            )
+        watched = Watched(tokenizer)
+        found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
+        write_measurements(tokenizer, found, variant, corpus, output, watched.record)
+        return
+    if counts is None:
+        check = partial(check_stage, "measure", megabytes=megabytes)
+        by_language = count_texts(texts, tokenizer.scheme, megabytes, output or "-", check)
+    else:
+        check_stage("measure", counts, megabytes)
+        by_language = read_languages(counts)
+    pretokens = all_languages(by_language)
+    if pretokens.scheme not in (None, tokenizer.pretokenization):
+        raise TokbenchError(
+            f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
+            f"count with {FLAG} {quote(tokenizer.pretokenization)}"
+        )
+    rows = measure_text(tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size)
+    write_measurements(tokenizer, rows, variant, corpus, output)
+
+
+def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:
+    """Documents with their languages."""
+    from tokbench.commands.files import documents_of, with_note
+
+    documents = with_note(documents_of(files, fields))
+    return ((document.language, document.text) for document in documents)
+
+
+@click.command("measure_resource")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--recipe", "text", required=True, help="Type of the resource, or its options as JSON: {type: ladec}.")
+@click.option("--name", help="Name of the resource in the tables; its type if left out.")
+@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--metrics", help="Options of metrics as JSON, by family.")
+@memory_option()
+@output_file("--by-word", help="JSON file of every word's boundaries, for intervals.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
+@click.argument("files", nargs=-1)
+def measure_resource_command(
+    folder: str,
+    text: str,
+    name: str | None,
+    variant: str | None,
+    metrics: str | None,
+    megabytes: int | None,
+    by_word: str | None,
+    output: str | None,
+    files: tuple[str, ...],
+) -> None:
+    """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON.
+
+    With --by-word, what each word adds to the alignment with morphemes is written too; nothing of a resource that has
+    none. Where the resource needs more than --memory, a line says how much before anything of it is read.
+    """
+    from tokbench.commands.recipes import check_same_files, mapping_of
+    from tokbench.intrinsic.resource import boundaries_by_word, nothing_by_word, read_resource, room
+    from tokbench.intrinsic.tokenizer import measure_cut_words
+    from tokbench.io.json import write_result
+    from tokbench.metric.words import words_of
+    from tokbench.options import validated
+    from tokbench.resource import ResourceOptions, resource_files, resource_types
+    from tokbench.runtime.memory_limit import RESERVE, require, resident
+    from tokbench.tokenizer import Tokenizer
+
+    values = mapping_of(text, "--recipe") if text.lstrip().startswith("{") else {"type": text}
+    kind = str(values.pop("type", ""))
+    options = validated(values, cast(type[ResourceOptions], resource_types[kind].options), f"--recipe ({kind})")
+    if files and options.path:
+        check_same_files(files, [path for _, path in resource_files(kind, options)], f"--recipe ({kind})")
+    elif files:
+        options = options.model_copy(update={"path": list(files)})
+    if not options.path:
+        raise TokbenchError(f"--recipe {kind}: no file of the resource; name its files after FOLDER")
+    if megabytes is not None:
+        require(f"'{name or kind}'", resident() + RESERVE + room(kind, options), megabytes)
+    gold = read_resource(kind, options)
+    tokenizer = Tokenizer.load(folder)
+    of, families = resource_types[kind].gold, metric_families(metrics)
+    found = nothing_by_word()
+    if tokenizer.library_name:
+        from tokbench.intrinsic.tokenizer import words_without_values
+
+        rows = words_without_values(gold, of, families=families, library=tokenizer.library_name)
+    else:
+        words = words_of(tokenizer, gold)
+        rows = measure_cut_words(words, of, families=families)
+        if by_word is not None and of == "segmentations":
+            found = boundaries_by_word(words)
+    if by_word is not None:
+        head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
+        write_result(by_word, head | found)
+    write_measurements(tokenizer, rows, variant, name or kind, output)
+
+
+@click.command("measure_embeddings")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option(
+    "--token-counts",
+    "counts",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Each id's count in what it was trained on: 'tokbench pack' writes it.",
+)
+@click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
+@click.option("--model-name", "name", required=True, help="Name of the model in the tables.")
+@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--corpus", default="", help="Name of the pretraining text in the tables.")
+@click.option("--metrics", help="Options of metrics as JSON, by family.")
+@memory_option()
+@click.option("-o", "--output", required=True, type=OutputFolder("embeddings"), help="Folder of the results.")
+def measure_embeddings_command(
+    model: str,
+    counts: str,
+    tokenizer: str,
+    name: str,
+    variant: str | None,
+    corpus: str,
+    metrics: str | None,
+    megabytes: int | None,
+    output: str,
+) -> None:
+    """Write norm, occurrences and probability of every token, and measurements of them.
+
+    Where the embeddings need more than --memory, a line says how much before they are read.
+    """
+    from tokbench.intrinsic.tokenizer import measure_embeddings
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.io.tables import write_csv
+    from tokbench.metric.embeddings import embeddings_of, room
+    from tokbench.models.training import read_occurrences
+    from tokbench.runtime.memory_limit import RESERVE, require, resident
+    from tokbench.tokenizer import Tokenizer
+
+    loaded = Tokenizer.load(tokenizer)
+    require("this measurement", resident() + RESERVE + room(Path(model)), megabytes)
+    embeddings = embeddings_of(loaded.named, Path(model), read_occurrences(Path(counts), loaded.id_limit))
+    rows = [
+        ("", replace(row, definition=f"{row.definition}; model {name}"))
+        for row in measure_embeddings(embeddings, families=metric_families(metrics))
+    ]
+    with atomic_folder(output, "embeddings") as folder:
+        frame = embeddings.to_frame()
+        frame.write_parquet(folder / "tokens.parquet", compression="zstd")
+        write_csv(frame, folder / "tokens.csv")
+        write_measurements(loaded, rows, variant, corpus, str(folder / "measurements.json"))
+
+
+@click.command("measure_translation_embeddings")
+@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
+@click.option("--metrics", help="Options of metrics as JSON, by family.")
+@memory_option()
+@click.option("-o", "--output", required=True, type=OutputFolder("embeddings"), help="Folder of the results.")
+def measure_translation_embeddings_command(model: str, metrics: str | None, megabytes: int | None, output: str) -> None:
+    """Write norm, occurrences and probability of every token of encoder and decoder, and measurements of them.
+
+    Where a side's embeddings need more than --memory, a line says how much before they are read.
+    """
+    from dataclasses import asdict
+
+    from tokbench.intrinsic.tokenizer import measure_embeddings
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.io.json import write_result
+    from tokbench.io.tables import write_csv
+    from tokbench.metric.embeddings import Layout, embeddings_of, room
+    from tokbench.models.translation.embeddings import AGAIN, sides_of
+    from tokbench.runtime.memory_limit import RESERVE, require, resident
+
+    rows = []
+    with atomic_folder(output, "embeddings") as folder:
+        for side in sides_of(Path(model)):
+            layout = Layout((side.tensor,), side.before, "training text", AGAIN)
+            require("this measurement", resident() + RESERVE + room(Path(model), layout), megabytes)
+            embeddings = embeddings_of(side.tokenizer.named, Path(model), side.occurrences, layout)
+            frame = embeddings.to_frame()
+            frame.write_parquet(folder / f"{side.name}.parquet", compression="zstd")
+            write_csv(frame, folder / f"{side.name}.csv")
+            found = measure_embeddings(embeddings, families=metric_families(metrics))
+            rows += [{"side": side.name, **asdict(row)} for row in found]
+        write_result(folder / "measurements.json", {"measurements": rows}, indent=1)
+
+
+def metric_families(text: str | None) -> "dict[str, Options]":
+    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
+
+    Raises:
+        TokbenchError: no such family or option; the message names it.
+    """
+    from tokbench.commands.recipes import mapping_of
+    from tokbench.metric import metrics
+    from tokbench.options import validated
+
+    given = mapping_of(text, "--metrics") if text else {}
+    return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
+
+
+def write_measurements(
+    tokenizer: "Tokenizer",
+    rows: "ByLanguage",
+    variant: str | None,
+    corpus: str,
+    output: str | None,
+    loss: Mapping[str, int] | None = None,
+) -> None:
+    """Write the measurements of a tokenizer as JSON, to standard output where no file is named.
+
+    What is lost of the text stands there for one that need not give all of it back.
+    """
+    from tokbench.intrinsic.tokenizer import record_of
+
+    result = record_of(tokenizer.name, tokenizer.nominal_size, rows, variant=variant, corpus=corpus, loss=loss)
+    if output is None:
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        write_result(output, result, indent=2)

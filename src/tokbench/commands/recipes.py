@@ -1,0 +1,307 @@
+"""Values as the command line takes them: options of methods, recipes, and the files that a recipe names, too.
+
+What the commands that prepare corpora are given: the corpus as in the configuration, and its source's files.
+
+What ``tokbench build`` gives a construction: counts, scores, documents, an initial vocabulary.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tokbench.errors import TokbenchError, shortened, unknown
+from tokbench.options import Options, Seed
+
+if TYPE_CHECKING:
+    from tokbench.building import Source as TrainingData
+    from tokbench.config.sections import Corpus
+    from tokbench.construction import Construction
+    from tokbench.corpus.parts import Span
+    from tokbench.corpus.sources import Source
+    from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+    from tokbench.pretokens import PretokenCounts
+    from tokbench.pretokens.files import LeftOut
+    from tokbench.registry import Method
+
+
+Chosen = TypeVar("Chosen", bound=Options)
+
+
+class Seeded(Options):
+    """What a corpus's recipe says beside the corpus."""
+
+    seed: Seed
+    """Decides the splits."""
+
+
+def method_options(method: "Method", settings: Sequence[str] | dict[str, Any], flag: str) -> Options:
+    """The method's options from ``option=value`` strings (values are YAML) or from a mapping.
+
+    Raises:
+        TokbenchError: an unknown option or a value of the wrong type; the message names it.
+    """
+    from tokbench.options import validated
+
+    values = dict(settings) if isinstance(settings, dict) else settings_of(settings, flag)
+    named = values.pop("method", method.name)
+    if named != method.name:
+        raise TokbenchError(f"{flag}: names the method '{named}', and the command '{method.name}'; name one of them")
+    return validated(values, method.options, f"{flag} ({method.name})")
+
+
+def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
+    """A mapping from ``option=value`` strings; values are YAML.
+
+    Raises:
+        TokbenchError: not of this form, no YAML, or an option twice.
+    """
+    values: dict[str, Any] = {}
+    for key, value in (_setting(setting, flag) for setting in settings):
+        if key in values:
+            raise TokbenchError(f"{flag} {key}: stands twice; remove one")
+        values[key] = value
+    return values
+
+
+def _setting(text: str, flag: str) -> tuple[str, Any]:
+    from tokbench.io.yaml import parse_yaml
+
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise TokbenchError(f"{flag} {shortened(text)}: expected option=value")
+    return key.strip(), parse_yaml(value, f"{flag} {key.strip()}")
+
+
+def mapping_of(text: str, flag: str) -> dict[str, Any]:
+    """A mapping from JSON or YAML in one argument."""
+    from tokbench.io.yaml import parse_yaml
+
+    value = parse_yaml(text, flag)
+    if not isinstance(value, dict):
+        raise TokbenchError(f"{flag}: expected a mapping, {{key: value}}, found '{shortened(text)}'")
+    return value
+
+
+def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chosen]) -> Chosen:
+    """Options from a preset's name or a JSON object.
+
+    Raises:
+        TokbenchError: neither; the message names the key.
+    """
+    from tokbench.io.yaml import parse_yaml
+    from tokbench.options import validated
+
+    value = parse_yaml(text, "--recipe")
+    if isinstance(value, str):
+        if value not in presets:
+            raise TokbenchError(f"--recipe: {unknown(value, 'preset', presets)}")
+        return presets[value]
+    return validated(value, options, "--recipe")
+
+
+def byte_lm_recipe(text: str) -> "ByteLmOptions | ByteNgramOptions":
+    """Options of a byte language model from a preset's name or a JSON object; its ``kind`` is neural if left out.
+
+    Raises:
+        TokbenchError: neither; the message names the key.
+    """
+    from tokbench.io.yaml import parse_yaml
+    from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
+    from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+
+    value = parse_yaml(text, "--recipe")
+    ngram = isinstance(value, dict) and value.get("kind") == "ngram"
+    kind: type[ByteLmOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmOptions
+    return recipe_options(text, kind, BYTE_LM_PRESETS)
+
+
+def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
+    """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
+    from tokbench.io.yaml import parse_yaml
+
+    value = parse_yaml(text, flag)
+    if isinstance(value, str):
+        return value, {}
+    if isinstance(value, dict) and isinstance(value.get("method"), str):
+        return value["method"], {key: given for key, given in value.items() if key != "method"}
+    raise TokbenchError(f"{flag} {shortened(text)}: expected a method's name, or {{method: name, option: value}}")
+
+
+def check_same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
+    """Reject files that a recipe names otherwise than the command does.
+
+    Raises:
+        TokbenchError: the two are not the same files.
+    """
+    if {Path(file).resolve() for file in files} != {path.resolve() for path in named}:
+        raise TokbenchError(f"{flag}: its path names other files than the command does; name them in one place")
+
+
+def corpus_of(recipe: str) -> "tuple[Corpus, int]":
+    """A corpus and its seed.
+
+    Raises:
+        TokbenchError: the recipe is not as in the configuration; the message names the key.
+    """
+    from tokbench.config.sections import Corpus
+    from tokbench.options import validated
+
+    values = mapping_of(recipe, "--recipe")
+    seed = validated({"seed": values.pop("seed", 0)}, Seeded, "--recipe").seed
+    return validated(values, Corpus, "--recipe"), seed
+
+
+def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | None]":
+    """A corpus's source that reads these files, and the file that a rule of its own has made for a source.
+
+    Raises:
+        TokbenchError: they are not the source's, or not as many as it reads.
+    """
+    from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource, files_of
+
+    source = corpus.source
+    if isinstance(source, HubSource):
+        if not files:
+            raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
+        if len(files) > 1:
+            raise TokbenchError(
+                "a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone"
+            )
+        return source, Path(files[0])
+    if isinstance(source, ParallelSource):
+        if len(files) != 1:
+            raise TokbenchError(
+                "a side of a parallel corpus is prepared from one folder, that which 'tokbench prepare_parallel' made; "
+                "name it alone"
+            )
+        return source, Path(files[0], "train.parquet")
+    if files and isinstance(source, EmbeddedSource):
+        raise TokbenchError("the embedded source reads no files; leave them out")
+    if files and isinstance(source, FileSource):
+        if not source.path:
+            return source.model_copy(update={"path": list(files)}), None
+        check_same_files(files, files_of(source), "--recipe")
+    return source, None
+
+
+def say_findings(folder: Path) -> None:
+    """Write to standard error what the manifest of a corpus says, if there is one."""
+    from tokbench.corpus.documents import lines_of, read_findings
+
+    for line in lines_of(read_findings(folder)):
+        click.echo(line, err=True)
+
+
+def shares_of(corpus: "Corpus") -> dict[str, float | str]:
+    """Share of each split, or the split that it is the same as."""
+    return {str(split): share for split, share in corpus.splits.items()}
+
+
+def groups_in(corpus: "Corpus") -> list[range]:
+    """The shards that are written together, numbered over all splits that have a share."""
+    from tokbench.corpus.parts import groups_of
+
+    splits = sum(not isinstance(share, str) for share in corpus.splits.values())
+    return groups_of(splits * corpus.shards, corpus.parts)
+
+
+def span_of(source: "Source", span: "Span") -> "Span":
+    """How much is read of a source's files.
+
+    Raises:
+        TokbenchError: less than all, of files that are not cut.
+    """
+    from tokbench.corpus.parts import WHOLE
+    from tokbench.corpus.sources import HubSource, ParquetSource
+
+    if span != WHOLE and not isinstance(source, ParquetSource | HubSource):
+        raise TokbenchError("--begin, --end: Parquet files alone are cut; leave them out")
+    return span
+
+
+def check_read(construction: "Construction", given: Mapping[str, Any]) -> None:
+    """Reject what the construction would not look at.
+
+    Raises:
+        TokbenchError: something of it is named.
+    """
+    reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
+    for flag, value in given.items():
+        if value and flag not in reads:
+            raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")
+
+
+def check_needs(
+    construction: "Construction", options: Any, path: str, least: int, megabytes: int, initial: bool
+) -> None:
+    """End where building would take more memory than allowed, before anything of the text is held.
+
+    Args:
+        construction: the method.
+        options: its options.
+        path: the file of counts.
+        least: the count that pre-tokens have at least.
+        megabytes: what is allowed.
+        initial: whether the vocabulary to start from is there already.
+
+    Raises:
+        TokbenchError: it needs more.
+    """
+    import numpy as np
+
+    from tokbench.pretokens.files import read_parts
+    from tokbench.runtime.memory_model import Profile, require
+
+    names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
+    _, parts = read_parts(path)
+    longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
+    batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
+    profile = Profile.of(batches, least, longest, longest_pretoken)
+    require(names, profile, least, megabytes)
+
+
+def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCounts, LeftOut | None]":
+    """The pre-tokens of at least that count, and what is left out where that is more than 1."""
+    from tokbench.building import read_counts
+    from tokbench.commands.parameters import FLAG
+    from tokbench.pretokens.files import read_parts
+
+    counts, left_out = read_counts(path, scheme, least)
+    if left_out is not None:
+        click.echo(left_out.line(), err=True)
+    if not scheme and not read_parts(path)[0]:
+        click.echo(f"{path} does not say its pre-tokenization: taking 'none'; name it with {FLAG}", err=True)
+    return counts, left_out
+
+
+def construction_inputs_source_of(
+    construction: "Construction",
+    counts: "PretokenCounts | None",
+    scores: tuple[str, ...],
+    documents: tuple[str, ...],
+    scheme: str | None,
+) -> "TrainingData":
+    """What the construction reads.
+
+    Raises:
+        TokbenchError: it is not named, or there is nothing in it.
+    """
+    from tokbench.building import read_running, read_scored
+
+    known = scheme or (counts.scheme if counts else None) or "gpt2"
+    match construction.source:
+        case "scores":
+            if not scores:
+                raise TokbenchError(f"'{construction.name}' reads byte scores; name them with --scores")
+            return read_scored(scores, known)
+        case "documents":
+            if not documents:
+                raise TokbenchError(f"'{construction.name}' reads documents; name a corpus with --documents")
+            return read_running(documents, known)
+    if counts is None:
+        raise TokbenchError(f"'{construction.name}' reads pre-token counts; name them with --counts")
+    if not len(counts):
+        raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
+    return counts

@@ -1,0 +1,338 @@
+"""``tokbench tabulate``: gather measurements and results into tidy tables.
+
+``tokbench analyse``: compute statistics over the tables.
+
+``tokbench power``: tell how many seeds a difference needs, from a pilot.
+
+``tokbench cut_examples``: cut the sentences that the report shows.
+
+``tokbench draw``: draw the figures.
+
+``tokbench typeset``: write the tables for publication.
+
+``tokbench report``: write the HTML report.
+
+``tokbench leaderboard``: write the leaderboard, the scoreboard for other sites.
+
+``tokbench cite``: write what an experiment's methods and data are from.
+
+``tokbench published``: recompute what the papers print.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tokbench.commands.inputs import CONFIGURATION, content_options
+from tokbench.commands.outputs import OutputFolder, keys, output_file, page
+from tokbench.commands.parameters import Real
+from tokbench.errors import TokbenchError
+from tokbench.runtime import exit_status
+from tokbench.statistics.power import DETECT, LEAST
+
+if TYPE_CHECKING:
+    from tokbench.report.content import ReportContent
+
+
+@click.command("tabulate")
+@click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
+@click.option("--tokens", multiple=True, help="Tokens of every document by a tokenizer; may be repeated.")
+@click.option("--words", multiple=True, help="A tokenizer's boundaries in every gold word; may be repeated.")
+@click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
+@click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
+@click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
+@click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
+@click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
+@click.option("--convergence", multiple=True, help="Results of a model's checkpoint; may be repeated.")
+@click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
+@click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
+@click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
+@click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
+def tabulate_command(
+    intrinsic: tuple[str, ...],
+    tokenizers: tuple[str, ...],
+    tokens: tuple[str, ...],
+    words: tuple[str, ...],
+    bounds: tuple[str, ...],
+    ngram_bits: tuple[str, ...],
+    embeddings: tuple[str, ...],
+    models: tuple[str, ...],
+    downstream: tuple[str, ...],
+    convergence: tuple[str, ...],
+    translations: tuple[str, ...],
+    translation_embeddings: tuple[str, ...],
+    parallel: tuple[str, ...],
+    baselines: tuple[str, ...],
+    venn: tuple[str, ...],
+    output: str,
+) -> None:
+    """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    from tokbench.commands.inputs import by_corpus
+    from tokbench.tabulation.reading import is_run
+    from tokbench.tabulation.results import Gathered, tabulate
+    from tokbench.tabulation.table import write_tables
+
+    for flag, folders in (("--embeddings", embeddings), ("--model", models)):
+        for folder in folders:
+            if not is_run(Path(folder)):
+                raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
+    measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
+    gathered = Gathered(
+        measurements,
+        tokenizers,
+        bounds,
+        embeddings,
+        models,
+        downstream,
+        by_corpus(baselines),
+        venn,
+        token_files=tokens,
+        ngram_files=ngram_bits,
+        along=convergence,
+        word_files=words,
+        scored_translations=translations,
+        translation_embeddings_folders=translation_embeddings,
+        parallel_folders=parallel,
+    )
+    tables = tabulate(gathered)
+    write_tables(tables, Path(output), "tables")
+    for table, frame in tables.items():
+        click.echo(f"{table.name}: {len(frame):,} rows", err=True)
+
+
+@click.command("analyse")
+@click.argument("tables", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--recipes",
+    default="{}",
+    help="JSON of the variants and models in full: tells seeds of one model, and which published numbers stand beside.",
+)
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
+@click.option(
+    "--pilot", type=click.Path(exists=True, file_okay=False), help="Statistics of a pilot, for the seeds needed."
+)
+@click.option("--detect", type=Real(LEAST), default=DETECT, show_default=True, help="Bits per byte to be seen.")
+@click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
+def analyse_command(
+    tables: str, recipes: str, baselines: tuple[str, ...], pilot: str | None, detect: float, output: str
+) -> None:
+    """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
+    corrections, what they could have seen, comparisons question by question, bits per byte by seed and document and
+    over languages, seeds that are needed, critical differences, variance between seeds, correlations, R^2 between
+    sizes, measures beside language models, and published numbers beside ours."""
+    from tokbench.commands.inputs import by_corpus
+    from tokbench.commands.recipes import mapping_of
+    from tokbench.statistics.inputs import TidyTables, analyse
+    from tokbench.tabulation.table import write_tables
+
+    material = TidyTables(
+        Path(tables), mapping_of(recipes, "--recipes"), by_corpus(baselines), Path(pilot) if pilot else None, detect
+    )
+    made = analyse(material)
+    write_tables(made, Path(output), "statistics")
+    for table, frame in made.items():
+        click.echo(f"{table.name}: {len(frame):,} rows", err=True)
+
+
+@click.command("power")
+@click.argument("pilot", type=click.Path(exists=True, file_okay=False))
+@click.option("--detect", type=Real(LEAST), default=DETECT, show_default=True, help="Bits per byte to be seen.")
+@click.option("-o", "--output", type=OutputFolder("statistics"), help="Folder of the tables; none if left out.")
+def power_command(pilot: str, detect: float, output: str | None) -> None:
+    """Tell from the statistics of a PILOT how many seeds a difference of bits per byte needs, before models are
+    trained: by the power of the paired t test, documents included, and by the rule n = 15.7 (deviation / difference)^2.
+
+    PILOT is the folder statistics of an experiment that trained like models with two seeds or more.
+    """
+    from tokbench.statistics.seed_plan import SEED_PLAN, seed_tables, told
+    from tokbench.tabulation.table import write_tables
+
+    tables = seed_tables(Path(pilot), detect)
+    if output is not None:
+        write_tables(tables, Path(output), "statistics")
+    for line in told(tables[SEED_PLAN]):
+        click.echo(line)
+
+
+@click.command("cut_examples")
+@click.option("--recipe", required=True, help="JSON: examples, tokenizers of them, tokenizers by corpus.")
+@click.option("--tokenizer", "folders", multiple=True, help="Folder tokenizers/VARIANT/SIZE; may be repeated.")
+@click.option("--shard", "shards", multiple=True, metavar="CORPUS=FILE", help="A shard of an evaluation split.")
+@click.option("-o", "--output", required=True, type=OutputFolder("examples"), help="Folder of the tables.")
+def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], output: str) -> None:
+    """Choose sentences on which tokenizers differ and cut these and the user's own, for the report.
+
+    The recipe has the keys 'examples', a list of texts, 'shown', the tokenizers that cut them as VARIANT/SIZE, and
+    'corpora', a mapping of corpora to the tokenizers that cut their sentences.
+    """
+    from tokbench.examples.tables import Chosen, Recipe, cut_examples
+    from tokbench.io.json import parse_json
+    from tokbench.options import validated
+    from tokbench.tabulation.table import write_tables
+
+    exit_status.purpose("cut examples")
+    asked = validated(parse_json(recipe, "--recipe", remedy="give one JSON object"), Recipe, "--recipe")
+    known = {"/".join(Path(folder).parts[-2:]): folder for folder in folders}
+    chosen = Chosen(
+        _folders(asked.shown, known),
+        {corpus: _folders(names, known) for corpus, names in asked.corpora.items()},
+        dict(map(_shard, shards)),
+        asked.examples,
+    )
+    write_tables(cut_examples(chosen), Path(output), "examples")
+
+
+def _folders(names: Sequence[str], known: dict[str, str]) -> list[str]:
+    for name in names:
+        if name not in known:
+            raise TokbenchError(f"--recipe: no --tokenizer is the folder of {name}; name it")
+    return [known[name] for name in names]
+
+
+def _shard(text: str) -> tuple[str, Path]:
+    corpus, separator, path = text.partition("=")
+    if not separator:
+        raise TokbenchError(f"--shard {text}: expected CORPUS=FILE")
+    return corpus, Path(path)
+
+
+@click.command("draw")
+@content_options
+@click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
+def draw_command(content: "ReportContent", output: str) -> None:
+    """Draw every figure as SVG and PNG, for a full page and for one of two columns."""
+    from tokbench.report.html import write_figures
+
+    write_figures(content, output)
+
+
+@click.command("typeset")
+@content_options
+@click.option("-o", "--output", required=True, type=OutputFolder("typeset tables"), help="Folder of the tables.")
+def typeset_command(content: "ReportContent", output: str) -> None:
+    """Write every table of the report as CSV, Markdown and LaTeX."""
+    from tokbench.report.html import write_tables
+
+    write_tables(content, output)
+
+
+@click.command("report")
+@content_options
+@click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
+@click.option(
+    "--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable."
+)
+@output_file(mark=page, required=True, help="HTML file.")
+def report_command(content: "ReportContent", speeds: tuple[str, ...], prepared: tuple[str, ...], output: str) -> None:
+    """Write one self-contained HTML file with every table and figure."""
+    from dataclasses import replace
+    from pathlib import Path
+
+    from tokbench.corpus.documents import lines_of, read_findings
+    from tokbench.report.html import render
+    from tokbench.report.speeds import read_speeds
+
+    manifests = {folder.name: lines_of(read_findings(folder)) for folder in map(Path, prepared)}
+    findings = {corpus: lines for corpus, lines in manifests.items() if lines}
+    render(replace(content, speeds=read_speeds(speeds), findings=findings), output)
+
+
+@click.command("leaderboard")
+@click.option("--name", required=True, help="The experiment's name.")
+@click.option("--statistics", required=True, type=click.Path(exists=True, file_okay=False), help="Its statistics.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer; may be repeated.")
+@click.option("--documents", multiple=True, help="Folder of a corpus; may be repeated.")
+@click.option("--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet of one without; may be repeated.")
+@output_file("--table", help="CSV file of the scores, to write as well.")
+@output_file(mark=keys("format", "experiment", "tokbench", "scores"), required=True, help="JSON file.")
+def leaderboard_command(
+    name: str,
+    statistics: str,
+    tokenizers: tuple[str, ...],
+    documents: tuple[str, ...],
+    counts: tuple[str, ...],
+    table: str | None,
+    output: str,
+) -> None:
+    """Write the leaderboard: the scoreboard with versions, commit, and checksums of corpora and tokenizers."""
+    from tokbench.io.atomic import atomic_file
+    from tokbench.io.json import written
+    from tokbench.io.tables import write_csv
+    from tokbench.report.leaderboard import as_table, leaderboard_of
+
+    board = leaderboard_of(name, statistics, tokenizers, documents, counts)
+    with atomic_file(output) as partial:
+        partial.write_text(written(board), encoding="utf-8")
+    if table is not None:
+        with atomic_file(table) as partial:
+            write_csv(as_table(board), partial)
+
+
+@click.command("cite")
+@click.argument("configuration", required=False, type=CONFIGURATION)
+@click.option("--cited", "keys", metavar="JSON", help="What is cited, as a list, in place of a configuration.")
+@output_file(help="File of BibTeX; standard output if left out.")
+def cite_command(configuration: str | None, keys: str | None, output: str | None) -> None:
+    """Write BibTeX of what the methods, metrics, gold data and corpora of an experiment are from. CONFIGURATION is its
+    file, such as config.yaml."""
+    from tokbench.config.experiment import Experiment
+    from tokbench.errors import TokbenchError
+    from tokbench.io.json import parse_json
+    from tokbench.io.yaml import read_yaml
+    from tokbench.options import validated
+    from tokbench.references import bibliography
+    from tokbench.report.bibliography import cited
+
+    if (configuration is None) == (keys is None):
+        raise TokbenchError("cite: name the file of a configuration, or give --cited, one of the two")
+    if keys is not None:
+        remedy = "give a list of keys and entries as JSON"
+        found = parse_json(keys, "--cited", remedy=remedy)
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            raise TokbenchError(f"--cited: not a list of texts; {remedy}")
+    else:
+        found = cited(validated(read_yaml(str(configuration)), Experiment, str(configuration)))
+    text = bibliography(found)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from tokbench.io.atomic import atomic_file
+
+    with atomic_file(output) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+@click.command("published")
+@click.option(
+    "--released",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder of the vocabularies that the authors of 'Tokenization Is More Than Compression' released.",
+)
+@output_file("--numbers", help="CSV file for every number beside the paper's.")
+@click.option("--keep", type=OutputFolder("published"), help="Folder that is replaced by a copy once all is written.")
+@click.option("-o", "--output", required=True, type=OutputFolder("published"), help="Folder of tables and figures.")
+def published_command(released: str | None, numbers: str | None, keep: str | None, output: str) -> None:
+    """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
+    import polars as pl
+
+    from tokbench.io.atomic import NOT_CONTENT, atomic_file, atomic_folder
+    from tokbench.io.tables import write_csv
+    from tokbench.report.published import write_published
+
+    statistics = write_published(output, released)
+    if numbers is not None:
+        with atomic_file(numbers) as partial:
+            write_csv(pl.DataFrame([asdict(one) for one in statistics], infer_schema_length=None), partial)
+    if keep is not None:
+        with atomic_folder(keep, "published") as partial:
+            shutil.copytree(output, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*NOT_CONTENT))
+    for verdict, count in Counter(statistic.verdict for statistic in statistics).items():
+        click.echo(f"{verdict}: {count:,}", err=True)

@@ -1,0 +1,289 @@
+"""``tokbench build``: build a vocabulary and its tokenizer.
+
+``tokbench import``: take a tokenizer that was made elsewhere.
+
+``tokbench export``: write a tokenizer for another library.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokbench.adapters.open import ADDED, SPECIAL
+from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT
+from tokbench.commands.outputs import OutputFolder
+from tokbench.commands.parameters import (
+    COUNT,
+    MEMORY,
+    SEED,
+    SIZE,
+    THREADS,
+    ConstructionName,
+    Whole,
+    field_options,
+    pretokenization_option,
+)
+from tokbench.errors import TokbenchError, on_one_line, shortened
+from tokbench.io.compression import Fields
+from tokbench.runtime import exit_status
+
+if TYPE_CHECKING:
+    from tokbench.commands.parameters import Fields
+    from tokbench.tokenizer import Tokenizer
+
+
+@click.command("build")
+@click.argument("method", type=ConstructionName())
+@click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
+@click.option("--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that are rarer.")
+@click.option("--scores", multiple=True, type=SCORES, help="Byte scores, for methods that read them; may be repeated.")
+@click.option(
+    "--documents",
+    multiple=True,
+    type=DOCUMENTS,
+    help="Prepared corpus or shards of one, for methods that read its text.",
+)
+@click.option(
+    "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
+)
+@click.option("--size", required=True, type=SIZE, help="Tokens, the 256 bytes included.")
+@click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
+@click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
+@click.option("--segmentation", help="Name, or {method: name, option: value}; the method's own if left out.")
+@pretokenization_option("How texts are cut, where the counts do not say it.")
+@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--threads", type=THREADS, default=1, show_default=True)
+@click.option(
+    "--memory",
+    "megabytes",
+    type=MEMORY,
+    metavar="MB",
+    help="Megabytes allowed: end at once where the method needs more by what was measured of it.",
+)
+@click.option("--name", default="", help="What tables call the tokenizer.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
+def build_command(
+    method: str,
+    counts: str | None,
+    least: int,
+    scores: tuple[str, ...],
+    documents: tuple[str, ...],
+    initial: str | None,
+    size: int,
+    settings: tuple[str, ...],
+    options: str | None,
+    segmentation: str | None,
+    pretokenization: str | None,
+    seed: int,
+    threads: int,
+    megabytes: int | None,
+    name: str,
+    output: str,
+) -> None:
+    """Build a vocabulary by METHOD and write its tokenizer to a folder."""
+    from tokbench.building import build_from_files, check_alphabet, own_segmentation
+    from tokbench.commands.parameters import chosen_scheme
+    from tokbench.commands.recipes import (
+        check_needs,
+        check_read,
+        construction_inputs_source_of,
+        counts_of,
+        mapping_of,
+        method_options,
+        recipe,
+        settings_of,
+    )
+    from tokbench.construction import constructions
+    from tokbench.segmentation import segmentations
+
+    started = time.monotonic()
+    scheme = chosen_scheme(pretokenization).text if pretokenization else None
+    remedy = "use fewer --threads" if threads > 1 else ""
+    exit_status.purpose(f"build '{method}' of {size:,} tokens", remedy)
+    construction = constructions[method]
+    if options and settings:
+        raise TokbenchError("--set, --recipe: both name options of the method; give one of them")
+    given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
+    chosen = method_options(construction, given, "--recipe" if options else "--set")
+    if least > 1 and (construction.source != "counts" or not counts):
+        raise TokbenchError(f"--min-count {least}: '{method}' reads no pre-token counts; leave the option out")
+    check_read(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
+    check_alphabet(construction, size, "--size")
+    cut, cut_options = (
+        recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
+    )
+    segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
+
+    if counts and megabytes is not None and construction.source == "counts":
+        check_needs(construction, chosen, counts, least, megabytes, bool(initial))
+    pretokens, left_out = counts_of(counts, scheme, least) if counts else (None, None)
+    if pretokens:
+        exit_status.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
+    tokenizer = build_from_files(
+        construction,
+        construction_inputs_source_of(construction, pretokens, scores, documents, scheme),
+        size,
+        chosen,
+        cut,
+        segmentation_options,
+        output,
+        counts=pretokens,
+        left_out=left_out,
+        initial=initial,
+        seed=seed,
+        threads=threads,
+        name=on_one_line(name or Path(output).name),
+        started=started,
+    )
+    if len(tokenizer) < size:
+        click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
+    click.echo(
+        f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
+        err=True,
+    )
+
+
+@click.command("import")
+@click.argument("path")
+@click.option(
+    "--from",
+    "form",
+    required=True,
+    metavar="FORM",
+    help="Form of the file; docs/existing.md of Tokbench's repository describes them.",
+)
+@click.option("--pattern", help="How texts are cut, where the file does not say it: a name or a regular expression.")
+@click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none, so name one there.")
+@click.option(
+    "--added",
+    type=click.Choice(ADDED),
+    default="words",
+    show_default=True,
+    help="Which added tokens of the file are cut out of texts: words and blanks, none (text), or all (tokens).",
+)
+@click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
+@click.option(
+    "--end-of-text", metavar="TOKEN", help="Special or added token that ends a text; the files' own if left out."
+)
+@click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
+@click.option(
+    "--check",
+    "files",
+    multiple=True,
+    type=TEXT,
+    help="Documents to compare ids and measure losses on; may be repeated.",
+)
+@click.option("--limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all.")
+@field_options
+@click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
+@click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
+def import_command(
+    path: str,
+    form: str,
+    pattern: str | None,
+    segmentation: str | None,
+    added: str,
+    special: tuple[str, ...],
+    end_of_text: str | None,
+    revision: str | None,
+    files: tuple[str, ...],
+    limit: int,
+    fields: "Fields",
+    name: str,
+    output: str,
+) -> None:
+    """Take the tokenizer at PATH, a file or a folder of the form FORM, and write it to a folder like any other.
+
+    It becomes one of our own where its ids stay exactly the same, and works through its own library elsewhere; what is
+    said tells which, why, and what is lost of texts. Its ids are those of its library.
+    """
+    from tokbench.adapters.forms import FORMS, ReadOptions
+    from tokbench.adapters.open import special_tokens
+    from tokbench.adapters.read import import_tokenizer
+    from tokbench.errors import unknown
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.io.provenance import write_manifest
+    from tokbench.options import validated
+
+    started = time.monotonic()
+    exit_status.purpose(f"import {path}")
+    if form not in FORMS:
+        raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
+    given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
+    given |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
+    options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
+    if not files and fields.flags:
+        raise TokbenchError(f"{fields.flags}: for files of --check only; name some")
+    documents = _Texts(files, fields, limit or None)
+    imported_name = on_one_line(name or Path(output).name)
+    tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=documents if files else None)
+    imported = tokenizer.origin["imported"]
+    with atomic_folder(output, "tokenizer") as folder:
+        tokenizer.save(folder)
+        write_manifest(folder / "manifest.json", tokenizer.origin, started)
+    native = imported["how"] == "native"
+    how = f"native: {tokenizer.segmentation}" if native else f"by {imported['how']}"
+    click.echo(f"{how}; {imported['why']}", err=True)
+    click.echo(f"{len(tokenizer):,} tokens that a text can give, ids below {tokenizer.id_limit:,}", err=True)
+    click.echo(_end_line(tokenizer, imported["end_of_text"]), err=True)
+    for line in imported["told"]:
+        click.echo(line, err=True)
+    if losses is not None:
+        click.echo(str(losses), err=True)
+    elif not native:
+        click.echo("what it loses is not measured; name documents with --check", err=True)
+
+
+def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
+    """Return the sentence on the end of text."""
+    if end is None:
+        return f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none"
+    return f"end of text: '{shortened(end['token'])}', id {end['id']}, by {end['source']}"
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of files, read anew each time that they are gone through."""
+
+    files: tuple[str, ...]
+    fields: "Fields"
+    limit: int | None
+
+    def __iter__(self) -> Iterator[bytes]:
+        from tokbench.commands.files import documents_of
+
+        if self.files:
+            found = documents_of(self.files, self.fields)
+            yield from (document.text for document in islice(found, self.limit))
+
+
+FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
+
+
+@click.command("export")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option("--to", "form", required=True, type=click.Choice(FORMS), help="What it becomes.")
+@click.option(
+    "--counts",
+    type=click.Path(dir_okay=False),
+    help="Pre-tokens on which ids must be the same; those of Python's documentation and of the tokens if left out.",
+)
+@click.option("-o", "--output", required=True, type=OutputFolder("export"), help="Folder of the files.")
+def export_command(folder: str, form: str, counts: str | None, output: str) -> None:
+    """Write the tokenizer in FOLDER for another library, if that gives the same ids; if not, say why."""
+    from tokbench.adapters.exports import export
+    from tokbench.io.atomic import atomic_folder
+    from tokbench.pretokens import PretokenCounts
+    from tokbench.tokenizer import Tokenizer
+
+    exit_status.purpose(f"export {Path(folder).name}")
+    tokenizer = Tokenizer.load(folder)
+    pretokens = PretokenCounts.read(counts) if counts else None
+    with atomic_folder(output, "export") as made:
+        told = export(tokenizer, form, pretokens, made)
+    click.echo(told, err=True)

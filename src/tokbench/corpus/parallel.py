@@ -1,0 +1,186 @@
+"""Parallel text: pairs of a sentence and its translation, read, cleaned, split and kept aligned.
+
+Where pairs of sentences come from: one class of options per form of file, and a parallel corpus made of them.
+"""
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tokbench.corpus.sources import HubDataset, PathList
+from tokbench.errors import TokbenchError
+from tokbench.io.numbers import LARGEST_COUNT
+from tokbench.options import Language, Options, TestName
+
+
+class LinePairs(Options):
+    """Files of lines (plain or compressed), one of each language; lines with the same number are a pair."""
+
+    type: Literal["lines"]
+    path: dict[Language, PathList] = Field(default_factory=dict)
+    """File of each language, or a list of files, which are read one after another. May be left out and given on the
+    command line instead."""
+
+    def files(self) -> list[Path]:
+        """All files, the first language's first."""
+        return [file for entries in self.path.values() for file in _files(entries)]
+
+
+class _Pairs(Options):
+    """Files that hold both sides."""
+
+    path: PathList = Field(default_factory=list)
+    """File or glob pattern, or a list of them. May be left out and given on the command line instead."""
+
+    def files(self) -> list[Path]:
+        """All files in order."""
+        return _files(self.path)
+
+
+class TmxPairs(_Pairs):
+    """Translation memories (TMX, plain or compressed), a unit a pair; codes of layout within a segment are left out."""
+
+    type: Literal["tmx"]
+
+
+class JsonLinePairs(_Pairs):
+    """JSON Lines (plain or compressed), a pair a line."""
+
+    type: Literal["jsonl"]
+    fields: dict[Language, str] = Field(default_factory=dict)
+    """Key of each language's text, its name where left out; a dot leads into an object, as in ``translation.de``."""
+
+
+class ParquetPairs(_Pairs):
+    """Parquet files, a pair a row."""
+
+    type: Literal["parquet"]
+    fields: dict[Language, str] = Field(default_factory=dict)
+    """Column of each language's text, its name where left out; a dot leads into a structure."""
+
+
+class HubPairs(HubDataset):
+    """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision, a pair a row."""
+
+    type: Literal["hub"]
+    fields: dict[Language, str] = Field(default_factory=dict)
+    """Column of each language's text, its name where left out; a dot leads into a structure, as in
+    ``translation.de``."""
+
+    def files(self) -> list[Path]:
+        """None of the user's."""
+        return []
+
+
+ReadPairs = LinePairs | TmxPairs | JsonLinePairs | ParquetPairs
+AnyPairs = ReadPairs | HubPairs
+PairSource = Annotated[AnyPairs, Field(discriminator="type")]
+Held = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+
+
+class Cleaning(Options):
+    """Which pairs of the training split are left out; pairs of other splits are never."""
+
+    max_characters: int = Field(1000, ge=1, le=LARGEST_COUNT)
+    """characters of either side at most"""
+    max_ratio: float | None = Field(3.0, ge=1)
+    """characters of the longer side over those of the shorter at most; any where null"""
+    drop_duplicates: bool = True
+    """whether of equal pairs only the first is kept"""
+
+
+class ParallelCorpus(Options):
+    """Pairs of sentences in two languages, in a training split, a development split and tests."""
+
+    languages: tuple[Language, Language]
+    """The two languages; models translate either way."""
+    train: PairSource
+    """Where the pairs that models are trained on come from; vocabularies are built from their sides."""
+    dev: Held | None = None
+    """Pairs by whose loss the best checkpoint is chosen: files, or how many are drawn from those of training."""
+    tests: dict[TestName, Held] = Field(min_length=1)
+    """Named tests: files, or how many pairs are drawn from those of training."""
+    clean: Cleaning = Field(default_factory=Cleaning)
+    """What is left out of the training split, whose counts stand in a table."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.languages[0] == self.languages[1] or "pair" in self.languages:
+            raise ValueError("languages: two different names, neither of them 'pair'")
+        if taken := {"train", "dev"} & self.tests.keys():
+            raise ValueError(f"tests: '{taken.pop()}' is the name of another split; rename the test")
+        if self.drawn() and not self.clean.drop_duplicates:
+            raise ValueError(
+                "drop_duplicates: false would leave in training what is drawn for dev or tests; leave it true, or give "
+                "dev and tests as files"
+            )
+        for split, source in self.sources().items():
+            if not isinstance(source, HubPairs) and not source.path:
+                raise ValueError(f"{split}: no path; give one here, or for this split on the command line")
+            given = source.path if isinstance(source, LinePairs) else getattr(source, "fields", {})
+            wrong = given.keys() - set(self.languages)
+            missing = set(self.languages) - given.keys() if isinstance(source, LinePairs) else set()
+            if wrong or missing:
+                raise ValueError(f"{split}: names must be those of languages, {' and '.join(self.languages)}")
+        return self
+
+    def held(self) -> dict[str, Held]:
+        """The splits beside the training split, in order."""
+        return ({} if self.dev is None else {"dev": self.dev}) | dict(self.tests)
+
+    def drawn(self) -> dict[str, int]:
+        """How many pairs each split that is drawn from the training split has."""
+        return {split: held for split, held in self.held().items() if isinstance(held, int)}
+
+    def sources(self) -> dict[str, AnyPairs]:
+        """The splits that are read, training first."""
+        own = {split: held for split, held in self.held().items() if not isinstance(held, int)}
+        return {"train": self.train, **own}
+
+    def on_hub(self) -> list["FetchedPairs"]:
+        """What is fetched, in order of the splits."""
+        return [
+            FetchedPairs(languages=self.languages, source=source)
+            for source in self.sources().values()
+            if isinstance(source, HubPairs)
+        ]
+
+    def read_from(self, fetched: Sequence[Path]) -> Self:
+        """The corpus with files in place of the hub, one for each that :meth:`on_hub` names."""
+        files = iter(fetched)
+        found = {
+            split: ParquetPairs(type="parquet", path=[str(next(files))]) if isinstance(source, HubPairs) else source
+            for split, source in self.sources().items()
+        }
+        tests = {name: found.get(name, held) for name, held in self.tests.items()}
+        return self.model_copy(update={"train": found["train"], "dev": found.get("dev", self.dev), "tests": tests})
+
+    def files(self) -> list[Path]:
+        """Every file of the user's that is read.
+
+        Raises:
+            TokbenchError: a pattern matches none.
+        """
+        return [file for source in self.sources().values() for file in source.files()]
+
+
+class FetchedPairs(Options):
+    """Pairs of a hub, and the languages by whose names their columns are known once they are fetched."""
+
+    languages: tuple[Language, Language]
+    """The two languages."""
+    source: HubPairs
+    """The data set."""
+
+
+def _files(entries: list[str]) -> list[Path]:
+    found: list[Path] = []
+    for entry in entries:
+        files = [Path(entry)] if Path(entry).is_file() else sorted(map(Path, glob.glob(entry, recursive=True)))
+        if not any(file.is_file() for file in files):
+            raise TokbenchError(f"no file at '{entry}'; name an existing file or pattern")
+        found += [file for file in files if file.is_file()]
+    return found

@@ -1,1 +1,0 @@
-"""Parallel text: pairs of a sentence and its translation, read, cleaned, split and kept aligned."""

@@ -1,0 +1,287 @@
+"""Reading pairs of sentences, again and again, in the order of their files.
+
+Pairs of sentences on disk: one Parquet file a split, a row a pair, a column a language.
+"""
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
+from tokbench.corpus.nested import column_of, steps_of
+from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
+from tokbench.errors import TokbenchError, listed
+from tokbench.io.parquet import is_text, parquet, pieces, raw, require, strings, whole
+from tokbench.io.text_files import first_line, opened, read_lines
+from tokbench.runtime.memory_limit import Largest
+
+REMEDY = "fetch or make the file again"
+CODES = {"bpt", "ept", "it", "ph", "ut"}
+"""Elements of a segment that hold codes of layout (TMX 1.4b, section 3)."""
+ROWS = 1024
+Pair = tuple[bytes, bytes]
+
+
+def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: Largest | None = None) -> Iterator[Pair]:
+    """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
+
+    Args:
+        source: its options.
+        languages: the first side's and the second's.
+        largest: the longest line, or unit of a TMX file, that is taken; any where left out. What Parquet holds is read
+            by some rows.
+
+    Raises:
+        TokbenchError: a file cannot be read, or files of lines are not equally long, or a line is too long; the message
+            names them. Pairs of a hub have not been fetched.
+    """
+    match source:
+        case HubPairs():
+            raise TokbenchError(
+                f"{source.dataset}: pairs of a hub are read from the file that 'tokbench fetch_pairs' made; name it"
+            )
+        case LinePairs():
+            found = _lines(source, languages, largest)
+        case TmxPairs():
+            found = chain.from_iterable(_tmx(file, languages, largest) for file in source.files())
+        case JsonLinePairs():
+            fields = [source.fields.get(language, language) for language in languages]
+            found = chain.from_iterable(_json_lines(file, fields, largest) for file in source.files())
+        case ParquetPairs():
+            fields = [source.fields.get(language, language) for language in languages]
+            found = chain.from_iterable(_parquet(file, fields) for file in source.files())
+    return ((first.strip(), second.strip()) for first, second in found)
+
+
+def _lines(source: LinePairs, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
+    alone = [LinePairs(type="lines", path={language: source.path[language]}).files() for language in languages]
+    sides = [chain.from_iterable(read_lines(file, REMEDY, largest) for file in files) for files in alone]
+    for number, (first, second) in enumerate(zip_longest(*sides)):
+        if first is None or second is None:
+            shorter, longer = (alone[0], alone[1]) if first is None else (alone[1], alone[0])
+            raise TokbenchError(
+                f"{listed(map(str, shorter))}: ends after {number:,} lines, and {listed(map(str, longer))} goes on; "
+                "pairs are lines with the same number, so give files of the same length"
+            )
+        yield first, second
+
+
+class _Unit:
+    """A TMX file whose bytes are counted since its last unit, as it is read in pieces and parsed on the way."""
+
+    def __init__(self, path: Path, file: io.BufferedIOBase, largest: Largest | None) -> None:
+        self._place, self._file, self._largest = str(path), file, largest
+        self.bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(size)
+        self.bytes += len(data)
+        if self._largest is not None:
+            self._largest.check(self._place, self.bytes, more=True)
+        return data
+
+
+def _tmx(path: Path, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
+    with opened(path, REMEDY) as file:
+        unit = _Unit(path, file, largest)
+        around: list[Element] = []
+        try:
+            for event, element in iterparse(unit, ("start", "end")):
+                if event == "start":
+                    around.append(element)
+                    continue
+                around.pop()
+                if _name(element) == "tu":
+                    sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
+                    yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
+                    unit.bytes = 0
+                    if around:  # A unit that is done is not kept, not even as an empty one.
+                        around[-1].remove(element)
+        except ParseError as error:
+            raise TokbenchError(f"{path}: no TMX ({first_line(error)}); {REMEDY}") from None
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _side(variant: Element, languages: tuple[str, str]) -> str:
+    """Which of the languages a variant is in, whatever its country; empty for neither."""
+    tag = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang") or ""
+    plain = tag.lower().replace("_", "-")
+    for language in languages:
+        own = language.lower().replace("_", "-")
+        if plain == own or plain.startswith(own + "-"):
+            return language
+    return ""
+
+
+def _segment(variant: Element | None) -> bytes:
+    if variant is None:
+        return b""
+    segments = [one for one in variant if _name(one) == "seg"]
+    return _text(segments[0]).encode() if segments else b""
+
+
+def _text(element: Element) -> str:
+    parts = [element.text or ""]
+    for inner in element:
+        if _name(inner) not in CODES:
+            parts.append(_text(inner))
+        parts.append(inner.tail or "")
+    return "".join(parts)
+
+
+def _json_lines(path: Path, fields: list[str], largest: Largest | None) -> Iterator[Pair]:
+    finder = JsonFields(fields)
+    for number, line in enumerate(read_lines(path, REMEDY, largest), 1):
+        place = f"{path}:{number}"
+        try:
+            found = finder.find(line) or [None for _ in fields]
+        except ValueError as error:
+            raise not_json(line, place, error.args[0], MEND) from None
+        except BadLineError as error:
+            raise BadLineError(f"{place}: {error}; {MEND}") from None
+        first, second = (_side_at(line, at, field, place) for at, field in zip(found, fields, strict=True))
+        yield first, second
+
+
+def _side_at(line: bytes, at: Place | None, field: str, place: str) -> bytes:
+    if at is None:
+        raise TokbenchError(f"{place}: nothing under '{field}'; {MEND}, or name another under fields")
+    first, last = at
+    if line[first:last] == b"null":
+        return b""
+    if line[first] != ord('"'):
+        raise TokbenchError(f"{place}: no text under '{field}'; {MEND}, or name another under fields")
+    return value_of(line, first + 1, last - 1)
+
+
+def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
+    """The text under a key of a mapping, where a dot leads into one within; empty where it is null.
+
+    Raises:
+        TokbenchError: there is none, or no text; the message begins with the place and tells the remedy.
+    """
+    value = row
+    for step in steps_of(field, row if isinstance(row, dict) else ()):
+        if not isinstance(value, dict) or step not in value:
+            raise TokbenchError(f"{place}: nothing under '{field}'; {remedy}, or name another under fields")
+        value = value[step]
+    if not isinstance(value, str | None):
+        raise TokbenchError(f"{place}: no text under '{field}'; {remedy}, or name another under fields")
+    return (value or "").encode("utf-8", "surrogatepass")
+
+
+def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
+    def cells(batch: Any, field: str) -> list[bytes | None]:
+        column = column_of(batch, steps_of(field, batch.schema.names))
+        if not is_text(column.type):
+            raise ValueError(f"'{field}' holds {column.type}, not text")
+        return raw(column)
+
+    with parquet(path, "pairs of sentences as Parquet", "name the columns under fields") as file:
+        names = file.schema_arrow.names
+        columns = [field if field in names else field.partition(".")[0] for field in fields]
+        for column in columns:
+            if column not in names:
+                raise ValueError(f"no column '{column}', there are {listed(names)}")
+        for batch in pieces(file, list(dict.fromkeys(columns)), ROWS):
+            for first, second in zip(*(cells(batch, field) for field in fields), strict=True):
+                yield first or b"", second or b""
+
+
+PAIRS_ROWS = 20_000
+"""Pairs in a row group, at most."""
+GROUP_BYTES = 32_000_000
+"""Bytes of text from which on a row group ends: beyond any that twenty thousand sentences have."""
+WRITING = 100_000_000
+"""Bytes that writing takes, text as Python, as Arrow and compressed."""
+WHAT = "a split of a parallel corpus"
+PAIRS_REMEDY = "prepare the parallel corpus again"
+
+
+class Sentences(NamedTuple):
+    """A split: numbers of the pairs in their source, and the two sides in the same order."""
+
+    pairs: list[int]
+    source: list[str]
+    target: list[str]
+
+
+@contextmanager
+def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
+    """A function that takes the number of a pair and the pair, and writes them to a file."""
+    schema = pa.schema([("pair", pa.int64()), *((language, pa.large_string()) for language in languages)])
+    rows: list[tuple[int, str, str]] = []
+    held = 0
+    with pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
+
+        def flush() -> None:
+            nonlocal held
+            held = 0
+            if rows:
+                writer.write_table(pa.table([pa.array(column) for column in zip(*rows, strict=True)], schema=schema))
+                rows.clear()
+
+        def write(number: int, pair: Pair) -> None:
+            nonlocal held
+            rows.append((number, pair[0].decode(), pair[1].decode()))
+            held += len(pair[0]) + len(pair[1])
+            if len(rows) == PAIRS_ROWS or held >= GROUP_BYTES:
+                flush()
+
+        yield write
+        flush()
+
+
+def read_sentences(path: Path | str, source: str, target: str) -> Sentences:
+    """A split, whole.
+
+    Raises:
+        TokbenchError: it is not there or damaged, or has not both languages.
+    """
+    with parquet(path, WHAT, PAIRS_REMEDY) as file:
+        require(file.schema_arrow, pair="whole numbers", **{source: "text", target: "text"})
+        table = whole(file, ["pair", source, target])
+        sides = [[_there(cell) for cell in strings(table.column(name))] for name in (source, target)]
+        return Sentences(table.column("pair").to_pylist(), *sides)
+
+
+def languages_in(path: Path | str) -> list[str]:
+    """The languages of a split, in the order of its columns."""
+    with parquet(path, WHAT, PAIRS_REMEDY) as file:
+        return [name for name in file.schema_arrow.names if name != "pair"]
+
+
+def _there(cell: str | None) -> str:
+    if cell is None:
+        raise ValueError("a pair has no text on one side")
+    return cell
+
+
+def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
+    """The pairs of a split that is not cleaned, as they come.
+
+    Raises:
+        TokbenchError: a side is empty or not UTF-8, or there is no pair; the message names split and pair.
+    """
+    number = 0
+    for number, pair in enumerate(pairs, 1):
+        for side in pair:
+            try:
+                side.decode()
+            except UnicodeDecodeError:
+                raise TokbenchError(f"{split}: pair {number} is not UTF-8; mend it") from None
+            if not side:
+                raise TokbenchError(f"{split}: pair {number} has an empty side; fill or drop it in both files")
+        yield pair
+    if not number:
+        raise TokbenchError(f"{split}: no pairs; name files that hold some")

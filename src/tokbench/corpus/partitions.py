@@ -1,0 +1,249 @@
+"""Texts of a corpus sorted by shard: each part is partitioned into one file, and shards are written from all of them.
+
+A part is read once, in its own order. What memory holds of it is written whenever it is full, in the order of the
+places, so that the file consists of sorted runs. No row group has documents of two groups of shards; a reader of one
+group reads only its row groups, and meets the documents of each place in their order.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise, starmap
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.corpus.documents import GROUP_BYTES, Document, Rest, document_of, noted_rests, rests_in
+from tokbench.corpus.read import COPIES as COPIES_OF_ROW
+from tokbench.corpus.read import holds_rows
+from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards
+from tokbench.corpus.shuffle import ShardAssignment, ShardTotals
+from tokbench.corpus.sources import Source, language_of
+from tokbench.corpus.splits import UNUSED
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
+from tokbench.io.parquet import batches, parquet, raw, strings
+from tokbench.runtime.memory_limit import Allowance
+
+SCHEMA = pa.schema(
+    [("place", pa.int32()), ("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())]
+)
+ROW = np.dtype([("place", "<i4"), ("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
+ALONE = 1 << 22
+"""Bytes of a text that is written by itself."""
+PER_DOCUMENT = 100
+"""Bytes of memory for each document of a shard: a very short one waits for its row group to be full."""
+_row = Struct("<iqqi").pack
+
+
+def partition_part(
+    source: Source, documents: Iterator[Document], places: Path, groups: Sequence[range], path: Path, allowed: Allowance
+) -> None:
+    """Write the texts of a part's documents by their places, as Parquet, completely or not at all.
+
+    Args:
+        source: has the language of documents without one, and renames tags.
+        documents: the part's, in their order, with the tags that they carry.
+        places: file of their places.
+        groups: the shards that are written together.
+        path: the file.
+        allowed: memory. It decides how often texts are written out, and no byte of a shard.
+
+    Raises:
+        TokbenchError: the documents are not those that have places.
+    """
+    assignment = ShardAssignment(places)
+    left = allowed.room - COPIES * assignment.longest - 2 * OPEN_BYTES
+    if holds_rows(source):
+        left -= COPIES_OF_ROW * assignment.longest_whole
+    rows = chain.from_iterable(zip(*(column.tolist() for column in batch), strict=True) for batch in assignment.read())
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(
+            partial,
+            SCHEMA,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=["language"],
+            write_statistics=["place"],
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        queue = _Queue(writer, groups, max(GROUP_BYTES, left // 2))
+        rests = array("q")
+
+        def put(row: tuple[int, int, int], document: Document) -> int:
+            number, size, place = row
+            if len(document.text) != size:
+                raise _changed()
+            if place != UNUSED:
+                if isinstance(document, Rest):
+                    rests.append(number)
+                language = language_of(source, document.language) or assignment.untagged
+                queue.add(place, number, language, document.text)
+            return 1
+
+        if sum(map(put, rows, documents)) < len(assignment) or next(documents, None) is not None:
+            raise _changed()
+        queue.spill()
+        if noted := noted_rests(rests):
+            writer.add_key_value_metadata(noted)
+
+
+def _changed() -> TokbenchError:
+    return TokbenchError("the source changed while it was read; prepare the corpus again")
+
+
+def write_partitions(
+    queues: Sequence[Path], places: range, totals: ShardTotals, paths: Sequence[Path], allowed: Allowance
+) -> None:
+    """Write shards from the partitions of all parts; their bytes depend only on the documents in them.
+
+    Args:
+        queues: what :func:`partition_part` wrote, in the order of the parts.
+        places: the shards, numbered over all splits.
+        totals: documents and bytes of all shards.
+        paths: their files, in folders of one folder that appears as a whole.
+        allowed: memory.
+
+    Raises:
+        TokbenchError: a partition is missing or damaged, or has other documents than a shard should get.
+    """
+    longest = totals.longest[places.start : places.stop]
+    allowed.largest(COPIES).check(f"{queues[0].parent}", int(longest.max(initial=0)))
+    for batch in batches_of(places, totals, allowed):
+        _write_batch(queues, places, batch, totals, paths[batch.start - places.start : batch.stop - places.start])
+
+
+def batches_of(places: range, totals: ShardTotals, allowed: Allowance) -> list[range]:
+    """Return the shards that are written together: as many as memory holds, or one alone."""
+    longest = int(totals.longest[places.start : places.stop].max(initial=0))
+    room = (allowed.room - COPIES * longest - 2 * OPEN_BYTES) // 2
+    sizes = totals.bytes + PER_DOCUMENT * totals.documents
+    cuts, filled = [places.start], 0
+    for place in places:
+        filled += int(sizes[place])
+        if filled > room and place > cuts[-1]:
+            cuts.append(place)
+            filled = int(sizes[place])
+    return [range(*both) for both in pairwise([*cuts, places.stop])]
+
+
+def _write_batch(
+    queues: Sequence[Path], group: range, batch: range, totals: ShardTotals, paths: Sequence[Path]
+) -> None:
+    plain = np.flatnonzero(totals.longest[batch.start : batch.stop] > LONG).tolist()
+    written = np.zeros((2, len(batch)), np.int64)
+    with open_shards(paths, plain) as add:
+
+        def put(place: int, document: Document) -> None:
+            shard = place - batch.start
+            written[:, shard] += 1, len(document.text)
+            add(document, shard)
+
+        for queue in queues:
+            for _ in starmap(put, _read(queue, group, batch)):
+                pass
+    wanted = np.stack([totals.documents, totals.bytes])[:, batch.start : batch.stop]
+    if len(wrong := np.flatnonzero((written != wanted).any(axis=0))):
+        shard = wrong[0]
+        raise TokbenchError(
+            f"{queues[0].parent}: the queues hold {written[0, shard]:,} documents of {written[1, shard]:,} bytes for "
+            f"{paths[shard].parent.name}/{paths[shard].name}, which gets {wanted[0, shard]:,} of "
+            f"{wanted[1, shard]:,}; delete them and run the workflow again"
+        )
+
+
+class _Queue:
+    """Documents that wait for being written to the file of their part."""
+
+    def __init__(self, writer: pq.ParquetWriter, groups: Sequence[range], held: int) -> None:
+        self._writer = writer
+        self._groups = groups
+        self._held = held
+        self._waiting = 0
+        self._tags = Tags()
+        self._places: dict[int, tuple[bytearray, bytearray]] = {}
+
+    def add(self, place: int, number: int, language: str, text: bytes) -> None:
+        """Take a document."""
+        row = _row(place, number, len(text), self._tags.number(language))
+        if len(text) >= ALONE:
+            self._flush(place)
+            self._write(row, text)
+            return
+        rows, texts = self._places.setdefault(place, (bytearray(), bytearray()))
+        rows += row
+        texts += text
+        self._waiting += len(row) + len(text)
+        if len(rows) + len(texts) >= GROUP_BYTES:
+            self._flush(place)
+        elif self._waiting > self._held:
+            self.spill()
+
+    def spill(self) -> None:
+        """Write all that is held, in the order of the places."""
+        for group in self._groups:
+            rows, texts = bytearray(), bytearray()
+            for place in group:
+                more = self._places.pop(place, None)
+                if more is not None:
+                    rows += more[0]
+                    texts += more[1]
+                    if len(rows) + len(texts) >= GROUP_BYTES:
+                        self._write(rows, texts)
+                        rows, texts = bytearray(), bytearray()
+            if rows:
+                self._write(rows, texts)
+        self._waiting = 0
+
+    def _flush(self, place: int) -> None:
+        """Write what is held for one place."""
+        rows, texts = self._places.pop(place, (b"", b""))
+        if rows:
+            self._waiting -= len(rows) + len(texts)
+            self._write(rows, texts)
+
+    def _write(self, packed: bytes | bytearray, text: bytes | bytearray) -> None:
+        rows = np.frombuffer(packed, ROW)
+        columns = [
+            column(pa.int32(), len(rows), np.ascontiguousarray(rows["place"])),
+            column(pa.int64(), len(rows), np.ascontiguousarray(rows["document"])),
+            self._tags.column(rows["language"]),
+            column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
+        ]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+
+
+def _read(path: Path, group: range, batch: range) -> Iterator[tuple[int, Document]]:
+    """Places and documents of a part whose places are in a batch; no row group has places of two groups."""
+
+    def rows(columns: Any) -> Iterator[tuple[int, Document]]:
+        if any(column.null_count for column in columns.columns):
+            raise ValueError("a cell is empty")
+        places = columns.column(0).to_numpy()
+        if ((places < group.start) | (places >= group.stop)).any():
+            raise ValueError("places of two groups of shards in one row group")
+        selected = (places >= batch.start) & (places < batch.stop)
+        if not selected.all():
+            columns = columns.filter(pa.array(selected))
+        _, numbers, tags, texts = columns
+        documents = map(made, numbers.to_pylist(), strings(tags), raw(texts))  # type: ignore[arg-type]
+        return zip(places[selected].tolist(), documents, strict=True)
+
+    with parquet(path, "the texts of a part", "delete it and run the workflow again", in_pieces=True) as file:
+        if not file.schema_arrow.equals(SCHEMA):
+            raise ValueError("other columns than the texts of a part have")
+        made = document_of(rests_in(file))
+        groups = [number for number in range(file.num_row_groups) if _overlaps(file.metadata.row_group(number), batch)]
+        yield from chain.from_iterable(map(rows, batches(file, SCHEMA.names, groups=groups)))
+
+
+def _overlaps(about: Any, batch: range) -> bool:
+    statistics = about.column(0).statistics
+    if statistics is None or not statistics.has_min_max:
+        raise ValueError("a row group does not tell its places")
+    return bool(statistics.min < batch.stop and batch.start <= statistics.max)

@@ -1,0 +1,267 @@
+"""Assignment of documents to shards, from the sizes of all documents in order.
+
+A place is a shard, numbered over all splits: shard k of split s is place s times the shards of a split, and k.
+"""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokbench.corpus.documents import UNTAGGED, found_untagged, merge_untagged, untagged_in, write_findings
+from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
+from tokbench.corpus.languages import UNDETERMINED
+from tokbench.corpus.parts import ROWS, Sizes
+from tokbench.corpus.shards import LONGEST
+from tokbench.corpus.sources import Limits, Source, check_text, is_limited, language_of
+from tokbench.corpus.splits import LONGEST as LONGEST_KEY
+from tokbench.corpus.splits import UNUSED, longest_in, shards_of, split_documents, told_of_cuts, whole_sizes
+from tokbench.errors import TokbenchError
+from tokbench.io.encodings import Notes
+from tokbench.io.parquet import parquet, pieces, require, whole
+from tokbench.runtime.memory_limit import Allowance
+
+PER_DOCUMENT = 20
+"""Bytes held for each document while the splits are drawn, at most."""
+PLACES = pa.schema([("document", pa.int64()), ("size", pa.int64()), ("place", pa.int32())])
+SHARDS = pa.schema([("documents", pa.int64()), ("bytes", pa.int64()), ("longest", pa.int64())])
+MOST_PLACES = 1 << 20
+REMEDY = "delete its folder and run the workflow again"
+
+
+class ShardTotals(NamedTuple):
+    """Documents of each place, their bytes, and the bytes of the longest one, int64 [places] each."""
+
+    documents: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    longest: NDArray[np.int64]
+
+
+def assign_documents(
+    source: Source,
+    shares: Mapping[str, float | str],
+    seed: int,
+    shards: int,
+    sizes: Sequence[Path],
+    folder: Path,
+    allowed: Allowance,
+    longest: int | None = None,
+    drop_duplicates: bool = False,
+) -> dict[str, tuple[int, int]]:
+    """Assign the documents of every part to shards, ``{part}.parquet``, and sum up each shard, ``shards.parquet``.
+
+    The file of a part has a row for each document of it, or for each piece of one: its number in the corpus, its bytes
+    and its place, both numbers -1 where the limits leave it out, the place alone where no split takes it.
+
+    Args:
+        source: whose limits hold.
+        shares: see :func:`tokbench.corpus.prepare.prepare`.
+        seed: decides which document falls into which split.
+        shards: shards a split.
+        sizes: the files of sizes, in the order of the parts.
+        folder: where the files go.
+        allowed: memory; each document needs :data:`PER_DOCUMENT` bytes, and those of a digest if they are compared.
+        longest: bytes above which documents are in pieces.
+        drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
+
+    Returns:
+        Documents and bytes of each split that has a share; a document in pieces is one.
+
+    Raises:
+        TokbenchError: a file of sizes is damaged; a document, or their number, is too large; or see
+            :func:`tokbench.corpus.splits.split_documents`.
+    """
+    fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
+    parts = [Sizes(path) for path in sizes]
+    number = sum(map(len, parts))
+    compared = bool(compared_splits(fractions))
+    if number * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
+        raise TokbenchError(
+            f"{number:,} documents need more than the {allowed.megabytes:,} MB of memory that are allowed; "
+            "allow it more (--memory), or make several corpora"
+        )
+    seen = _Seen(source, number, digested=compared)
+    for some in chain.from_iterable(parts):
+        seen.add(*some)
+    whole, languages = seen.documents()
+    splits = split_documents(whole, fractions, seed, languages)
+    duplicates = Duplicates(seen.digests(), splits, fractions, whole)
+    if drop_duplicates:
+        duplicates.drop(splits)
+    del whole, languages
+    totals = ShardTotals(*np.zeros((3, len(fractions) * shards), np.int64))
+    dealt = np.zeros(len(fractions), np.int64)
+    first = taken = given = 0
+    last = np.int32(UNUSED)
+    for part, found in enumerate(parts):
+        with _written(folder / f"{part:04}.parquet", PLACES) as writer:
+            for lengths, _, which, _ in found:
+                admitted = seen.admitted[first : first + len(lengths)]
+                begins = which[admitted] >= 0
+                own = splits[given : given + int(begins.sum())]
+                placed = np.append(last, shards_of(own, shards, dealt))
+                numbers, places = np.full((2, len(lengths)), UNUSED, np.int64)
+                numbers[admitted] = np.arange(taken, taken + len(begins))
+                places[admitted] = placed[np.cumsum(begins)]
+                _add(totals, places, lengths)
+                writer.write_batch(_batch(PLACES, numbers, lengths, places))
+                first, taken, given, last = first + len(lengths), taken + len(begins), given + len(own), placed[-1]
+            about = {LONGEST_KEY.decode(): f"{found.longest}"} if found.longest else {}
+            if seen.untagged:
+                about[UNTAGGED.decode()] = UNDETERMINED
+            if about:
+                writer.add_key_value_metadata(about)
+    with _written(folder / "shards.parquet", SHARDS) as writer:
+        writer.write_batch(_batch(SHARDS, *totals))
+    notes = Notes()
+    for found in parts:
+        notes.add(found.notes)
+    findings = told_of_cuts(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
+    write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
+    sums = totals.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
+    return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
+
+
+class ShardAssignment:
+    """The places of a part's documents.
+
+    Args:
+        path: one of the files that :func:`assign_documents` wrote.
+
+    Attributes:
+        longest: bytes of the part's longest document or piece.
+        longest_whole: bytes of its longest document that is in pieces, or 0.
+        untagged: the language of documents that carry none, empty where no document of the corpus carries one.
+
+    Raises:
+        TokbenchError: it is missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.number = self.longest = self.longest_whole = 0
+        self.untagged = ""
+        for _, sizes, _ in self.read():
+            self.number += len(sizes)
+            self.longest = max(self.longest, int(sizes.max(initial=0)))
+
+    def __len__(self) -> int:
+        return self.number
+
+    def read(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """Numbers, sizes and places of some documents at a time, int64 [n] each."""
+        with _opened(self._path, "the places of a part's documents") as file:
+            require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
+            self.longest_whole = longest_in(file.metadata.metadata)
+            self.untagged = untagged_in(file.metadata.metadata)
+            for batch in pieces(file, PLACES.names, ROWS):
+                numbers, sizes, places = (column.cast(pa.int64()).to_numpy() for column in batch.columns)
+                if batch.num_rows and (sizes.min() < 0 or places.min() < UNUSED or places.max() > MOST_PLACES):
+                    raise ValueError("a document has less than no bytes, or an impossible place")
+                yield numbers, sizes, places
+
+
+def read_totals(folder: Path) -> ShardTotals:
+    """Read documents and bytes of each place.
+
+    Args:
+        folder: what :func:`assign_documents` filled.
+
+    Raises:
+        TokbenchError: its file is missing or damaged.
+    """
+    with _opened(folder / "shards.parquet", "the totals of shards") as file:
+        require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
+        return ShardTotals(*(column.cast(pa.int64()).to_numpy() for column in whole(file, SHARDS.names).columns))
+
+
+class _Seen:
+    """The documents that a source's limits let through: sizes and languages, and which of all they are.
+
+    Attributes:
+        admitted: whether each document or piece is let through, bool [n].
+        rests: which of those let through are further pieces of the document before.
+        untagged: how many of those let through have no language although others have one, once all are seen.
+    """
+
+    def __init__(self, source: Source, number: int, *, digested: bool) -> None:
+        self._source = source
+        self._digests = np.empty((number if digested else 0, 2), np.uint64)
+        self._whole = 0
+        self._limits = Limits(source) if is_limited(source) else None
+        self._sizes = np.empty(number, np.int32)
+        self._languages = np.empty(number, np.int32)
+        self.admitted = np.ones(number, bool)
+        self.rests = array("q")
+        self._numbers: dict[str, int] = {}
+        self._seen = self._taken = self.untagged = 0
+
+    def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
+        """Return sizes and languages of whole documents; they are kept no longer."""
+        sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
+        languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
+        check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
+        self.untagged = merge_untagged(languages, self._numbers)
+        return sizes, np.delete(languages, self.rests) if self.rests else languages
+
+    def digests(self) -> NDArray[np.uint64]:
+        """Return the digests of whole documents, uint64 [documents, 2]; they are kept no longer."""
+        found, self._digests = self._digests[: self._whole], np.empty((0, 2), np.uint64)
+        return found
+
+    def add(
+        self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32], digests: NDArray[np.uint64]
+    ) -> None:
+        """See some documents more: their bytes, which of the tags each carries, and their digests, as in
+        :class:`~tokbench.corpus.parts.Sizes`."""
+        languages = [language_of(self._source, tag) for tag in tags]
+        here = slice(self._seen, self._seen + len(sizes))
+        if self._limits is not None:
+            told = map([*languages, None].__getitem__, which.tolist())
+            own = np.fromiter(map(self._limits.admit_piece, told, sizes.tolist()), bool, len(sizes))
+            self.admitted[here] = own
+            sizes, which, digests = sizes[own], which[own], digests[own]
+        numbered = self._whole + np.cumsum(which >= 0) - 1
+        if len(self._digests):
+            self._digests[numbered] = digests  # Of a document in pieces the last one counts.
+        self._whole += int((which >= 0).sum())
+        into = slice(self._taken, self._taken + len(sizes))
+        self._seen, self._taken = here.stop, into.stop
+        if len(long := np.flatnonzero(sizes > LONGEST)):
+            raise TokbenchError(
+                f"document {into.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard takes "
+                f"{LONGEST:,} of one; cut it into shorter documents"
+            )
+        self._sizes[into] = sizes
+        numbers = [self._numbers.setdefault(language, len(self._numbers)) for language in languages]
+        self._languages[into] = np.array([*numbers, UNUSED], np.int32)[which]
+        self.rests.extend((into.start + np.flatnonzero(which < 0)).tolist())
+
+
+def _add(totals: ShardTotals, places: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    """Add documents to the totals of their places."""
+    used = places != UNUSED
+    places, sizes = places[used], sizes[used]
+    np.add.at(totals.documents, places, 1)
+    np.add.at(totals.bytes, places, sizes)
+    np.maximum.at(totals.longest, places, sizes)
+
+
+def _batch(schema: pa.Schema, *columns: NDArray[np.int64]) -> pa.RecordBatch:
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _written(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+
+
+def _opened(path: Path, what: str) -> AbstractContextManager[pq.ParquetFile]:
+    return parquet(path, what, REMEDY)

@@ -1,0 +1,240 @@
+"""Cuts of one text laid out in columns, so that borders at the same place of the text stand below each other.
+
+A column begins at every border that any cut has. A token takes the columns up to its end, which are made as wide as
+the widest token and id need; rows end where all cuts have a border, or else between characters, if there is such a
+place.
+
+Cuts of one text for a terminal: a row a tokenizer, its ids below it, and what not all have in another colour.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from wcwidth import wcswidth
+
+from tokbench.examples.cut import Cut, Token, disputed, visible
+
+EDGE = 1
+"""Columns of a border."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A token in a row, or as much of it as the row holds.
+
+    Attributes:
+        text: its bytes, visible.
+        id: its id; empty in the rows after its first.
+        width: columns, without the border at its end.
+        place: number of the token in its cut.
+        differs: whether some other cut has no token of the same bytes here.
+        border: what ends it: a border that all cuts have, one that some have not, or none, as it goes on in the next
+            row.
+    """
+
+    text: str
+    id: str
+    width: int
+    place: int
+    differs: bool
+    border: str
+
+
+ALL, SOME, GOES_ON = "all", "some", "goes on"
+Row = Sequence[Sequence[Cell]]
+"""The cells of each cut, from left to right."""
+
+
+def width_of(text: str) -> int:
+    """Columns that a visible text takes in a terminal."""
+    return max(int(wcswidth(text)), 0)
+
+
+def rows(cuts: Sequence[Cut], text: bytes, width: int) -> Iterator[Row]:
+    """Lay out cuts that have their place in the text.
+
+    Args:
+        cuts: all of them placed.
+        text: what they cut.
+        width: columns of a row, borders included.
+    """
+    borders = sorted(frozenset().union(*(one.borders for one in cuts)))
+    edges = [edge for start, end in pairwise(borders) for edge in _softly(text, start, end, width)]
+    edges.append(len(text))
+    common = frozenset.intersection(*(one.borders for one in cuts))
+    same = frozenset.intersection(*(one.spans for one in cuts))
+    some = disputed(cuts)
+    between = _between(text)
+    first = 0
+    while first < len(edges) - 1:
+        last = _row_end(cuts, text, edges, first, width, common, between)
+        columns = _columns(cuts, text, edges[first : last + 1])
+        yield [_cells(one, text, columns, same, some) for one in cuts]
+        first = last
+
+
+def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
+    """Where a column begins, and where it may be broken if it is wider than a row: between characters."""
+    yield start
+    taken = 0
+    while start < end:
+        size = next((size for size in (1, 2, 3, 4) if _whole(text[start : min(start + size, end)])), 1)
+        wide = width_of(visible(text[start : start + size])) + EDGE
+        if taken and taken + wide > width - EDGE:
+            yield start
+            taken = 0
+        taken += wide - EDGE
+        start += size
+
+
+def _whole(data: bytes) -> bool:
+    try:
+        return bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _between(text: bytes) -> frozenset[int]:
+    """The places of a text that are between characters; a byte of none stands for itself."""
+    characters = text.decode("utf-8", "surrogateescape")
+    return frozenset(accumulate(len(one.encode("utf-8", "surrogateescape")) for one in characters))
+
+
+def _row_end(
+    cuts: Sequence[Cut],
+    text: bytes,
+    edges: list[int],
+    first: int,
+    width: int,
+    common: frozenset[int],
+    between: frozenset[int],
+) -> int:
+    """Number of the edge at which a row ends."""
+    last = first + 1
+    while last < len(edges) - 1:
+        if edges[last] in common and text[edges[last] - 1 : edges[last]] == b"\n":
+            return last
+        columns = _columns(cuts, text, edges[first : last + 2])
+        if columns[edges[last + 1]] > width:
+            break
+        last += 1
+    else:
+        return last
+    ends = range(last, first, -1)
+    return next((edge for places in (common, between) for edge in ends if edges[edge] in places), last)
+
+
+def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, int]:
+    """The column at which each edge of a row stands."""
+    needs: dict[int, list[tuple[int, int]]] = {}
+    for one in cuts:
+        for token, start, end in _within(one, edges[0], edges[-1]):
+            wide = width_of(visible(text[start:end])) + EDGE
+            if start == token.start:
+                wide = max(wide, len(str(token.id)) + EDGE)
+            needs.setdefault(end, []).append((start, wide))
+    columns = {edges[0]: 0}
+    for before, edge in pairwise(edges):
+        wanted = (columns[start] + wide for start, wide in needs.get(edge, []))
+        columns[edge] = max([columns[before] + EDGE, *wanted])
+    return columns
+
+
+def _within(one: Cut, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
+    """Tokens of a cut that lie in a row, each with the part that does."""
+    first, beyond = bisect_right(one.starts, start) - 1, bisect_left(one.starts, end)
+    for token in one.tokens[first:beyond]:
+        assert token.start is not None
+        assert token.end is not None
+        yield token, max(start, token.start), min(end, token.end)
+
+
+def _cells(
+    one: Cut, text: bytes, columns: dict[int, int], same: frozenset[tuple[int | None, int | None]], some: frozenset[int]
+) -> list[Cell]:
+    edges = sorted(columns)
+    return [
+        Cell(
+            visible(text[start:end]),
+            str(token.id) if start == token.start else "",
+            columns[end] - columns[start] - EDGE,
+            bisect_left(one.starts, token.start or 0),
+            (token.start, token.end) not in same,
+            GOES_ON if end != token.end else SOME if end in some else ALL,
+        )
+        for token, start, end in _within(one, edges[0], edges[-1])
+    ]
+
+
+EDGES = {ALL: "│", SOME: "┃", GOES_ON: "…"}
+LONGEST_NAME = 24
+SHADES = {False: ("48;5;253", "48;5;248"), True: ("48;5;222", "48;5;215")}
+"""Backgrounds, in turn, of tokens that all have and of those that not all have."""
+INK, FAINT, PLAIN = "30", "2", "0"
+LEGEND = f"{EDGES[ALL]} a boundary in every row, {EDGES[SOME]} in some rows, {EDGES[GOES_ON]} a token goes on below"
+
+
+def cuts_text(cuts: Sequence[Cut], text: bytes, width: int, colour: bool) -> str:
+    """Everything that ``tokbench show`` prints.
+
+    Args:
+        cuts: of the same text.
+        text: any bytes.
+        width: columns of the terminal.
+        colour: whether to write escapes for colours; borders are signs either way.
+    """
+    lines: list[str] = []
+    placed = [one for one in cuts if one.placed]
+    names = [_short(one.name) for one in placed]
+    gutter = max(map(width_of, names), default=0) + 1
+    for row in rows(placed, text, max(width - gutter, 20)) if placed and text else ():
+        for name, cells in zip(names, row, strict=True):
+            lines.append(name + " " * (gutter - width_of(name)) + "".join(_token(cell, colour) for cell in cells))
+            lines.append(_faint(" " * gutter + "".join(cell.id.ljust(cell.width + 1) for cell in cells), colour))
+        lines.append("")
+    lines += [line for one in cuts if not one.placed for line in _unplaced(one, width, colour)]
+    lines += [_summary(one, len(text)) for one in cuts]
+    if len(placed) > 1:
+        lines.append(_faint(LEGEND, colour))
+    return "\n".join(lines) + "\n"
+
+
+def _short(name: str) -> str:
+    shown = visible(name.encode("utf-8", "surrogateescape")).replace("␣", " ")
+    return shown if len(shown) <= LONGEST_NAME else f"…{shown[1 - LONGEST_NAME :]}"
+
+
+def _token(cell: Cell, colour: bool) -> str:
+    text = cell.text + " " * (cell.width - width_of(cell.text))
+    if not colour:
+        return text + EDGES[cell.border]
+    shade = SHADES[cell.differs][cell.place % 2]
+    return f"\x1b[{INK};{shade}m{text}{EDGES[cell.border]}\x1b[{PLAIN}m"
+
+
+def _faint(text: str, colour: bool) -> str:
+    text = text.rstrip()
+    return f"\x1b[{FAINT}m{text}\x1b[{PLAIN}m" if colour and text else text
+
+
+def _unplaced(one: Cut, width: int, colour: bool) -> Iterator[str]:
+    """Tokens of a cut that do not give the text back: as they are decoded, each with its id."""
+    yield f"{_short(one.name)}: its tokens are not the bytes of the text; each as it is decoded by itself:"
+    line = ""
+    for token in one.tokens:
+        told = f"{visible(token.data)}({token.id}){EDGES[ALL]}"
+        if line and width_of(line) + width_of(told) > width:
+            yield _faint(line, colour)
+            line = ""
+        line += told
+    yield _faint(line, colour)
+    yield ""
+
+
+def _summary(one: Cut, size: int) -> str:
+    tokens = len(one.tokens)
+    each = f", {size / tokens:.2f} bytes a token" if tokens else ""
+    source = f"; {one.source}" if one.source else ""
+    return f"{_short(one.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{each}{source}"

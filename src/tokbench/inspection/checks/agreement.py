@@ -1,0 +1,330 @@
+"""Checks that a tokenizer agrees with itself: again, in a batch, in threads, in pieces, and in its exported forms.
+
+A check of a tokenizer in every form in which it can be exported: written, read by the form's library, and tried.
+
+Cold encoding speed of a tokenizer, reported without a verdict.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from tokbench.adapters.export_hugging_face import BY_WORDPIECE
+from tokbench.adapters.exports import FORMS, TOKENS, export
+from tokbench.adapters.libraries import open_library, told
+from tokbench.errors import TokbenchError
+from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
+from tokbench.inspection.checks.probes import EVERY_PROBE, RUNS, blocks, numbers
+from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.intrinsic.encoding_speed import LEAST_BYTES, TOO_SHORT, Sample, cold_speed
+from tokbench.io.json import parse_json
+from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
+from tokbench.runtime.exit_status import may_be_short
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.folder import EXPORTED
+from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
+from tokbench.vocabulary import Vocabulary, read_tokens
+
+PARTED = 3 << 20
+"""Bytes of a text that threads share out."""
+THREADS = 3
+LONG = 300
+"""Bytes of the longest pre-token that WordPiece of ``tokenizers`` is given: its time grows with the length's cube."""
+
+
+def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: str) -> Finding:
+    wrong = [text for text in texts if differs(text)]
+    if not wrong:
+        return Finding(True, f"{told} for all {len(texts):,} texts", numbers={"texts": len(texts)})
+    short = shortest(min(wrong, key=len), differs)
+    numbers = {"texts": len(texts), "differ": len(wrong)}
+    return Finding(False, f"not {told} for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
+
+
+def repeated(subject: Subject) -> Finding:
+    """The same ids whenever a text is encoded."""
+    texts = subject.taken
+    first = {text: subject.encode(text) for text in texts}
+    return _agreeing(
+        texts, lambda text: first.get(text, subject.encode(text)) != subject.encode(text), "the same ids again"
+    )
+
+
+def batched(subject: Subject) -> Finding:
+    """``encode_batch`` of many texts, and of one."""
+    texts = subject.taken
+    try:
+        together = dict(zip(texts, subject.batch(texts), strict=True))
+    except (Rejection, ValueError) as error:
+        return Finding(False, f"encode_batch gives no list of ids a text: {error}", [Example(texts[0])])
+
+    def differs(text: bytes) -> bool:
+        return together.get(text, subject.batch([text])[0]) != subject.encode(text)
+
+    return _agreeing(texts, differs, "the ids of encode_batch are those of encode")
+
+
+def counted(subject: Subject) -> Finding:
+    """``count`` beside the number of ids."""
+    texts = subject.taken
+    return _agreeing(texts, lambda text: subject.count(text) != len(subject.encode(text)), "count is the number of ids")
+
+
+def threaded(subject: Subject) -> Finding:
+    """One long text, and many, in several threads."""
+    texts = subject.taken
+    long, last_cut = b" ".join(texts), subject.traits.last_cut
+    if last_cut is None or last_cut(long):  # Else threads share out whole texts alone.
+        long *= PARTED // max(1, sum(map(len, texts))) + 1
+    try:
+        ids = subject.encode(long)
+        together = subject.tokenizer.encode(long, threads=THREADS).tolist()
+        same = ids == together and subject.count(long, threads=THREADS) == len(ids)
+        same = same and subject.batch(texts, threads=THREADS) == subject.batch(texts)
+    except (TypeError, Rejection, AttributeError):
+        return not_applicable("it takes no number of threads")
+    told = f"with {THREADS} threads the ids of {len(long):,} bytes and of {len(texts):,} texts are"
+    if same:
+        return Finding(True, f"{told} those of one", numbers={"bytes": len(long), "texts": len(texts)})
+    return Finding(False, f"{told} not those of one", [Example(long[:80], f"the first 80 of {len(long):,} bytes")])
+
+
+def in_pieces(subject: Subject) -> Finding:
+    """A text cut where ``last_cut`` tells, the ids of its two parts joined."""
+    last_cut = subject.traits.last_cut
+    if last_cut is None:
+        return not_applicable("it does not tell where a text may be cut")
+
+    def differs(text: bytes) -> bool:
+        cut = last_cut(text)
+        return cut > 0 and subject.encode(text[:cut]) + subject.encode(text[cut:]) != subject.encode(text)
+
+    return _agreeing(subject.taken, differs, "the ids of two parts are those of the whole")
+
+
+def exported(subject: Subject) -> Finding:
+    """``tokenizer.json`` beside the tokenizer, read by its own library."""
+    path = None if subject.folder is None else subject.folder / EXPORTED
+    if path is None or not path.is_file():
+        return not_applicable(f"no {EXPORTED} lies beside it")
+    texts = plain_texts(subject)
+    special = special_names(subject)
+    theirs = ids_of_file(path)
+    shown = dict(zip(texts, theirs([text.decode() for text in texts]), strict=True))
+
+    def differs(text: bytes) -> bool:
+        if not is_plain(text, special):
+            return False
+        ids = shown[text] if text in shown else theirs([text.decode()])[0]
+        return ids != subject.encode(text)
+
+    return _agreeing(texts, differs, f"the ids of {EXPORTED} are the same")
+
+
+def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
+    """What gives the ids of texts by a ``tokenizer.json``."""
+    from tokenizers import Tokenizer
+
+    opened = Tokenizer.from_file(str(path))
+    opened.no_padding()
+    opened.no_truncation()
+    return lambda texts: [encoding.ids for encoding in opened.encode_batch(texts, add_special_tokens=False)]
+
+
+def special_names(subject: Subject) -> set[str]:
+    """What other libraries may find in a text and take for a special token."""
+    return {END_OF_TEXT, PADDING, *subject.traits.special}
+
+
+def plain_texts(subject: Subject, some: int = 1) -> list[bytes]:
+    """Texts that can be given to other libraries: probes, documents, tokens, numbers, and every code point.
+
+    Args:
+        subject: the tokenizer.
+        some: of numbers and of the blocks of code points every so many.
+    """
+    special, boundaries = special_names(subject), subject.traits.boundaries
+    ordered = islice(numbers(), 0, None, some), islice(blocks(), 0, None, some)
+    texts = [text for text in chain(subject.taken, *ordered, subject.tokens.values()) if is_plain(text, special)]
+    if boundaries is None or subject.traits.segmentation not in BY_WORDPIECE:
+        return texts
+    return [text for text in texts if np.diff(boundaries(text)).max(initial=0) <= LONG]
+
+
+def is_plain(text: bytes, special: set[str]) -> bool:
+    """Whether the other library can be given a text, and has no special token to find in it."""
+    try:
+        return not any(name in text.decode() for name in special if name)
+    except UnicodeDecodeError:
+        return False
+
+
+CHECKS = (
+    Check("repeatable", "a text gives the same ids whenever it is encoded", "failure", repeated, "C8"),
+    Check("batch", "encode_batch gives what encode gives", "failure", batched, "C8"),
+    Check("count", "count is the number of ids", "failure", counted),
+    Check("threads", "threads do not change the ids", "failure", threaded),
+    Check("pieces", "a text may be cut where the tokenizer says so", "failure", in_pieces),
+    Check("exported", f"{EXPORTED} gives the same ids", "failure", exported),
+)
+
+
+LONGEST_RUN = 40
+SOME = 7
+"""Of numbers and of blocks of code points every so many are tried: here it is many libraries that take them."""
+Theirs = Callable[[str], list[int] | None]
+"""The ids of a text in another form; None of one that the form cannot say."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a form.
+
+    Attributes:
+        texts: how many it was held against the tokenizer on.
+        differ: on how many it gives other ids.
+        example: the shortest input found on which it does; None where there is none.
+    """
+
+    texts: int
+    differ: int = 0
+    example: bytes | None = None
+
+
+def exports(subject: Subject) -> Finding:
+    """Every form that the tokenizer can be written in, except a ``tokenizer.json`` that lies beside it already.
+
+    It can where the export writes it; what that rejects is told, as a library that is not installed is. What it writes
+    must have the same ids on all texts.
+    """
+    tokenizer = subject.tokenizer
+    if not isinstance(tokenizer, Tokenizer) or tokenizer.library_name:
+        return not_applicable("it is none of ours, which are written for other libraries")
+    beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
+    texts = {text: subject.encode(text) for text in plain_texts(subject, SOME)}
+    runs = [one.encode() * LONGEST_RUN for one in RUNS]
+    given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]
+    pretokens = count_pretokens(given, tokenizer.pretokenization)
+    tried: dict[str, Tried] = {}
+    rejected: dict[str, str] = {}
+    for form in FORMS:
+        if form == "tokenizer_json" and beside:
+            continue
+        try:
+            tried[form] = _tried(subject, tokenizer, form, texts, pretokens)
+        except TokbenchError as error:
+            rejected[form] = str(error)
+    if not tried:
+        return Finding(None, f"it can be written in no other form ({', '.join(rejected)})", numbers={"not": rejected})
+    wrong = {form: one for form, one in tried.items() if one.example is not None}
+    numbers = {"held": {form: one.texts for form, one in tried.items()}, "not": rejected}
+    others = f"; it cannot be written as {', '.join(rejected)}" if rejected else ""
+    if wrong:
+        parts = [f"{form} gives other ids for {of(one.differ, one.texts, 'texts')}" for form, one in wrong.items()]
+        examples = [Example(one.example, f"in {form}") for form, one in wrong.items() if one.example is not None]
+        return Finding(False, ", ".join(parts) + others, examples, numbers)
+    parts = [f"{form} ({one.texts:,} texts)" for form, one in tried.items()]
+    return Finding(True, f"the same ids in {', '.join(parts)}{others}", numbers=numbers)
+
+
+def _tried(
+    subject: Subject, tokenizer: Tokenizer, form: str, texts: Mapping[bytes, list[int]], pretokens: PretokenCounts
+) -> Tried:
+    """A form on texts whose ids are known.
+
+    Raises:
+        TokbenchError: the tokenizer cannot be written in it.
+    """
+    with TemporaryDirectory() as folder:
+        export(tokenizer, form, pretokens, Path(folder))
+        theirs = READERS[form](Path(folder), tokenizer)
+        with told(f"{form}: its library ends on a text"):
+            found = {text: ids for text in texts if (ids := theirs(text.decode())) is not None}
+            wrong = [text for text, ids in found.items() if ids != texts[text]]
+        if not wrong:
+            return Tried(len(found))
+        export(tokenizer, form, None, Path(folder))  # On far more than it was written on, and that may reject it.
+    special = special_names(subject)
+
+    def differs(text: bytes) -> bool:
+        return is_plain(text, special) and theirs(text.decode()) not in (None, subject.encode(text))
+
+    return Tried(len(found), len(wrong), shortest(min(wrong, key=len), differs))
+
+
+def _tokenizer_json(folder: Path, tokenizer: Tokenizer) -> Theirs:
+    ids_of = ids_of_file(folder / EXPORTED)
+    return lambda text: ids_of([text])[0]
+
+
+def _tiktoken(folder: Path, tokenizer: Tokenizer) -> Theirs:
+    from tokbench.adapters.forms.ranks import RANKS, SETTINGS
+
+    settings = parse_json((folder / SETTINGS).read_bytes(), SETTINGS)
+    library = open_library("tiktoken", (folder / RANKS).read_bytes(), {"pattern": settings["pat_str"]}, RANKS)
+    return lambda text: list(library.encode(text))
+
+
+def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
+    """One pre-token at a time, as the model is to be used; it has no piece for some rare characters."""
+    from tokbench.adapters.export_sentencepiece import MODEL, spelt
+
+    library = open_library("sentencepiece", (folder / MODEL).read_bytes(), {}, MODEL)
+
+    def ids(text: str) -> list[int] | None:
+        if not all(map(spelt, text)):
+            return None
+        data = text.encode()
+        pieces = [data[start:end] for start, end in pairwise(tokenizer.scheme.boundaries(data).tolist())]
+        return [one for piece in pieces for one in library.encode(piece.decode())]
+
+    return ids
+
+
+def _tokens(folder: Path, tokenizer: Tokenizer) -> Theirs:
+    """The list with the tokenizer's own phases; which of them needs more than a list is no form of it."""
+    vocabulary = Vocabulary(read_tokens(folder / TOKENS))
+    again = Tokenizer(vocabulary, tokenizer.scheme, tokenizer.segmentation, tokenizer.options)
+    return lambda text: again.encode(text).tolist()
+
+
+READERS: Mapping[str, Callable[[Path, Tokenizer], Theirs]] = {
+    "tokenizer_json": _tokenizer_json,
+    "tiktoken": _tiktoken,
+    "sentencepiece": _sentencepiece,
+    "tokens": _tokens,
+}
+"""What reads each form."""
+
+EXPORTS_CHECKS = (Check("exports", "every form that it can be exported to gives the same ids", "failure", exports),)
+
+
+def speed(subject: Subject) -> Finding:
+    """Measure the cold encoding speed on the documents, or on Python's own documentation where they are short."""
+    texts, what = Sample(subject.documents).texts, "the documents"
+    if sum(map(len, texts)) < LEAST_BYTES:
+        from pydoc_data.topics import topics
+
+        texts, what = Sample(topics[name].encode() for name in sorted(topics)).texts, "the documentation of Python"
+    try:
+        found = cold_speed(subject.tokenizer, texts)
+    except Exception as error:
+        if may_be_short(error):
+            raise
+        return not_applicable(str(Rejection(error)))
+    if found is None:
+        return not_applicable(TOO_SHORT)
+    told = (
+        f"{found.megabytes_per_second:,.1f} MB/s cold: first pass of a fresh tokenizer over {what} "
+        f"({found.bytes:,} bytes), one thread's processor time, median of {found.rounds} rounds"
+    )
+    numbers = {"bytes_per_second": found.bytes / found.seconds, "bytes": found.bytes, "rounds": found.rounds}
+    return Finding(True, told, numbers=numbers)
+
+
+SPEED_CHECKS = (Check("speed", "how fast it encodes text that it has not met (cold)", "told", speed),)

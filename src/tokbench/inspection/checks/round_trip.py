@@ -1,0 +1,235 @@
+"""Checks of the round trip: what is encoded and decoded must come back, byte for byte.
+
+Checks of what a tokenizer keeps of a text where it does not keep all: white space, and what it has tokens for.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from time import process_time
+from unicodedata import category
+
+from tokbench.inspection.checks import probes
+from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
+from tokbench.inspection.checks.probes import PROBES
+from tokbench.inspection.checks.subject import Rejection, Subject
+
+SHOWN = 3
+"""Examples of one fault."""
+SLOW = 1.0
+"""Seconds of processor time that a run may take for a longer one to be tried."""
+
+
+def came_back(subject: Subject, text: bytes) -> bytes | str | None:
+    """None where a text comes back; else what came, or why nothing did."""
+    return _tried(subject, text)[1]
+
+
+def _tried(subject: Subject, text: bytes) -> tuple[list[int], bytes | str | None]:
+    """The ids of a text, none where it is rejected, and :func:`came_back`."""
+    try:
+        ids = subject.encode(text)
+        back = subject.decode(ids)
+    except Rejection as error:
+        return [], str(error)
+    return ids, None if back == text else back
+
+
+def cause(subject: Subject, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
+    """Why a text did not come back, as far as its ids and what came tell."""
+    if isinstance(back, str):
+        return "rejected"
+    if subject.traits.unknown_id in ids:
+        return "unknown token"
+    try:
+        ours, theirs = text.decode(), back.decode()
+    except UnicodeDecodeError:
+        return "bytes that are not UTF-8"
+    if "".join(ours.split()) == "".join(theirs.split()):
+        return "white space"
+    if any(unicodedata.normalize(form, ours) == theirs for form in ("NFC", "NFD", "NFKC", "NFKD")):
+        return "normal form"
+    if ours.casefold() == theirs.casefold():
+        return "case"
+    return "normaliser" if _bare(ours) == _bare(theirs) else "other"
+
+
+def _bare(text: str) -> str:
+    """Letters alone: compatibility forms, marks, case, blanks and controls taken away."""
+    spread = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(one for one in spread if unicodedata.category(one)[0] not in "MZC")
+
+
+def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
+    """Encode and decode texts; name the shortest input found for each cause of a loss."""
+    causes: Counter[str] = Counter()
+    first: dict[str, bytes] = {}
+    total = 0
+    for text in texts:
+        total += 1
+        ids, back = _tried(subject, text)
+        if back is not None:
+            why = cause(subject, text, ids, back)
+            causes[why] += 1
+            first.setdefault(why, text)
+    if not causes:
+        told = "the one text comes back" if total == 1 else f"all {total:,} texts come back"
+        return Finding(True, told, numbers={"texts": total, "lost": 0})
+    lost = sum(causes.values())
+    told = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
+    examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))
+    numbers = {"texts": total, "lost": lost, "causes": dict(causes)}
+    return Finding(False, f"{of(lost, total, 'texts')} do not come back ({told})", examples[:SHOWN], numbers)
+
+
+def _shown(subject: Subject, text: bytes) -> Example:
+    short = shortest(text, lambda one: came_back(subject, one) is not None)
+    back = came_back(subject, short)
+    return Example(short, back) if isinstance(back, str) else Example(short, gave=back)
+
+
+def of_texts(texts: Callable[[], Iterable[bytes]]) -> Callable[[Subject], Finding]:
+    """The check that these texts come back."""
+    return lambda subject: round_trip(subject, texts())
+
+
+def of_probes(*groups: str) -> Callable[[], Iterable[bytes]]:
+    """The probes of some groups."""
+    return lambda: [text.encode() for group in groups for text in probes.PROBES[group]]
+
+
+def long_runs(subject: Subject) -> Finding:
+    """Runs of one thing, ten times as long each time, until one takes a second.
+
+    SentencePiece takes the square of the length of a run that its model has no piece for.
+    """
+    stopped: dict[str, int] = {}
+
+    def runs() -> Iterable[bytes]:
+        for unit in probes.RUNS:
+            for length in probes.RUN_LENGTHS:
+                begun = process_time()
+                yield unit.encode() * length
+                if process_time() - begun > SLOW:
+                    stopped[unit] = length
+                    break
+
+    found = round_trip(subject, runs())
+    if not stopped:
+        return found
+    least = min(stopped.values())
+    told = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'kinds')} take over a second from {least:,} on"
+    return Finding(found.passes, told, found.examples, {**found.numbers, "slow_from": least})
+
+
+def documents(subject: Subject) -> Finding:
+    """The user's documents."""
+    if not subject.documents:
+        return not_applicable("no documents were named")
+    return round_trip(subject, subject.documents)
+
+
+def idempotent(subject: Subject) -> Finding:
+    """Encode, decode, encode again: the second ids are the first."""
+    wrong: list[Example] = []
+    texts = [*probes.EVERY_PROBE, *probes.white_space(), *probes.emoji_sequences(), *subject.documents]
+    for text in texts:
+        if _changes(subject, text):
+            wrong.append(Example(text))
+    if not wrong:
+        return Finding(True, f"the same ids again for all {len(texts):,} texts", numbers={"texts": len(texts)})
+    short = shortest(min((one.data for one in wrong), key=len), lambda one: _changes(subject, one))
+    first = subject.encode(short)
+    what = f"ids {first[:8]}, then {subject.encode(subject.decode(first))[:8]}"
+    numbers = {"texts": len(texts), "differ": len(wrong)}
+    return Finding(False, f"other ids for {of(len(wrong), len(texts), 'texts')}", [Example(short, what)], numbers)
+
+
+def _changes(subject: Subject, text: bytes) -> bool:
+    try:
+        ids = subject.encode(text)
+        return subject.encode(subject.decode(ids)) != ids
+    except Rejection:
+        return False  # The round trip tells it.
+
+
+CHECKS = (
+    Check("every_byte", "U+0000 to U+00FF come back", "failure", of_texts(probes.every_byte), "C1"),
+    Check("probes", "78 short texts of nine kinds come back", "failure", of_texts(lambda: probes.EVERY_PROBE), "C3"),
+    Check("normal_forms", "composed and decomposed characters come back as they were", "failure",
+          of_texts(of_probes("normal forms", "marks")), "C11"),
+    Check("emoji", "sequences of emoji, joiners and selectors come back", "failure",
+          of_texts(probes.emoji_sequences), "C12"),
+    Check("controls", "control and format characters come back", "failure", of_texts(probes.controls), "C12"),
+    Check("white_space", "blanks of every kind come back, at both ends and in runs", "failure",
+          of_texts(probes.white_space)),
+    Check("unicode", "every code point comes back, 256 a text", "failure", of_texts(probes.blocks)),
+    Check("invalid_utf8", "bytes that are not UTF-8 come back", "failure", of_texts(probes.invalid_utf8)),
+    Check("long_runs", "runs of up to 100,000 of one thing come back", "failure", long_runs),
+    Check("documents", "the documents that were named come back", "failure", documents),
+    Check("idempotence", "what is decoded encodes to the same ids again", "failure", idempotent),
+)  # fmt: skip
+
+
+MOST_UNKNOWN = 0.01
+"""Unknown tokens of a script above which a person should look."""
+
+
+def white_space_kept(subject: Subject) -> Finding:
+    """White characters of twelve texts in a longest common subsequence of most white ones, over all."""
+    kept = whole = 0
+    worst: Example | None = None
+    for text in PROBES["white space"]:
+        try:
+            back = subject.back(text.encode()).decode("utf-8", "replace")
+        except Rejection:
+            back = ""
+        share, count = _common(text, back), sum(map(_white, text))
+        kept, whole = kept + share, whole + count
+        if share < count and (worst is None or len(text.encode()) < len(worst.data)):
+            worst = Example(text.encode(), gave=back.encode())
+    told = f"{kept} of {whole} white-space characters are kept"
+    return Finding(kept == whole, told, [worst] if worst else [], {"kept": kept, "white": whole})
+
+
+def _white(character: str) -> bool:
+    return character in " \t\n\r" or category(character) == "Zs"
+
+
+def _common(a: str, b: str) -> int:
+    """White characters in the longest common subsequence that has most of them."""
+    before: list[tuple[int, int]] = [(0, 0)] * (len(b) + 1)
+    for one in a:
+        row = [(0, 0)]
+        for place, other in enumerate(b):
+            length, white = before[place]
+            joined = (length + 1, white + _white(one)) if one == other else (0, 0)
+            row.append(max(joined, before[place + 1], row[-1]))
+        before = row
+    return before[-1][1]
+
+
+def unknown_by_script(subject: Subject) -> Finding:
+    """The share of unknown tokens in a text of each script."""
+    unknown = subject.traits.unknown_id
+    if unknown is None:
+        return not_applicable("it has no unknown token")
+    shares = {text: _share(subject, text.encode(), unknown) for text in PROBES["scripts"]}
+    worst = sorted((text for text, share in shares.items() if share > MOST_UNKNOWN), key=shares.__getitem__)[::-1]
+    told = f"more than {MOST_UNKNOWN:.0%} of unknown tokens in {len(worst)} of {len(shares)} scripts"
+    examples = [Example(text.encode(), f"{shares[text]:.0%} unknown") for text in worst]
+    return Finding(not worst, told, examples, {"shares": shares})
+
+
+def _share(subject: Subject, text: bytes, unknown: int) -> float:
+    try:
+        ids: Sequence[int] = subject.encode(text)
+    except Rejection:
+        return 1.0
+    return ids.count(unknown) / len(ids) if ids else 0.0
+
+
+KEPT_CHECKS = (
+    Check("white_space_kept", "white-space characters of twelve texts are kept", "warning", white_space_kept, "C5"),
+    Check("unknown_tokens", "few unknown tokens in every script", "warning", unknown_by_script, "C13"),
+)

@@ -1,0 +1,130 @@
+"""What was found, for a terminal and as JSON.
+
+Every check, in the order in which a reader meets them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tokbench.examples.cut import visible
+from tokbench.inspection.checks import agreement, reach, round_trip, vocabulary
+from tokbench.inspection.checks.finding import Check, Example, Finding, Result
+from tokbench.inspection.checks.subject import Rejection, Subject
+
+GROUPS: dict[str, tuple[Check, ...]] = {
+    "Round trip": (*round_trip.CHECKS, *round_trip.KEPT_CHECKS),
+    "Agreement": (*agreement.CHECKS, *agreement.EXPORTS_CHECKS, *vocabulary.NORMALISER_CHECKS),
+    "Vocabulary": (*vocabulary.CHECKS, *reach.CHECKS),
+    "Told": (*vocabulary.DIGITS_CHECKS, *agreement.SPEED_CHECKS),
+}
+
+
+MOST_BYTES = 60
+"""Bytes of an example that are shown; the rest is counted."""
+SIGNS: dict[Result, str] = {"passed": "ok", "failure": "FAIL", "warning": "warn", "told": "told", "not applicable": "-"}
+COUNTED: dict[Result, str] = {
+    "passed": "passed", "failure": "failed", "warning": "warned", "told": "told", "not applicable": "not applicable",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A check with what it found."""
+
+    group: str
+    check: Check
+    found: Finding
+
+    @property
+    def result(self) -> Result:
+        """What it comes to."""
+        return self.check.result(self.found)
+
+
+def checked(subject: Subject, told: Callable[[Check], None] = lambda check: None) -> list[Checked]:
+    """Run every check.
+
+    Args:
+        subject: the tokenizer.
+        told: called with each check before it runs.
+    """
+    done = []
+    for group, checks in GROUPS.items():
+        for check in checks:
+            told(check)
+            try:
+                found = check.run(subject)
+            except Rejection as error:
+                found = Finding(False, f"the tokenizer ended it: {error}")
+            done.append(Checked(group, check, found))
+    return done
+
+
+def fit(done: list[Checked]) -> bool:
+    """Whether nothing failed."""
+    return all(one.result != "failure" for one in done)
+
+
+def counts(done: list[Checked]) -> dict[Result, int]:
+    """How many checks came to what."""
+    return {result: sum(one.result == result for one in done) for result in COUNTED}
+
+
+def as_text(about: str, done: list[Checked], style: Callable[[str, Result], str]) -> str:
+    """A line a check, the examples below it; ``style`` may colour the first word of a line."""
+    seen = counts(done)
+    lines = [about, f"{'fit' if fit(done) else 'unfit'}: " + ", ".join(f"{seen[one]} {COUNTED[one]}" for one in seen)]
+    width = max(len(one.check.name) for one in done)
+    for group in GROUPS:
+        lines += ["", group]
+        for one in (one for one in done if one.group == group):
+            sign = style(SIGNS[one.result].ljust(4), one.result)
+            lines.append(f"  {sign}  {one.check.name.ljust(width)}  {one.found.told}")
+            if one.result in ("failure", "warning"):
+                lines.append(f"{' ' * (width + 10)}wanted: {one.check.means}")
+            lines += [f"{' ' * (width + 10)}{_example(example)}" for example in one.found.examples]
+    return "\n".join(lines) + "\n"
+
+
+def _example(example: Example) -> str:
+    told = _both(example.data)
+    if example.gave is not None:
+        told += f" comes back as {_both(example.gave)}"
+    return told + (f": {example.what}" if example.what else "")
+
+
+def _both(data: bytes) -> str:
+    """Bytes as they are shown, and in hexadecimal."""
+    if not data:
+        return "nothing"
+    more = f" and {len(data) - MOST_BYTES:,} bytes" if len(data) > MOST_BYTES else ""
+    return f"{visible(data[:MOST_BYTES])} ({data[:MOST_BYTES].hex(' ')}){more}"
+
+
+def as_json(about: Mapping[str, Any], done: list[Checked]) -> dict[str, Any]:
+    """All of it; examples whole."""
+    return {
+        **about,
+        "fit": fit(done),
+        "counts": counts(done),
+        "checks": [
+            {
+                "name": one.check.name,
+                "group": one.group,
+                "means": one.check.means,
+                "kind": one.check.kind,
+                "tokeval": one.check.also or None,
+                "result": one.result,
+                "told": one.found.told,
+                "numbers": dict(one.found.numbers),
+                "examples": [_plain(example) for example in one.found.examples],
+            }
+            for one in done
+        ],
+    }
+
+
+def _plain(example: Example) -> dict[str, Any]:
+    gave = {} if example.gave is None else {"gave": example.gave.hex(), "gave_shown": visible(example.gave)}
+    return {"hex": example.data.hex(), "shown": visible(example.data), "what": example.what, **gave}

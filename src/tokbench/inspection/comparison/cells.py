@@ -1,0 +1,332 @@
+"""The cells of two tables with the same declaration: which are the same, which changed, which only one of them has.
+
+Changes of numbers that have a value for each document or question, in both runs: paired, with Holm's correction.
+
+Changes of the alignment with morphemes, tested over the words of the gold data where both runs have kept them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, contrast
+from tokbench.statistics.seeds import trainings_of
+from tokbench.statistics.verdicts import ONE_TRAINING, why_untested
+from tokbench.statistics.wilcoxon import holm
+from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
+
+Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]
+BEYOND: Final = "beyond noise"
+WITHIN: Final = "within noise"
+EXACT: Final = "exact"
+SINGLE: Final = "single number"
+UNTESTED: Final = "not tested"
+"""Kinds of a change: significant by an interval and a corrected test, not significant, of a count, which has no noise,
+of a number without an interval, or of models with too few trainings."""
+COUNTED_OVER = ("n", "reason")
+"""Columns that say what a number is over; they are no numbers of their own."""
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A cell that differs.
+
+    Attributes:
+        table: its table.
+        key: what tells its row from others, in the order of the table's keys.
+        column: which number.
+        a, b: the two values.
+        judgement: what the change is.
+        low, high: 95 % interval of b minus a; of intervals that tables have, None.
+        n: documents or questions that both were measured on.
+        p_value: two-sided p of Student's paired t test.
+        holm: it adjusted by Holm's procedure among all tests of the comparison.
+        interval_a, interval_b: of each value, where the table has them.
+        reason: why it is not tested, where models have too few trainings.
+    """
+
+    table: TidyTable
+    key: Key
+    column: Column
+    a: float
+    b: float
+    judgement: Judgement
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    p_value: float | None = None
+    holm: float | None = None
+    interval_a: tuple[float, float] | None = None
+    interval_b: tuple[float, float] | None = None
+    reason: str = ""
+
+    @property
+    def difference(self) -> float:
+        """b minus a."""
+        return self.b - self.a
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """The key by the names of its columns, without what is empty."""
+        return {name: one for name, one in zip(self.table.keys, self.key, strict=True) if one not in (None, "")}
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """One table of two runs.
+
+    Attributes:
+        table: which.
+        same: cells that are equal.
+        changes: those that are not.
+        only_a, only_b: keys of rows, or cells of numbers, that one of the two has.
+    """
+
+    table: TidyTable
+    same: int
+    changes: Sequence[Change]
+    only_a: Sequence[Key] = field(default_factory=list)
+    only_b: Sequence[Key] = field(default_factory=list)
+
+
+def compare_tables(table: TidyTable, a: pl.DataFrame, b: pl.DataFrame) -> TableComparison:
+    """Compare two frames of one table, cell by cell; a value that one of them lacks counts as a row of the other's."""
+    keys = list(table.keys)
+    same, changes = 0, []
+    only: dict[str, dict[Key, None]] = {"a": {}, "b": {}}
+    for row_of, mine, other in (("a", a, b), ("b", b, a)):
+        alone = mine.join(other.select(keys), on=keys, how="anti", nulls_equal=True).select(keys).sort(keys)
+        only[row_of] |= dict.fromkeys(alone.iter_rows())
+    both = a.join(b, on=keys, how="inner", suffix="_of_b", nulls_equal=True).sort(keys)
+    for column in values_of(table):
+        theirs = f"{column.name}_of_b"
+        in_a, in_b = both[column.name].is_not_null(), both[theirs].is_not_null()
+        only["a"] |= dict.fromkeys(both.filter(in_a & ~in_b).select(keys).iter_rows())
+        only["b"] |= dict.fromkeys(both.filter(in_b & ~in_a).select(keys).iter_rows())
+        present = both.filter(in_a & in_b)
+        differs = present[column.name] != present[theirs]
+        same += len(present) - int(differs.sum())
+        changes += list(_changes(table, column, present.filter(differs)))
+    return TableComparison(table, same, changes, list(only["a"]), list(only["b"]))
+
+
+def values_of(table: TidyTable) -> list[Column]:
+    """Columns of numbers that are compared: neither keys, nor ends of an interval, nor what a number is over."""
+    ends = {name for pair in _intervals(table).values() for name in pair}
+    return [
+        one for one in table.columns if one.dtype.is_numeric() and one.name not in {*table.keys, *ends, *COUNTED_OVER}
+    ]
+
+
+def _intervals(table: TidyTable) -> dict[str, tuple[str, str]]:
+    """Columns of both ends of the interval of a column: those called ``low`` and ``high`` are of its first real one."""
+    names = [one.name for one in table.columns]
+    if not {"low", "high"} <= set(names):
+        return {}
+    real = [one.name for one in table.columns if one.dtype == pl.Float64 and one.name not in table.keys]
+    return {real[0]: ("low", "high")}
+
+
+def _changes(table: TidyTable, column: Column, rows: pl.DataFrame) -> Iterator[Change]:
+    ends = _intervals(table).get(column.name)
+    for row in rows.iter_rows(named=True):
+        key = tuple(row[name] for name in table.keys)
+        a, b = row[column.name], row[f"{column.name}_of_b"]
+        of_a, of_b = (_interval(row, ends, of) for of in ("", "_of_b"))
+        if of_a and of_b:
+            apart = of_a[1] < of_b[0] or of_b[1] < of_a[0]
+            why = why_untested(_trainings(table, row))
+            kind: Judgement = UNTESTED if why else BEYOND if apart else WITHIN
+            yield Change(table, key, column, a, b, kind, interval_a=of_a, interval_b=of_b, reason=why)
+        else:
+            yield Change(table, key, column, a, b, EXACT if _counted(column, a, b) else SINGLE)
+
+
+def _trainings(table: TidyTable, row: Mapping[str, Any]) -> int | None:
+    """Return the fewest trainings behind the numbers of a row in both runs; None where no model was trained."""
+    if "seeds" in table.schema:
+        known = [row[name] for name in ("seeds", "seeds_of_b") if row[name] is not None]
+        return min(known, default=None)
+    return trainings_of(str(row["model"])) if table.of_models and "model" in row else None
+
+
+def _counted(column: Column, a: float, b: float) -> bool:
+    """Whether two numbers are counts; all or nothing of a share are whole numbers, too, and none."""
+    if column.dtype.is_integer():
+        return True
+    whole = float(a).is_integer() and float(b).is_integer()
+    return whole and column.unit not in (SHARE, DIFFERENCE, PROBABILITY) and not {a, b} <= {-1.0, 0.0, 1.0}
+
+
+def _interval(row: Mapping[str, Any], ends: tuple[str, str] | None, of: str) -> tuple[float, float] | None:
+    if ends is None:
+        return None
+    low, high = (row[f"{end}{of}"] for end in ends)
+    return None if low is None or high is None else (low, high)
+
+
+def judged(low: float | None, high: float | None, holm: float | None) -> Judgement:
+    """What a paired difference is, by its interval and its corrected p."""
+    told = low is not None and high is not None and not low <= 0 <= high
+    return BEYOND if told and holm is not None and holm <= ALPHA else WITHIN
+
+
+WORDS = "alignment_by_word"
+
+
+def alignment_contrasts(
+    one: TableComparison, a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]
+) -> dict[Key, Contrast]:
+    """What the words tell of each changed agreement of whole resources, b against a.
+
+    Args:
+        one: the comparison of the tables of intrinsic metrics.
+        a, b: the tables of both runs by name.
+    """
+    if WORDS not in a or WORDS not in b:
+        return {}
+    found = {}
+    for change in one.changes:
+        if change.where.get("metric") == METRIC and not change.where.get("language"):
+            of_a, of_b = (_words(frames[WORDS], change) for frames in (a, b))
+            if _same_places(of_a, of_b) and (told := contrast((of_b, change.b), (of_a, change.a))) is not None:
+                found[change.key] = told
+    return found
+
+
+def _words(by_word: pl.DataFrame, change: Change) -> pl.DataFrame:
+    where = change.where
+    kept = by_word.filter(variant=where["variant"], size=where["size"])
+    return kept if where["corpus"] == ALL_RESOURCES else kept.filter(corpus=where["corpus"])
+
+
+def _same_places(a: pl.DataFrame, b: pl.DataFrame) -> bool:
+    """Whether groups of words are of one size in both, as they are in the same gold data."""
+    both = a.join(b, on=["corpus", "word"], suffix="_of_b")
+    return both["words"].equals(both["words_of_b"].alias("words"))
+
+
+Frames = Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A table of what another's numbers are made of.
+
+    Attributes:
+        table: its name.
+        keys: what it shares with the other.
+        column: the other's number.
+        whole: keys of the other that are empty where the number is of all that was drawn.
+        of: columns that must be equal for two runs to have drawn the same.
+    """
+
+    table: str
+    keys: tuple[str, ...]
+    column: str
+    whole: tuple[str, ...] = ()
+    of: tuple[str, ...] = ("document", "language", "bytes")
+
+    @property
+    def untested(self) -> str:
+        """The reason why numbers of trained models are not tested: each row is of one training."""
+        return ONE_TRAINING if "model" in self.keys else ""
+
+
+DRAWN = {
+    "ngram_bits": Drawn(
+        "ngram_documents", ("variant", "size", "corpus", "order", "training_bytes"), "value", whole=("language",)
+    ),
+    "bits_per_byte": Drawn("document_bits", ("variant", "size", "model", "suite"), "value"),
+    "accuracy": Drawn("outcomes", ("variant", "size", "model", "suite", "task"), "accuracy", of=("document",)),
+}
+"""By the table whose numbers they are."""
+INTRINSIC = "intrinsic"
+TESTED = {name: drawn.column for name, drawn in DRAWN.items()} | {INTRINSIC: "value"}
+"""The column of each table that tests are of."""
+SUMMED = frozenset({*(drawn.table for drawn in DRAWN.values()), "tokens_by_document", WORDS})
+"""Tables of documents, questions and words: other tables have their sums, and are compared in their place."""
+
+
+def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[TableComparison]:
+    """The comparisons with their changes tested, where both runs drew the same documents or questions.
+
+    Tests are of the cells that changed: where nothing did there is nothing that a test could take for a change.
+
+    Args:
+        found: what changed.
+        a, b: tables of documents and questions by name.
+    """
+    contrasts = [_contrasts(one, a, b) for one in found]
+    tested = [(place, key) for place, of_table in enumerate(contrasts) for key in of_table]
+    tested = [(place, key) for place, key in tested if contrasts[place][key].p_value is not None]
+    p_values = [contrasts[place][key].p_value for place, key in tested]
+    adjusted = dict(zip(tested, holm(p_values).tolist(), strict=True))  # type: ignore[arg-type]
+    return [
+        replace(
+            one,
+            changes=[
+                _tested(change, contrasts[place].get(change.key), adjusted.get((place, change.key)))
+                for change in one.changes
+            ],
+        )
+        for place, one in enumerate(found)
+    ]
+
+
+def _contrasts(one: TableComparison, a: Frames, b: Frames) -> dict[Key, Contrast]:
+    if one.table.name == INTRINSIC:
+        return alignment_contrasts(one, a, b)
+    drawn = DRAWN.get(one.table.name)
+    if drawn is None or drawn.table not in a or drawn.table not in b:
+        return {}
+    wanted = {_shared(change, drawn): change.key for change in one.changes if _is_whole(change, drawn)}
+    if not wanted:
+        return {}
+    of_a, of_b = (_parts(frames[drawn.table], drawn, wanted) for frames in (a, b))
+    found = {}
+    for shared, key in wanted.items():
+        if shared in of_a and shared in of_b and (contrast := _contrast(of_a[shared], of_b[shared], drawn)):
+            found[key] = replace(contrast, p_value=None) if drawn.untested else contrast
+    return found
+
+
+def _is_whole(change: Change, drawn: Drawn) -> bool:
+    return change.column.name == drawn.column and not any(change.where.get(name) for name in drawn.whole)
+
+
+def _shared(change: Change, drawn: Drawn) -> Key:
+    where = dict(zip(change.table.keys, change.key, strict=True))
+    return tuple(where[name] for name in drawn.keys)
+
+
+def _parts(frame: pl.DataFrame, drawn: Drawn, wanted: Mapping[Key, Any]) -> dict[Key, pl.DataFrame]:
+    rows = pl.DataFrame(list(wanted), schema={name: frame.schema[name] for name in drawn.keys}, orient="row")
+    some = frame.join(rows, on=list(drawn.keys), how="semi").sort("document")
+    return some.partition_by(drawn.keys, as_dict=True)
+
+
+def _contrast(a: pl.DataFrame, b: pl.DataFrame, drawn: Drawn) -> Contrast | None:
+    """b against a, so that the difference is what changed; None where they were not measured on the same."""
+    if not a.select(drawn.of).equals(b.select(drawn.of)):
+        return None
+    if "correct" in a.columns:
+        answers = (dict(zip(((0, n) for n in one["document"]), one["correct"], strict=True)) for one in (b, a))
+        return answered(*answers)
+    return bits_per_byte(b["bits"].to_list(), a["bits"].to_list(), a["bytes"].to_list())
+
+
+def _tested(change: Change, contrast: Contrast | None, adjusted: float | None) -> Change:
+    if contrast is None or change.column.name != TESTED[change.table.name]:
+        return change
+    ends = {"low": contrast.low, "high": contrast.high, "n": contrast.n, "p_value": contrast.p_value}
+    drawn = DRAWN.get(change.table.name)
+    if drawn is not None and drawn.untested:
+        return replace(change, judgement=UNTESTED, reason=drawn.untested, **ends)  # type: ignore[arg-type]
+    judgement = judged(contrast.low, contrast.high, adjusted)
+    return replace(change, judgement=judgement, holm=adjusted, **ends)  # type: ignore[arg-type]

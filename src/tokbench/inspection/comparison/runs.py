@@ -1,0 +1,341 @@
+"""A run as it lies in its folder: its tables, and what made it.
+
+Two runs side by side: what changed, what only one of them has, and what made each.
+
+Several runs beside a first one: every cell of theirs that differs from its own, a column for each run.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import polars as pl
+
+from tokbench.corpus.documents import contents_in
+from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.cells import (
+    BEYOND,
+    EXACT,
+    SINGLE,
+    SUMMED,
+    UNTESTED,
+    WITHIN,
+    Change,
+    Judgement,
+    Key,
+    TableComparison,
+    compare_tables,
+    judged,
+    paired,
+)
+from tokbench.io.json import read_json
+from tokbench.io.paths import literal
+from tokbench.io.tables import read_frame
+from tokbench.io.text_files import first_line
+from tokbench.report.leaderboard import NAME as LEADERBOARD
+from tokbench.statistics.inputs import IN_PARTS
+from tokbench.statistics.wilcoxon import holm
+from tokbench.tabulation.table import TidyTable
+from tokbench.tokenizer.folder import SETTINGS
+
+KEPT = "tidy"
+"""Where the tables of a run that is kept lie, instead of by command."""
+MANIFESTS = ("tokenizers/*/*/manifest.json", "byte_lm/*/*/model/manifest.json", "models/*/*/*/manifest.json")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One of two runs.
+
+    Attributes:
+        name: what it is called.
+        frames: its tables by name, those with keys alone, with the columns declared.
+        versions: versions of packages and source revisions, by what they are of; several where artefacts differ.
+        corpora: checksum of each split, by corpus and split.
+        tokenizers: checksum of each tokenizer, by variant and size.
+    """
+
+    name: str
+    frames: Mapping[str, pl.DataFrame]
+    versions: Mapping[str, tuple[str, ...]]
+    corpora: Mapping[str, str]
+    tokenizers: Mapping[str, str]
+
+
+def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Run:
+    """Read a run's folder, such as ``results/demo`` or ``results/published/novels``.
+
+    Raises:
+        TokbenchError: it has no tables, or one of them is damaged.
+    """
+    frames = {}
+    for table in declared:
+        if table.keys and (path := _file(folder, table)) is not None:
+            frames[table.name] = _checked(_read(path, table), table, path)
+    if not frames:
+        raise TokbenchError(f"{folder}: no tables of an experiment; name a folder such as results/demo")
+    return Run(name, frames, _versions(folder), _corpora(folder), dict(_tokenizers(folder)))
+
+
+def _file(folder: Path, table: TidyTable) -> Path | None:
+    places = [folder / table.folder / f"{table.name}.parquet"]
+    places += [folder / KEPT / f"{table.name}.{ending}" for ending in ("parquet", "csv")]
+    return next((path for path in places if path.is_file()), None)
+
+
+def _read(path: Path, table: TidyTable) -> pl.DataFrame:
+    if path.suffix == ".parquet":
+        return read_frame(path, "make the table again")
+    try:
+        return pl.read_csv(literal(path), schema_overrides=table.schema)
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise TokbenchError(f"{path}: not readable as CSV ({first_line(error)}); make the table again") from None
+
+
+def _checked(frame: pl.DataFrame, table: TidyTable, path: Path) -> pl.DataFrame:
+    """The declared columns of a table; those that an older version did not have are empty."""
+    lacking = [name for name in table.keys if name not in frame.columns]
+    if lacking:
+        raise TokbenchError(f"{path}: no column {', '.join(lacking)}; make the table again")
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in table.schema.items() if name not in frame.columns]
+    frame = frame.with_columns(absent).select(list(table.schema)).cast(table.schema)  # type: ignore[arg-type]
+    if not frame.select(table.keys).is_unique().all():
+        raise TokbenchError(f"{path}: two rows have the same {', '.join(table.keys)}; make the table again")
+    return frame
+
+
+def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
+    """What made the run's artefacts, by their manifests."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(path for pattern in MANIFESTS for path in folder.glob(pattern)):
+        manifest = read_json(path, "make its artefact again", lenient=True)
+        made: dict[str, Any] = {**manifest.get("versions", {}), "source revision": manifest.get("revision")}
+        made["python"] = manifest.get("hardware", {}).get("python")
+        for what, version in made.items():
+            if version is not None:
+                found.setdefault(what, set()).add(str(version))
+    return {what: tuple(sorted(versions)) for what, versions in sorted(found.items())}
+
+
+def _corpora(folder: Path) -> dict[str, str]:
+    """Checksums of the corpora: as the run has written them, or found anew where it has not."""
+    if (board := folder / LEADERBOARD).is_file():
+        told = read_json(board, "write the leaderboard again", lenient=True)
+        return {f"{one['corpus']}/{one['split']}": str(one["sha256"]) for one in told["corpora"]}
+    return {split: found.sha256 for split, found in contents_in(folder).items()}
+
+
+def _tokenizers(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.glob(f"tokenizers/*/*/{SETTINGS}")):
+        settings = read_json(path, "build the tokenizer again", lenient=True)
+        yield f"{path.parts[-3]}/{path.parts[-2]}", str(settings.get("sha256", ""))
+
+
+NAMES = ("corpus", "variant", "size", "language", "metric", "model", "suite", "task", "order", "training_bytes")
+"""Columns whose values are told where only one run has them."""
+JUDGEMENTS: tuple[Judgement, ...] = (BEYOND, EXACT, SINGLE, UNTESTED, WITHIN)
+"""From what matters most to what matters least."""
+Both = tuple[str, str]
+"""What each of the two has; empty where it has none."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side.
+
+    Attributes:
+        a, b: the runs.
+        tables: the tables that both have.
+        tables_a, tables_b: those that only one of them has, by name.
+        values_a, values_b: names that only one of them has in its tables, by column.
+    """
+
+    a: Run
+    b: Run
+    tables: Sequence[TableComparison]
+    tables_a: Sequence[str]
+    tables_b: Sequence[str]
+    values_a: Mapping[str, Sequence[str]]
+    values_b: Mapping[str, Sequence[str]]
+
+    @property
+    def same(self) -> int:
+        """Cells that are equal."""
+        return sum(one.same for one in self.tables)
+
+    def changes(self, *judgements: Judgement) -> list[Change]:
+        """Cells that differ, by what their change is, then by table, in order of keys; parts of distributions last."""
+        wanted = judgements or JUDGEMENTS
+        every = [change for one in self.tables for change in one.changes]
+        every.sort(key=lambda change: change.where.get("metric") in IN_PARTS)
+        return [change for judgement in wanted for change in every if change.judgement == judgement]
+
+    @property
+    def alone(self) -> tuple[int, int]:
+        """Rows, or numbers of them, that only one of the two has."""
+        return sum(len(one.only_a) for one in self.tables), sum(len(one.only_b) for one in self.tables)
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything changed, but for changes within noise, or only one of the two has something."""
+        return bool(self.changes(BEYOND, EXACT, SINGLE, UNTESTED) or any(self.alone) or self.tables_a or self.tables_b)
+
+    @property
+    def versions(self) -> dict[str, Both]:
+        """Packages and revisions that made the two, where they are not the same."""
+        told = [{what: " and ".join(found) for what, found in run.versions.items()} for run in (self.a, self.b)]
+        return _unlike(*told)
+
+    @property
+    def corpora(self) -> dict[str, Both]:
+        """Checksums of splits that are not the same."""
+        return _unlike(self.a.corpora, self.b.corpora)
+
+    @property
+    def tokenizers(self) -> dict[str, Both]:
+        """Checksums of tokenizers that are not the same."""
+        return _unlike(self.a.tokenizers, self.b.tokenizers)
+
+
+def compare_runs(a: Run, b: Run, declared: Iterable[TidyTable]) -> Comparison:
+    """Set two runs side by side: every table with keys that both have, cell by cell."""
+    tables = [table for table in declared if table.keys and table.name not in SUMMED]
+    both = [table for table in tables if table.name in a.frames and table.name in b.frames]
+    found = [compare_tables(table, a.frames[table.name], b.frames[table.name]) for table in both]
+    only_a, only_b = (
+        [table.name for table in tables if table.name in one.frames and table.name not in other.frames]
+        for one, other in ((a, b), (b, a))
+    )
+    values_a, values_b = (dict(_values(one, other)) for one, other in ((a, b), (b, a)))
+    return Comparison(a, b, paired(found, a.frames, b.frames), only_a, only_b, values_a, values_b)
+
+
+def _values(run: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
+    """Names that only the first has in tables that both have."""
+    for name in NAMES:
+        sets = [
+            {
+                value
+                for table, frame in one.frames.items()
+                if table in run.frames and table in other.frames and name in frame.columns
+                for value in frame[name].drop_nulls().unique()
+            }
+            for one in (run, other)
+        ]
+        if lacking := sorted(sets[0] - sets[1]):
+            yield name, [str(value) for value in lacking]
+
+
+def _unlike(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Both]:
+    both = {what: (a.get(what, ""), b.get(what, "")) for what in sorted({*a, *b})}
+    return {what: pair for what, pair in both.items() if pair[0] != pair[1]}
+
+
+MOST = len(ascii_uppercase)
+Cell = tuple[str, Key, str]
+"""Table, key of the row, and column."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A cell that differs in one run or more.
+
+    Attributes:
+        by_run: the change from the first run to each other; None where it has the same number, or none.
+    """
+
+    by_run: Sequence[Change | None]
+
+    @property
+    def first(self) -> Change:
+        """One of its changes, which tells the cell and the first run's number."""
+        return next(change for change in self.by_run if change is not None)
+
+    @property
+    def rank(self) -> int:
+        """Place of what matters most among its changes."""
+        return min(JUDGEMENTS.index(change.judgement) for change in self.by_run if change is not None)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Runs beside the first.
+
+    Attributes:
+        comparisons: of the first with each other one, in the order given.
+    """
+
+    comparisons: Sequence[Comparison]
+
+    @property
+    def runs(self) -> list[Run]:
+        """All of them, the first one first."""
+        return [self.comparisons[0].a, *(one.b for one in self.comparisons)]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any of them differs from the first beyond noise."""
+        return any(one.differs for one in self.comparisons)
+
+    def cells(self) -> list[Changed]:
+        """Cells that differ anywhere, by what matters most in them, then by table and key."""
+        found: dict[Cell, list[Change | None]] = {}
+        for place, comparison in enumerate(self.comparisons):
+            for change in comparison.changes():
+                cell = (change.table.name, change.key, change.column.name)
+                found.setdefault(cell, [None] * len(self.comparisons))[place] = change
+        return sorted(map(Changed, found.values()), key=lambda one: one.rank)
+
+
+def compare_several(runs: Sequence[Run], declared: Iterable[TidyTable]) -> Several:
+    """Set each run beside the first; p-values are corrected for the tests of all of them together.
+
+    Args:
+        runs: two or more, the first one that others are compared with.
+        declared: the tables that they may have.
+
+    Raises:
+        TokbenchError: there are more runs than letters to call them by.
+    """
+    if len(runs) > MOST:
+        raise TokbenchError(f"{len(runs)} runs; compare {MOST} at once at most")
+    tables = list(declared)
+    return Several(_corrected([compare_runs(runs[0], other, tables) for other in runs[1:]]))
+
+
+def _corrected(found: list[Comparison]) -> list[Comparison]:
+    """The comparisons with Holm's procedure over all of their tests."""
+    tested = [change for one in found for table in one.tables for change in table.changes if change.p_value is not None]
+    p_values = [change.p_value for change in tested if change.p_value is not None]
+    adjusted = {id(change): p for change, p in zip(tested, holm(p_values).tolist(), strict=True)}
+
+    def told(change: Change) -> Change:
+        if id(change) not in adjusted:
+            return change
+        p = adjusted[id(change)]
+        return replace(change, holm=p, judgement=judged(change.low, change.high, p))
+
+    return [
+        replace(one, tables=[replace(table, changes=list(map(told, table.changes))) for table in one.tables])
+        for one in found
+    ]
+
+
+SIGNS = dict(zip(JUDGEMENTS, ("!", "", "○", "○", "≈"), strict=True))
+LEGEND = (
+    "After a number: ! it differs significantly from A's; ○ it is not tested, because it has no interval or its models "
+    "have too few trainings; ≈ no significant difference. A count without a sign differs. = is A's number, or none."
+)
+SAME = "="
+
+
+def sign(change: Change) -> str:
+    """Return the sign after the number of a change."""
+    return SIGNS[change.judgement]
+
+
+def letters(several: Several) -> str:
+    """What the runs are called: A, B, C."""
+    return ascii_uppercase[: len(several.runs)]

@@ -1,0 +1,294 @@
+"""Two tokenizers side by side as text for a terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from tokbench.report.layout import MINUS, fitting_decimals, printed, probability
+from tokbench.report.wording import counted, listed
+from tokbench.statistics.contrast import Contrast
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, may_rank, why_untested
+from tokbench.statistics.wilcoxon import holm
+
+if TYPE_CHECKING:
+    from tokbench.tabulation.table import Kind
+
+
+Unequal = Mapping[tuple[int, int], tuple[int, int]]
+"""Sizes of two tokenizers at which they have not as many tokens, with the tokens of each."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that two tokenizers are compared by.
+
+    Attributes:
+        name: what stands at the left.
+        contrast: the two values and their difference.
+        better: which end is better.
+        what: by what name the verdict calls it; lines that share one, and ``under``, are told together.
+        definition: what was measured, where its name does not say it.
+        restates: whether another line's count of tokens says as much; the verdict is silent on it.
+        holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
+        sizes: those of a and of b that it is over.
+        ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
+            at the sizes of :func:`alike`.
+        under: what the verdict says once behind all names that share it.
+        trainings: trainings of each of the two; None where no model was trained. See
+            :mod:`tokbench.statistics.verdicts`.
+    """
+
+    name: str
+    contrast: Contrast
+    better: Literal["highest", "lowest"]
+    what: str
+    definition: str = ""
+    restates: bool = False
+    holm: float | None = None
+    sizes: Sequence[tuple[int, int]] = ()
+    ranked: bool = True
+    under: str = ""
+    trainings: int | None = None
+
+    @property
+    def untested(self) -> str:
+        """The reason why the difference is not tested for significance; empty if it is."""
+        return why_untested(self.trainings)
+
+    @property
+    def called(self) -> str:
+        """The name in full."""
+        return f"{self.what} {self.under}".rstrip()
+
+    @property
+    def winner(self) -> Literal["a", "b", ""]:
+        """The significantly better one, by the interval and after correction; empty if neither is or untested."""
+        if not self.ranked or self.untested or (self.holm is not None and self.holm > ALPHA):
+            return ""
+        side = self.contrast.side * (1 if self.better == "highest" else -1)
+        return "a" if side > 0 else "b" if side < 0 else ""
+
+    @property
+    def ahead(self) -> Literal["a", "b", ""]:
+        """The one with the better value; empty where the two are equal or not ranked."""
+        if not self.ranked or not may_rank(self.trainings):
+            return ""
+        lead = self.contrast.difference * (1 if self.better == "highest" else -1)
+        return "a" if lead > 0 else "b" if lead < 0 else ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of one kind.
+
+    Attributes:
+        heading: what was measured, and what the intervals are over.
+        kind: how the two values are printed.
+        differs: how their difference is: like them, or as a share in percent.
+        lines: from top to bottom.
+        notes: below them.
+    """
+
+    heading: str
+    kind: "Kind"
+    differs: Literal["share", "percent", "real"]
+    lines: list[Line]
+    notes: list[str] = field(default_factory=list)
+
+
+def corrected(parts: Sequence[Part]) -> list[Part]:
+    """The same parts, with the p of every line adjusted by Holm's procedure among all that have one.
+
+    Lines that are not tested lose theirs.
+    """
+    parts = [replace(part, lines=list(map(_without_p, part.lines))) for part in parts]
+    tested = [line.contrast.p_value for part in parts for line in part.lines if line.contrast.p_value is not None]
+    adjusted = iter(holm(tested).tolist())
+    return [
+        replace(
+            part,
+            lines=[
+                line if line.contrast.p_value is None else replace(line, holm=next(adjusted)) for line in part.lines
+            ],
+        )
+        for part in parts
+    ]
+
+
+def _without_p(line: Line) -> Line:
+    return replace(line, contrast=replace(line.contrast, p_value=None)) if line.untested else line
+
+
+def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
+    """The same parts, without a better one in lines over a size at which one of the two has fewer tokens: what it lacks
+    would count for or against how it was built."""
+    return [
+        replace(
+            part,
+            lines=[
+                replace(line, ranked=line.ranked and not any(pair in unequal for pair in line.sizes))
+                for line in part.lines
+            ],
+        )
+        for part in parts
+    ]
+
+
+def comparison_text(
+    a: str,
+    b: str,
+    parts: Sequence[Part],
+    unequal: Unequal | None = None,
+    pretokenizers: tuple[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
+
+    Args:
+        a, b: what the two are called.
+        parts: what they are compared by.
+        unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
+        pretokenizers: of a and of b, named where they differ.
+        notes: lines after the verdict.
+    """
+    text = []
+    if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
+        of_a, of_b = pretokenizers
+        text.append(
+            f"Their pre-tokenizers differ: {a} has {of_a}, {b} has {of_b}. Every difference is one of pre-tokenizers, "
+            "too."
+        )
+    text += [
+        (f"At {size:,} they" if size and size == other else "They")
+        + f" are not of equal size: {a} has {tokens_a:,} tokens, {b} has {tokens_b:,}. "
+        "What depends on that is not ranked."
+        for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
+    ]
+    text += [*_said(a, b, parts), *notes]
+    for part in parts:
+        text += ["", part.heading, *_table(part, a, b), *part.notes]
+    return "\n".join(text) + "\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One thing of the verdict.
+
+    Attributes:
+        what: by what name it is called.
+        at: the lines of which it holds; empty where it holds of all.
+        under: as of :class:`Line`.
+    """
+
+    what: str
+    at: Sequence[str] = ()
+    under: str = ""
+
+    @property
+    def behind(self) -> str:
+        """What is said behind the name."""
+        return " ".join(filter(None, (self.under, f"at {listed(self.at)}" if self.at else "")))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The comparison in short; keys are ``a`` and ``b``, and an empty one for neither.
+
+    Attributes:
+        sure: things that each is significantly better at, after correction, and those without a significant difference.
+        single: things that each has the better numbers of at every line, where these have no interval.
+        untested: things that are not tested, by reason.
+    """
+
+    sure: Mapping[str, Sequence[Told]]
+    single: Mapping[str, Sequence[str]]
+    untested: Mapping[str, Sequence[Told]]
+
+
+def verdict(parts: Sequence[Part]) -> Verdict:
+    """What the parts of a comparison say in short; a count of tokens is told once."""
+    sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
+    ahead: dict[str, set[str]] = {}
+    untested: dict[str, list[Told]] = {}
+    for part in parts:
+        for what, under in dict.fromkeys((line.what, line.under) for line in part.lines):
+            every = [line for line in part.lines if (line.what, line.under) == (what, under) and line.ranked]
+            for reason in dict.fromkeys(line.untested for line in every if line.untested):
+                names = [line.name for line in every if line.untested == reason]
+                told = Told(what, () if len(names) == len(every) else names, under)
+                untested.setdefault(reason, []).append(told)
+            same = [line for line in every if not line.untested]
+            for side, things in sure.items():
+                won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
+                things += [Told(what, () if len(won) == len(every) else won, under)] * bool(won)
+            for line in same:
+                if line.contrast.low is None and not line.restates:
+                    ahead.setdefault(line.called, set()).add(line.ahead)
+    single = {side: [what for what, sides in ahead.items() if sides == {side}] for side in sure}
+    return Verdict(sure, single, untested)
+
+
+def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
+    """The verdict in words."""
+    found = verdict(parts)
+    sure = {side: _together(told) for side, told in found.sure.items()}
+    lines = [f"{name} is significantly better at {sure[one]}." for one, name in (("a", a), ("b", b)) if sure[one]]
+    lines += [f"{NO_DIFFERENCE.capitalize()}: {sure['']}."] * bool(sure[""])
+    lines += [
+        f"Not tested ({reason.removeprefix(NOT_TESTED).strip(' :')}): {_together(told)}."
+        for reason, told in found.untested.items()
+    ]
+    lines += [
+        f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
+        for one, name in (("a", a), ("b", b))
+        if found.single[one]
+    ]
+    tests = sum(line.holm is not None for part in parts for line in part.lines)
+    rule = f" Significant: zero is outside the interval, and p ≤ {ALPHA} after Holm's correction for "
+    rule += f"{counted(tests, 'test')}."
+    how = "of tokens and bits by Student's t, of answers by the paired bootstrap over questions"
+    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
+
+
+def _together(things: Sequence[Told]) -> str:
+    """A list in which what is said behind several names is said once."""
+    groups: dict[str, list[str]] = {}
+    for thing in things:
+        groups.setdefault(thing.behind, []).append(thing.what)
+    told = [f"{listed(several)} {behind}".rstrip() for behind, several in groups.items()]
+    return "; ".join(told) if any(len(several) > 1 for several in groups.values()) else listed(told)
+
+
+def _table(part: Part, a: str, b: str) -> list[str]:
+    lines = part.lines
+    names = {"a": a, "b": b, "": "–"}
+    rows = [["", a, b, "difference", "interval", "n", "p, Holm", "better"]]
+    bounds = [bound for line in lines for bound in (line.contrast.low, line.contrast.high) if bound is not None]
+    for line in lines:
+        contrast = line.contrast
+        decimals = fitting_decimals([contrast.a, contrast.b]) if part.kind == "real" else 1
+        signed = [
+            None if value is None else _signed(value, part.differs, decimals)
+            for value in (contrast.difference, contrast.low, contrast.high)
+        ]
+        interval = "–" if signed[1] is None else f"{signed[1]} to {signed[2]}"
+        better = NOT_TESTED if line.untested else names[line.ahead if contrast.low is None else line.winner]
+        values = [printed(value, part.kind, decimals) for value in (contrast.a, contrast.b)]
+        rows.append([line.name, *values, signed[0] or "–", interval, f"{contrast.n:,}"])
+        rows[-1] += ["–" if line.holm is None else probability(line.holm), better]
+    if all(line.holm is None for line in lines):
+        rows = [[*row[:6], row[7]] for row in rows]
+    if not bounds:
+        rows = [[*row[:4], row[-1]] for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) if not place else cell.rjust(width) for place, (cell, width) in
+                         enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]  # fmt: skip
+
+
+def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:
+    text = printed(value, "real" if kind == "real" else "percent", decimals)
+    return ("+" if value > 0 else "") + text + " %" * (kind == "share")

@@ -1,0 +1,425 @@
+"""What ``tokbench compare`` compares: tokens of the same documents, an experiment's tables, its models' answers.
+
+How far each of two tokenizers is from the fewest tokens that any vocabulary of its size needs for the same text.
+
+Two tokenizers by the bits of their token n-gram models, document by document.
+
+What ``tokbench compare`` finds, for programs: the schema is in docs/programs.md.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokbench.adapters.open import (
+    AS_IT_IS,
+    Reading,
+    Side,
+    Sizes,
+    distinct,
+    matched,
+    one_of_several,
+    reject_unused,
+    side,
+    size_label,
+    unequal,
+)
+from tokbench.corpus.documents import Document, note_of_untagged, read_documents
+from tokbench.corpus.languages import tag_of_untagged
+from tokbench.corpus.text_files import read_files
+from tokbench.errors import TokbenchError
+from tokbench.inspection.comparison.terminal import Line, Part, Told, Unequal, alike, corrected, verdict
+from tokbench.intrinsic.ngram_bits import ngram_bits
+from tokbench.io.compression import AS_USUAL, Fields
+from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
+from tokbench.models.pretraining.order import encoded
+from tokbench.optimum import MAX_PRETOKEN_BYTES
+from tokbench.optimum.bound import bounded_or_why
+from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_languages, merge_counts
+from tokbench.report.layout import printed
+from tokbench.report.wording import counted, listed
+from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
+from tokbench.statistics.contrast import bits_per_byte, token_counts
+from tokbench.statistics.power import ALPHA
+from tokbench.tabulation.bounds import Bound, bound_of, gap_of
+from tokbench.tokenizer import Tokenizer
+
+
+class Further(NamedTuple):
+    """What is compared on request.
+
+    Attributes:
+        gap: whether to bound the tokens of the documents.
+        ngram_bits: whether to train token n-gram models.
+        training: texts to train them on; every other document where there is none.
+    """
+
+    gap: bool = False
+    ngram_bits: bool = False
+    training: Sequence[str] = ()
+
+
+NOTHING = Further()
+TOKENS = "tokens of the documents, without end-of-text tokens; their difference over those of b"
+
+OF_OTHER_TEXTS = "The experiment's own measures are of other texts and left out; compare without FILES to see them."
+
+
+class Compared(NamedTuple):
+    """Two tokenizers side by side.
+
+    Attributes:
+        a, b: what they are called.
+        parts: what they are compared by.
+        unequal: sizes of a and of b at which their vocabularies are not of equal size, with the tokens of each.
+        pretokenizers: of a and of b.
+        sides: where a and b were found.
+        sizes: sizes of a and of b that are compared.
+        left_out: what the experiment has and is not compared, and why; empty where there is nothing.
+    """
+
+    a: str
+    b: str
+    parts: Sequence[Part]
+    unequal: Unequal
+    pretokenizers: tuple[str, str]
+    sides: tuple[Side, Side]
+    sizes: Sizes
+    left_out: str
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines that say where the two were found and what was left out."""
+        used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
+        found = zip((self.a, self.b), self.sides, used, strict=True)
+        lines = [f"{name}: {one.described(sizes)}." for name, one, sizes in found]
+        return [*lines, *filter(None, [self.left_out])]
+
+
+def comparison(
+    a: str,
+    b: str,
+    files: Sequence[str],
+    results: str | None,
+    limit: int,
+    fields: Fields = AS_USUAL,
+    reading: Reading = AS_IT_IS,
+    further: Further = NOTHING,
+) -> Compared:
+    """The comparison of two tokenizers; the arguments are those of the command.
+
+    Raises:
+        TokbenchError: there is no such tokenizer, or nothing to compare the two on.
+    """
+    left, right = side(a, results), side(b, results)
+    reject_unused(reading, [*left.folders.values(), *right.folders.values()])
+    sizes = matched(left, right)
+    experiment = left.results if left.results == right.results else None
+    if files:
+        given = [(_named(files), list(islice(read_files(files, fields), limit)))]
+    elif fields.flags:
+        raise TokbenchError(f"{fields.flags}: for FILES only; name files after the tokenizers")
+    else:
+        given = _evaluation(experiment, limit)
+    trained = list(read_files(further.training, fields)) if further.training else None
+    parts = []
+    for where, found in given:
+        parts.append(_tokens(left, right, sizes, where, found, reading))
+        if further.gap and found:
+            parts[-1].notes.extend(gap_notes(left, right, sizes, found, reading))
+        if further.ngram_bits and found:
+            parts.append(ngram_part(left, right, sizes, where, found, trained, reading))
+    if experiment is not None and not files:
+        from tokbench.inspection.comparison.experiments import experiment_parts
+
+        parts += experiment_parts(left, right, sizes, experiment, counted=bool(given))
+    if not (parts := [part for part in parts if part.lines]):
+        raise TokbenchError("nothing to compare these two on; name files of text after them")
+    apart = unequal(left, right, sizes)
+    names = distinct(left, right)
+    first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
+    left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
+    return Compared(*names, alike(corrected(parts), apart), apart, (first, second), (left, right), sizes, left_out)
+
+
+def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
+    """Return the label of a tokenizer's pre-tokenizer; one that works through its library has a label of its own."""
+    tokenizer = one_of_several(next(iter(one.folders.values())), reading)
+    return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
+
+
+def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Document]]]:
+    """Documents to encode of every evaluation split, and what they are."""
+    folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
+    return [
+        (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))
+        for folder in folders
+        if (shards := sorted(folder.glob("*.parquet")))
+    ]
+
+
+def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> Part:
+    """Tokens of the same documents."""
+    lines = []
+    notes: list[str] = []
+    for size_a, size_b in sizes:
+        tokenizers = [one_of_several(one.folders[size], reading) for one, size in ((a, size_a), (b, size_b))]
+        counted_in = [_counts(tokenizer, documents) for tokenizer in tokenizers]
+        lost = [_lost(name, one) for name, one in zip(distinct(a, b), counted_in, strict=True) if one.changed]
+        notes += [note for note in lost if note not in notes]
+        if found := token_counts(*(one.tokens for one in counted_in)):
+            lines.append(
+                Line(
+                    size_label(size_a, size_b),
+                    found,
+                    "lowest",
+                    f"token count on {where}",
+                    TOKENS,
+                    sizes=[(size_a, size_b)],
+                    ranked=not lost,
+                )
+            )
+    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; intervals over documents"
+    return Part(heading, "count", "share", lines, notes)
+
+
+class Counts(NamedTuple):
+    """What a tokenizer makes of documents.
+
+    Attributes:
+        tokens: of each.
+        changed: how many are not given back.
+        bytes: of all of them.
+        bytes_lost: at most so many are not found again.
+    """
+
+    tokens: list[int]
+    changed: int
+    bytes: int
+    bytes_lost: int
+
+
+def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> Counts:
+    size = sum(len(document.text) for document in documents)
+    if tokenizer.lossless:
+        return Counts([tokenizer.count(document.text) for document in documents], 0, size, 0)
+    from tokbench.adapters.roundtrip import bytes_lost
+
+    tokens, changed, lost = [], 0, 0
+    for document in documents:
+        ids = tokenizer.encode(document.text)
+        decoded = tokenizer.decode(ids)
+        tokens.append(len(ids))
+        changed += decoded != document.text
+        lost += bytes_lost(document.text, decoded)
+    return Counts(tokens, changed, size, lost)
+
+
+def _lost(name: str, found: Counts) -> str:
+    documents = counted(len(found.tokens), "document")
+    return (
+        f"  {name} does not give back all of the text: {found.changed:,} of {documents} not restored, "
+        f"at most {found.bytes_lost:,} of {found.bytes:,} bytes lost. Tokens are not ranked."
+    )
+
+
+NEAR = 0.001
+STEPS = 2000
+"""The search for a bound ends within :data:`NEAR`, or after so many steps."""
+
+
+def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], reading: Reading) -> list[str]:
+    """Lines for below a comparison of tokens: gaps at every size, of the whole text and of each of its languages."""
+    untagged = tag_of_untagged({document.language for document in documents})
+    lacking = sum(not document.language for document in documents) if untagged else 0
+    documents = [document._replace(language=document.language or untagged) for document in documents]
+    texts = {"": documents}
+    languages = sorted({document.language for document in documents})
+    if len(languages) > 1:
+        texts |= {one: [document for document in documents if document.language == one] for one in languages}
+    bounds: dict[tuple[str, str, int], Bound | None] = {}
+    counted: dict[str, dict[str, PretokenCounts]] = {}
+    notes = [f"  {note_of_untagged(lacking)}."] if lacking else []
+    for pair in sizes:
+        loaded = [one_of_several(side.folders[size], reading) for side, size in zip((a, b), pair, strict=True)]
+        for language, text in texts.items():
+            told = []
+            for name, tokenizer, size in zip(distinct(a, b), loaded, pair, strict=True):
+                size = size or tokenizer.nominal_size
+                key = ("" if tokenizer.library_name else tokenizer.pretokenization, language, size)
+                scheme = key[0]
+                if scheme and scheme not in counted:
+                    counted[scheme] = _gap_comparison_counts(documents, scheme)
+                if scheme and key not in bounds:
+                    found = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
+                    bounds[key] = None if found["bound"] is None else bound_of(found, "the bound")
+                tokens = sum(tokenizer.count(document.text) for document in text)
+                gap = gap_of(tokens, size, tokenizer, bounds.get(key))
+                said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
+                told.append(f"{name} {said}" if gap.value is None else f"{name} {said} ({scheme})")
+            where = ", ".join(filter(None, (size_label(*pair), language)))
+            notes.append(f"  gap, {where}: {listed(told)}.")
+    if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
+        notes.append(
+            f"  Pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes are left out of the gaps: {long:,} occurrences."
+        )
+    if len({scheme for scheme, *_ in bounds}) > 1:
+        notes.append("  Gaps under different pre-tokenizations are not to be compared with each other.")
+    return [*notes, "  gap: tokens above those that any vocabulary of the size needs for the same pre-tokens (proven)."]
+
+
+def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> dict[str, PretokenCounts]:
+    """Of each language, and of all together without a name."""
+    parts = count_languages(((document.language, document.text) for document in documents), scheme)
+    return parts | {"": merge_counts(list(parts.values()))}
+
+
+BITS = "bits of the test documents, their ends included, under the n-gram model, over the bytes of their text"
+
+
+def ngram_part(
+    a: Side,
+    b: Side,
+    sizes: Sizes,
+    where: str,
+    documents: Sequence[Document],
+    training: Sequence[Document] | None,
+    reading: Reading,
+) -> Part:
+    """Bits per byte by models of every order, trained on half of the training text and on all of it.
+
+    Args:
+        a, b: the tokenizers.
+        sizes: of each.
+        where: what the documents are.
+        documents: the test text; where ``training`` is None the first, the third and so on are trained on instead.
+        training: the training text.
+        reading: what files of other libraries do not say.
+
+    Raises:
+        TokbenchError: there is a single document, and nothing to train on; or a tokenizer loses some of the test text,
+            and its bits are of another one.
+    """
+    if training is None:
+        if len(documents) < 2:
+            raise TokbenchError(f"--ngram-bits: {where} is one document; name a text to train on with --train")
+        training, documents = documents[::2], documents[1::2]
+    lines = []
+    for pair in sizes:
+        loaded = [one_of_several(one.folders[size], reading) for one, size in zip((a, b), pair, strict=True)]
+        found = [_bits(tokenizer, training, documents) for tokenizer in loaded]
+        of_document = [document["bytes"] for document in found[0]["documents"]]
+        for of_a, of_b in zip(found[0]["models"], found[1]["models"], strict=True):
+            if contrast := bits_per_byte(of_a["bits"], of_b["bits"], of_document):
+                size = f"{size_label(*pair)}, order {of_a['order']}, {of_a['training_bytes']:,} bytes"
+                what = f"bits per byte of {of_a['order']}-grams of tokens"
+                lines.append(Line(size, contrast, "lowest", what, BITS, sizes=[pair]))
+    lines.sort(key=lambda line: line.what)
+    heading = (
+        f"Bits per byte of token n-gram models of {counted(len(documents), 'document')}: {where}, trained on "
+        f"{counted(len(training), 'other')}; intervals over documents"
+    )
+    return Part(heading, "real", "real", lines, ["  A rank that changes with the bytes trained on is no result."])
+
+
+def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
+    lost = 0 if tokenizer.lossless else sum(tokenizer.bytes_lost(document.text) for document in tested)
+    if lost:
+        raise TokbenchError(f"--ngram-bits: {tokenizer.name} loses {lost:,} bytes of the text; leave --ngram-bits out")
+    return ngram_bits(
+        lambda documents: encoded(tokenizer, documents),
+        tokenizer.entries,
+        lambda: training,
+        tested,
+        order=HIGHEST_NGRAM_ORDER,
+        ids=tokenizer.id_limit,
+    )
+
+
+FORMAT = 1
+"""Raised when a key changes its meaning or goes."""
+DIFFERENCES = {"share": "(a - b) / b", "percent": "a - b", "real": "a - b"}
+"""What a difference is, by how a terminal prints it."""
+
+
+def comparison_json(found: Compared) -> dict[str, Any]:
+    """All that the terminal says."""
+    said = verdict(found.parts)
+    return {
+        "format": FORMAT,
+        "a": found.a,
+        "b": found.b,
+        "pretokenizations": dict(zip("ab", found.pretokenizers, strict=True)),
+        "opened": {
+            letter: _opened(one, [pair[place] for pair in found.sizes])
+            for place, (letter, one) in enumerate(zip("ab", found.sides, strict=True))
+        },
+        "left_out": found.left_out or None,
+        "confidence": CONFIDENCE,
+        "resamples": RESAMPLES,
+        "alpha": ALPHA,
+        "tests": sum(line.holm is not None for part in found.parts for line in part.lines),
+        "unequal_sizes": [
+            {"size": size if size and size == other else None, "a": of_a, "b": of_b}
+            for (size, other), (of_a, of_b) in found.unequal.items()
+        ],
+        "verdict": {
+            "better": {side: [_told(one) for one in said.sure[side]] for side in ("a", "b")},
+            "not_told_apart": [_told(one) for one in said.sure[""]],
+            "not_tested": [
+                _told(one) | {"reason": reason} for reason, things in said.untested.items() for one in things
+            ],
+            "single_numbers": {side: said.single[side] for side in ("a", "b")},
+        },
+        "parts": [
+            {
+                "heading": part.heading,
+                "difference": DIFFERENCES[part.differs],
+                "lines": [_line(line) for line in part.lines],
+                "notes": [note.strip() for note in part.notes],
+            }
+            for part in found.parts
+        ],
+    }
+
+
+def _opened(side: Side, sizes: Sequence[int]) -> dict[str, Any]:
+    return {
+        "kind": side.kind,
+        "place": side.place,
+        "sizes": [size for size in sizes if size],
+        "tokens": [side.tokens(size) for size in sizes],
+    }
+
+
+def _told(one: Told) -> dict[str, Any]:
+    return {"what": f"{one.what} {one.under}".rstrip(), "at": list(one.at)}
+
+
+def _line(line: Line) -> dict[str, Any]:
+    contrast = line.contrast
+    return {
+        "name": line.name,
+        "what": line.called,
+        "definition": line.definition or None,
+        "better_end": line.better,
+        "a": contrast.a,
+        "b": contrast.b,
+        "difference": contrast.difference,
+        "low": contrast.low,
+        "high": contrast.high,
+        "n": contrast.n,
+        "p": contrast.p_value,
+        "p_holm": line.holm,
+        "trainings": line.trainings,
+        "not_tested": line.untested or None,
+        "ranked": line.ranked,
+        "better": line.winner or None,
+        "ahead": line.ahead or None,
+    }

@@ -1,0 +1,278 @@
+"""Measuring: every metric that sees a text, a resource or a trained model, taken of one tokenizer.
+
+Measuring a tokenizer that works through another library: the same rows, with a reason where there is no value.
+
+Tokens of every document of a text.
+
+How far a number of tokens is moved by the choice of documents can be told only from the tokens of each; see
+:mod:`tokbench.metric.measurement`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tokbench.corpus.documents import Document
+from tokbench.intrinsic.encoding_speed import Sample
+from tokbench.metric import Metric, Sight, families_of, metrics
+from tokbench.metric.measurement import Measurement, in_groups
+from tokbench.metric.usage import (
+    WITHOUT_PHASES,
+    CountSegmenter,
+    EncodedText,
+    OnlyBytes,
+    TextEncoder,
+    encoded_by_language,
+    together,
+    usage_of,
+)
+from tokbench.metric.words import Words, WordSegmenter, words_of
+from tokbench.options import Options
+from tokbench.pretokens import PretokenCounts
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tokbench.metric.embeddings import Embeddings
+
+
+Families = Mapping[str, Options]
+ByLanguage = list[tuple[str, Measurement]]
+"""Measurements, each with its language; that of the whole text is empty."""
+
+
+def measure(
+    tokenizer: CountSegmenter,
+    counts: PretokenCounts,
+    *,
+    families: Families | None = None,
+    nominal_size: int | None = None,
+) -> list[Measurement]:
+    """Measure a tokenizer on the pre-token counts of a text, segmenting each unique pre-token once.
+
+    Args:
+        tokenizer: anything with ``segment(counts)`` and ``vocabulary``.
+        counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
+        families: the metrics to take, with the options of each; every registered one of a text with its defaults when
+            None.
+        nominal_size: the vocabulary size that was asked for; the number of tokens when None.
+
+    Returns:
+        Rows in order of family name, and in each family's own order.
+
+    Raises:
+        TokbenchError: no such metric, or a segmentation that does not fit the counts.
+    """
+    if families is None:
+        families = {method.name: method.options() for method in families_of("text")}
+    methods = [(metrics[name], families[name]) for name in sorted(families)]
+    usage = usage_of(tokenizer, counts, nominal_size)
+    return [row for method, options in methods for row in method.function(usage, options)]
+
+
+def measure_text(
+    tokenizer: CountSegmenter,
+    counts: PretokenCounts,
+    by_language: Mapping[str, PretokenCounts],
+    *,
+    families: Families,
+    nominal_size: int | None = None,
+) -> ByLanguage:
+    """Measure a tokenizer on a text and on each of its languages.
+
+    Args:
+        tokenizer: as for :func:`measure`.
+        counts: the pre-tokens of the text.
+        by_language: those of each language.
+        families: options by family; the defaults of those that are not named.
+        nominal_size: as for :func:`measure`.
+    """
+    chosen = {method.name: families.get(method.name, method.options()) for method in families_of("text")}
+    rows: ByLanguage = [("", row) for row in measure(tokenizer, counts, families=chosen, nominal_size=nominal_size)]
+    return rows + measure_languages(tokenizer, by_language, families=families, nominal_size=nominal_size)
+
+
+def measure_languages(
+    tokenizer: CountSegmenter,
+    counts: Mapping[str, PretokenCounts],
+    *,
+    families: Families,
+    nominal_size: int | None = None,
+) -> ByLanguage:
+    """Measure a tokenizer on each language of a text, and on what only all of them together tell.
+
+    Args:
+        tokenizer: as for :func:`measure`.
+        counts: the pre-tokens of each language.
+        families: options by family; the defaults of those that are not named.
+        nominal_size: as for :func:`measure`.
+
+    Returns:
+        Rows with their languages: of the families registered with ``per_language``, language by language, then of those
+        that see all languages; none for a single language.
+    """
+    if len(counts) < 2:
+        return []
+    usages = {language: usage_of(tokenizer, part, nominal_size) for language, part in counts.items()}
+    chosen = [(method, families.get(method.name, method.options())) for method in families_of("text", "languages")]
+    rows = [
+        (language, row)
+        for language, usage in usages.items()
+        for method, options in chosen
+        if method.of == "text" and method.per_language
+        for row in method.function(usage, options)
+    ]
+    for method, options in chosen:
+        if method.of == "languages":
+            rows += method.function(usages, options)
+    return rows
+
+
+def measure_words(tokenizer: WordSegmenter, gold: "pl.DataFrame", of: Sight, *, families: Families) -> ByLanguage:
+    """Measure a tokenizer on the words of a resource.
+
+    Args:
+        tokenizer: anything with ``segment(counts)``, ``vocabulary`` and ``pretokenization``.
+        gold: the resource's table, see :mod:`tokbench.metric.words`.
+        of: its kind of gold data.
+        families: options by family; the defaults of those that are not named.
+
+    Returns:
+        Rows with their languages: of all words, then, where there are several languages, of each.
+    """
+    return measure_cut_words(words_of(tokenizer, gold), of, families=families)
+
+
+def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLanguage:
+    """The same of words that have been cut already."""
+    gold = words.gold
+    languages = gold["language"].unique().sort().to_list()
+    parts = [("", words)]
+    if len(languages) > 1:
+        parts += [(language, words.only((gold["language"] == language).to_numpy())) for language in languages]
+    return [
+        (language, row)
+        for language, part in parts
+        for method in families_of(of)
+        for row in method.function(part, families.get(method.name, method.options()))
+    ]
+
+
+def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[Measurement]:
+    """Measure the input embeddings of a trained model; families that are not named have their defaults."""
+    return [
+        row
+        for method in families_of("embeddings")
+        for row in method.function(embeddings, families.get(method.name, method.options()))
+    ]
+
+
+def record_of(
+    name: str,
+    size: int | str,
+    rows: ByLanguage,
+    *,
+    variant: str | None = None,
+    corpus: str = "",
+    loss: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Measurements of a tokenizer as JSON has them.
+
+    Args:
+        name: the tokenizer's name.
+        size: its size in the tables.
+        rows: the measurements.
+        variant: its name in the tables; its own when None.
+        corpus: what the text is of.
+        loss: what is lost of the text, for a tokenizer that need not give all of it back.
+    """
+    return {
+        "variant": variant or name,
+        "size": size,
+        "corpus": corpus,
+        **({} if loss is None else {"loss": loss}),
+        "measurements": [{"language": language, **asdict(row)} for language, row in rows],
+    }
+
+
+def measure_encoded(
+    tokenizer: TextEncoder, documents: Iterable[tuple[str, bytes]], *, families: Families, library: str
+) -> ByLanguage:
+    """Measure a tokenizer on documents, each encoded once.
+
+    Args:
+        tokenizer: what encodes.
+        documents: each with its language.
+        families: options by family; the defaults of those that are not named.
+        library: what it works through, for the reasons of rows without a value.
+
+    Returns:
+        The rows that :func:`tokbench.intrinsic.tokenizer.measure` and
+        :func:`tokbench.intrinsic.tokenizer.measure_languages` give of any tokenizer.
+    """
+    texts = encoded_by_language(tokenizer, documents)
+    reason = WITHOUT_PHASES.format(library)
+    of_bytes = usage_of(OnlyBytes(), PretokenCounts.from_pairs([(b"a", 1)], OnlyBytes.pretokenization))
+
+    def taken(method: Metric, text: EncodedText) -> list[Measurement]:
+        options = _options(method, families)
+        known = {(row.metric, row.definition): row for row in method.function(text, options)} if method.of_ids else {}
+        named = method.function(of_bytes, options)
+        return [known.get((row.metric, row.definition)) or _blank(row, reason) for row in named]
+
+    of_text = families_of("text")
+    rows = [("", row) for method in of_text for row in taken(method, together(texts, tokenizer))]
+    if len(texts) < 2:
+        return rows
+    per_language = [method for method in of_text if method.per_language]
+    rows += [
+        (language, row) for language, text in texts.items() for method in per_language for row in taken(method, text)
+    ]
+    for method in families_of("languages"):
+        options = _options(method, families)
+        if method.of_ids:
+            rows += method.function(texts, options)
+        else:
+            named = method.function(dict.fromkeys(texts, of_bytes), options)
+            rows += [(language, _blank(row, reason)) for language, row in named]
+    return rows
+
+
+def words_without_values(gold: "pl.DataFrame", of: Sight, *, families: Families, library: str) -> ByLanguage:
+    """The rows of a resource's words, each with the reason why it has no value."""
+    named = measure_words(OnlyBytes(), gold, of, families=families)
+    return [(language, _blank(row, WITHOUT_PHASES.format(library))) for language, row in named]
+
+
+def _options(method: Metric, families: Families) -> Options:
+    chosen: Any = families.get(method.name)
+    return method.options() if chosen is None else chosen
+
+
+def _blank(row: Measurement, reason: str) -> Measurement:
+    return Measurement(row.metric, row.definition, None, 0, reason)
+
+
+class Counts(Protocol):
+    """A tokenizer that counts the tokens of a text."""
+
+    def count(self, text: bytes) -> int: ...
+
+
+def tokens_by_document(tokenizer: Counts, documents: Iterable[Document]) -> tuple[dict[str, list[int]], list[bytes]]:
+    """Count the tokens of each document, or of each group of neighbours.
+
+    Returns:
+        ``document`` (the first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
+        :func:`tokbench.intrinsic.encoding_speed.cold_speed`.
+    """
+    rows: list[tuple[int, int, int, int]] = []
+    sample = Sample()
+    for document in documents:
+        rows.append((document.document, 1, len(document.text), tokenizer.count(document.text)))
+        sample.add(document.text)
+    table = in_groups(np.array(rows, np.int64).reshape(-1, 4))
+    names = ("document", "documents", "bytes", "tokens")
+    return {name: table[:, place].tolist() for place, name in enumerate(names)}, sample.texts

@@ -1,0 +1,307 @@
+"""Compressed files: known by their first bytes, and decompressed as a stream.
+
+gzip, zstd, bzip2 and xz are read. Archives and other compressions are recognised to be rejected.
+
+Files of text by their names: kind of content and compression by the ending, in any case, and options of reading.
+
+Regular files: pipes, sockets and devices are rejected before they are opened, since they may never end.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from tokbench.errors import TokbenchError
+
+HEAD = 512
+"""First bytes of a file by which it is recognised."""
+BLOCK = 1 << 16
+"""Bytes that are read or decompressed at a time."""
+LARGEST_WINDOW = 1 << 27
+"""Bytes of earlier text that a decompressor may keep: 128 MiB, the limit of zstd itself without ``--long``."""
+USUAL_WINDOW = 1 << 23
+"""Bytes of a window that the general reserve of memory covers: 8 MiB."""
+MAGIC = {
+    "gzip": rb"\x1f\x8b",
+    "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
+    "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
+    "xz": rb"\xfd7zXZ\x00",
+}
+"""First bytes of each compression that is read."""
+OTHERS = {
+    "a zip archive": rb"PK(?:\x03\x04|\x05\x06|\x07\x08)",
+    "a tar archive": rb"[^\x00].{256}ustar",
+    "a 7z archive": rb"7z\xbc\xaf\x27\x1c",
+    "compressed by lz4": rb"\x04\x22\x4d\x18",
+    "compressed by 'compress'": rb"\x1f\x9d",
+    "a Parquet file": rb"PAR1\x15",
+}
+"""First bytes of files that no stream of text begins with."""
+_read = {name: re.compile(magic, re.DOTALL) for name, magic in MAGIC.items()}
+_rejected = {name: re.compile(magic, re.DOTALL) for name, magic in OTHERS.items()}
+Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return the compression of a file that begins with these bytes; None without one."""
+    return next((name for name, magic in _read.items() if magic.match(head)), None)
+
+
+def reject_archive(head: bytes, place: str, outer: str | None = None) -> None:
+    """Reject content that is no stream of text.
+
+    Args:
+        head: its first bytes.
+        place: the file.
+        outer: the compression around it, if any.
+
+    Raises:
+        TokbenchError: it is an archive, of a compression that is not read, Parquet, or compressed twice.
+    """
+    found = next((name for name, magic in _rejected.items() if magic.match(head)), None)
+    if outer and (inner := compression_of(head)):
+        found = f"compressed by {inner}"
+    if found is None:
+        return
+    remedy = "rename it to .parquet" if found == "a Parquet file" else "unpack it first"
+    within = f"{found} within {outer}; decompress it once" if outer else f"{found}; {remedy}"
+    raise TokbenchError(f"{place}: {within}")
+
+
+def decompressed(file: io.BufferedReader, compression: str, head: bytes, place: str) -> io.BufferedReader:
+    """Return the decompressed bytes of an open file, as a stream.
+
+    Args:
+        file: the file, at its beginning.
+        compression: a key of :data:`MAGIC`.
+        head: its first bytes.
+        place: the file, for messages.
+
+    Raises:
+        TokbenchError: its window is larger than :data:`LARGEST_WINDOW`.
+    """
+    if (window := window_of(head, compression)) > LARGEST_WINDOW:
+        raise TokbenchError(
+            f"{place}: {compression} with a window of {window:,} bytes, and at most {LARGEST_WINDOW:,} can be read; "
+            f"decompress it ({compression} -d{' --long=31' * (compression == 'zstd')}), or use a smaller window"
+        )
+    if compression == "zstd":
+        import pyarrow as pa
+
+        return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"), BLOCK)
+    if compression == "gzip":
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), BLOCK)
+    make: Callable[[], Decoder] = bz2.BZ2Decompressor if compression == "bzip2" else lzma.LZMADecompressor
+    return io.BufferedReader(_Streams(file, make), BLOCK)
+
+
+class _Streams(io.RawIOBase):
+    """The decompressed bytes of streams that follow each other, to the end of the file.
+
+    The file objects of the standard library stop in silence at what follows the first stream and is none.
+    """
+
+    def __init__(self, file: BinaryIO, make: Callable[[], Decoder]) -> None:
+        self._file = file
+        self._make = make
+        self._decoder = make()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._decoder.eof:
+                data = self._decoder.unused_data.lstrip(b"\0") or self._file.read(BLOCK).lstrip(b"\0")
+                if not data and not self._file.peek(1):  # type: ignore[attr-defined]
+                    return 0
+                if not data:
+                    continue
+                self._decoder = self._make()
+            else:
+                data = self._file.read(BLOCK) if self._decoder.needs_input else b""
+                if self._decoder.needs_input and not data:
+                    raise EOFError("compressed data end before their end is marked")
+            found = self._decoder.decompress(data, len(buffer))
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+
+def window_of(head: bytes, compression: str | None) -> int:
+    """Return the bytes of earlier text that decompression keeps, by the first bytes of a file; 0 where it is small."""
+    try:
+        return {"zstd": _zstd_window, "xz": _xz_window}.get(compression or "", lambda _: 0)(head)
+    except IndexError:
+        return 0  # The file ends here, which reading it will show.
+
+
+def _zstd_window(head: bytes) -> int:
+    """The window of a frame (RFC 8878, section 3.1.1.1)."""
+    if head[0] != 0x28:
+        return 0
+    about = head[4]
+    if not about & 0x20:
+        base = 1 << 10 + (head[5] >> 3)
+        return base + base // 8 * (head[5] & 7)
+    start, size = 5 + (0, 1, 2, 4)[about & 3], 1 << (about >> 6)
+    return int.from_bytes(head[start : start + size], "little") + 256 * (size == 2)
+
+
+def _xz_window(head: bytes) -> int:
+    """The dictionary of the first block (the .xz file format, sections 3.1 and 5.3.1)."""
+    if head[12] == 0:
+        return 0  # There is no block.
+    flags, at = head[13], 14
+    for _ in range((flags >> 6 & 1) + (flags >> 7)):
+        at = _after_number(head, at)
+    for _ in range((flags & 3) + 1):
+        name, at = head[at], _after_number(head, at)
+        size, at = head[at], at + 1
+        if name == 0x21:
+            bits = head[at]
+            return (1 << 32) - 1 if bits == 40 else (2 | bits & 1) << (bits // 2 + 11)
+        at += size
+    return 0
+
+
+def _after_number(head: bytes, at: int) -> int:
+    while head[at] & 0x80:
+        at += 1
+    return at + 1
+
+
+Kind = Literal["text", "jsonl", "parquet", "counts"]
+KINDS: dict[Kind, tuple[str, ...]] = {
+    "text": (".txt", ".text", ".md"),
+    "jsonl": (".jsonl", ".json", ".ndjson"),
+    "parquet": (".parquet",),
+    "counts": (".parquet", ".tsv"),
+}
+"""Endings of each kind of file; a compressed file has one of :data:`COMPRESSIONS` after it."""
+COMPRESSIONS: dict[str, tuple[str, ...]] = {
+    "gzip": (".gz", ".gzip"),
+    "zstd": (".zst", ".zstd"),
+    "bzip2": (".bz2",),
+    "xz": (".xz",),
+}
+"""Endings of each compression that is read."""
+COMPRESSED = tuple(ending for endings in COMPRESSIONS.values() for ending in endings)
+"""All endings of compressed files."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Options of reading texts; None where an option is left out.
+
+    Attributes:
+        text: key or column of the text (default: ``text``).
+        language: key or column of the language (default: ``language``, where there is one).
+        encoding: encoding of files of text and JSON Lines (default: ``utf-8``).
+        bad_lines: ``reject`` or ``skip`` bad lines of JSON (default: ``reject``).
+    """
+
+    text: str | None = None
+    language: str | None = None
+    encoding: str | None = None
+    bad_lines: str | None = None
+
+    @property
+    def flags(self) -> str:
+        """The options that were given, for messages; empty without any."""
+        options = {
+            "--text-field": self.text,
+            "--language-field": self.language,
+            "--encoding": self.encoding,
+            "--bad-lines": self.bad_lines,
+        }
+        return ", ".join(flag for flag, value in options.items() if value is not None)
+
+
+AS_USUAL = Fields()
+
+
+def compression_named(name: str) -> str | None:
+    """Return the compression that a file name ends with; None without one."""
+    folded = name.lower()
+    return next((kind for kind, endings in COMPRESSIONS.items() if folded.endswith(endings)), None)
+
+
+def plain_name(name: str) -> str:
+    """Return a file name without the ending of its compression."""
+    return name[: name.rfind(".")] if compression_named(name) else name
+
+
+def has_kind(name: str, kind: Kind) -> bool:
+    """Return whether a file name has an ending of a kind, before that of its compression."""
+    return plain_name(name).lower().endswith(KINDS[kind])
+
+
+def kind_named(name: str) -> Literal["text", "jsonl", "parquet"]:
+    """Return the kind that a file name means: JSON Lines or Parquet by the ending, text for every other name."""
+    if has_kind(name, "jsonl"):
+        return "jsonl"
+    return "parquet" if has_kind(name, "parquet") else "text"
+
+
+def with_endings(kind: Kind) -> str:
+    """Return the endings of a kind, for messages."""
+    return ", ".join(KINDS[kind])
+
+
+REGULAR_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a disk"}
+DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
+"""Folders whose entries are the open files of a process."""
+DEEPEST = 40
+"""Links followed, as by the system."""
+
+
+def check_regular(path: Path | str, *, descriptors: bool = False) -> None:
+    """Reject a path that exists and is neither a regular file nor a folder.
+
+    Args:
+        path: The path; a missing one is accepted, since opening it says more.
+        descriptors: Whether an open file of this process is accepted, such as ``/dev/stdin``, of any kind.
+
+    Raises:
+        TokbenchError: The path is a pipe, a socket or a device.
+    """
+    try:
+        kind = REGULAR_KINDS.get(stat.S_IFMT(os.stat(path).st_mode))
+    except (OSError, ValueError):
+        return
+    if kind is not None and not (descriptors and is_descriptor(path)):
+        raise TokbenchError(f"{path}: {kind}; write what comes through it to a file, and name that")
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file.
+
+    Raises:
+        TokbenchError: The path is a pipe, a socket or a device.
+        OSError: The file cannot be read.
+    """
+    check_regular(path)
+    return path.read_bytes()
+
+
+def is_descriptor(path: Path | str) -> bool:
+    """Whether a name is that of an open file, as ``/dev/stdout`` is; another file in its place would not be open."""
+    for _ in range(DEEPEST):
+        folder, name = os.path.split(os.fspath(path))
+        folder = os.path.realpath(folder)
+        if DESCRIPTORS.fullmatch(folder):
+            return True
+        path = os.path.join(folder, name)
+        if not os.path.islink(path):
+            break
+        path = os.path.join(folder, os.readlink(path))
+    return False

@@ -1,0 +1,141 @@
+"""Strict JSON: equal keys, numbers that are not finite and halves of surrogate pairs are errors in one line.
+
+JSON for programs: numbers are numbers, and what is no number in JSON, such as NaN, is null.
+
+JSON files of results, each with a checksum of its content, so that a number edited by hand is noticed.
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
+from tokbench.io.compression import read_regular
+from tokbench.io.folder_record import RECORD
+
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+"""Possible halves of surrogate pairs, which UTF-8 cannot encode; the escapes of a pair match as well."""
+
+
+def parse_json(text: str | bytes, name: str, *, remedy: str = "mend it", lenient: bool = False) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        text: The text; bytes are UTF-8, with or without a byte-order mark.
+        name: The source in messages: the file's path.
+        remedy: The remedy in messages.
+        lenient: Accept ``NaN``, ``Infinity``, numbers that overflow and halves of surrogate pairs (default: no), since
+            files of results may have them.
+
+    Raises:
+        TokbenchError: The text is not JSON, an object has a key twice, or lists and objects are nested too deeply; the
+            message names file, line and column where it can.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig", "surrogatepass" if lenient else "strict")
+        value = json.loads(text, object_pairs_hook=_unique)
+        if not lenient:
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except json.JSONDecodeError as error:
+        raise TokbenchError(f"{name}:{error.lineno}:{error.colno}: not JSON ({error.msg}); {remedy}") from None
+    except UnicodeDecodeError as error:
+        reason = f"not UTF-8 (byte {error.start})"
+    except UnicodeEncodeError:
+        reason = "a string has half of a surrogate pair, which is no character"
+    except RecursionError:
+        reason = "lists and objects are nested too deeply"
+    except ValueError as error:  # Numbers that are not finite, integers of thousands of digits, equal keys.
+        reason = str(error).partition(";")[0]
+    else:
+        return value
+    raise TokbenchError(f"{name}: {reason}; {remedy}")
+
+
+def read_json(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
+    """Return the JSON object of a file.
+
+    Raises:
+        TokbenchError: The file cannot be read or its value is not an object; or see :func:`parse_json`.
+    """
+    try:
+        text = read_regular(Path(path))
+    except OSError as error:
+        raise TokbenchError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
+    value = parse_json(text, str(path), remedy=remedy, lenient=lenient)
+    if not isinstance(value, dict):
+        raise TokbenchError(f"{path}: a JSON object is expected, found {type(value).__name__}; {remedy}")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(
+            f"the key {next(key for key in keys if keys.count(key) > 1)[:60]!a} occurs twice in one object"
+        )
+    return value
+
+
+def written(value: Any) -> str:
+    """A value as JSON of the strict kind, in lines, with one at its end."""
+    return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """The same with null in place of numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value
+
+
+CHECKSUM = "sha256"
+"""Key of the checksum, the last one of a file."""
+
+
+def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Write a result with its checksum, the file whole or not at all.
+
+    Args:
+        path: the file.
+        content: keys and values that JSON has, without the key :data:`CHECKSUM`.
+        indent: spaces for each level; one line if None.
+    """
+    text = json.dumps({**content, CHECKSUM: _checksum(content)}, indent=indent, ensure_ascii=False)
+    with atomic_file(path) as partial:
+        partial.write_text(text + "\n", encoding="utf-8")
+
+
+def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
+    """Read a result, verify its checksum and remove it.
+
+    A file without a checksum is accepted: older versions and other programs write none.
+
+    Args:
+        path: the file.
+        remedy: advice for a file that is missing or not JSON.
+        lenient: as for :func:`tokbench.io.json.parse_json`.
+
+    Raises:
+        TokbenchError: the content does not match the checksum, or as :func:`tokbench.io.json.read_json`.
+    """
+    content = read_json(path, remedy, lenient=lenient)
+    if CHECKSUM in content and content.pop(CHECKSUM) != _checksum(content):
+        output = "its folder" if (Path(path).parent / RECORD).is_file() else "it"
+        raise TokbenchError(f"{path}: not as it was written; delete {output} and run the workflow again")
+    return content
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the content as compact JSON; white space in the file does not matter, order does."""
+    return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode("ascii")).hexdigest()

@@ -1,0 +1,152 @@
+"""One process at a time where several share files that are not replaced as wholes, such as a training's checkpoints.
+
+One run at a time in an experiment's folder, whichever checkout and machine it is started from.
+
+The workflow engine's own lock knows the runs of one checkout only. This one is the kernel's: it goes with the process
+that holds it, however that ends, and what a killed run leaves behind locks nobody out.
+"""
+
+import fcntl
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tokbench.errors import TokbenchError
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[bool]:
+    """Hold a folder for this process within the block; another that holds it is waited for, however it ends.
+
+    A run that was killed may leave jobs at work, and the next run starts the same ones. The lock is one of the
+    operating system on a file beside the folder, which no dead process holds.
+
+    Args:
+        folder: it need not exist.
+
+    Yields:
+        Whether another process was waited for.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = folder.with_name(f".{folder.name}.lock")
+    waited = False
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            log.info("%s: another process is at work there; waiting for its end", folder)
+            waited = True
+            with suppress(OSError):
+                fcntl.flock(held, fcntl.LOCK_EX)
+        except OSError:
+            log.info("%s: no locks on this file system; see that no other process is at work there", folder)
+        if _is(path, held):
+            break
+        os.close(held)  # Its holder has removed it before it let go.
+    try:
+        yield waited
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(held)
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+NAME = ".lock"
+TRIES = 10
+"""Times that the lock is asked for, a moment apart: who looks whether a run is at work has it for an instant."""
+MOMENT = 0.05
+"""Seconds."""
+held: list[int] = []
+"""Descriptors of the locks that this process holds; processes that it starts do not inherit them."""
+
+
+def hold(folder: Path | str) -> None:
+    """Hold the lock of a folder of results until this process ends.
+
+    Raises:
+        TokbenchError: another process holds it, which the message tells, or nothing can be written there.
+    """
+    path = Path(folder) / NAME
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise TokbenchError(f"results: {folder}: {error.strerror}; name a folder that can be written to") from None
+    try:
+        _lock(descriptor)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 1000, 0).decode("utf-8", "replace") or "another process"
+        os.close(descriptor)
+        raise TokbenchError(
+            f"{folder}: {holder} is at work in this folder; wait for its end, or choose another with --config results="
+        ) from None
+    except OSError as error:
+        print(
+            f"tokbench: {path}: no locks here ({error.strerror}); start no second run in this folder", file=sys.stderr
+        )
+    held.append(descriptor)
+    holder = f"process {os.getpid()} on {socket.gethostname()}, started in {os.getcwd()},"
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, os.fsencode(holder), 0)
+    except OSError as error:
+        raise TokbenchError(
+            f"{path}: {error.strerror}; make room there, or name another folder under 'results'"
+        ) from None
+
+
+@contextmanager
+def held_meanwhile(folder: Path | str) -> Iterator[None]:
+    """Hold the lock of a folder of results until the block ends, see :func:`hold`."""
+    hold(folder)
+    descriptor = held.pop()
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_held(folder: Path | str) -> bool | None:
+    """Whether a process holds the lock of a folder of results; None where there are no locks.
+
+    It is asked for beside other readers, and given back at once.
+    """
+    try:
+        descriptor = os.open(Path(folder) / NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _lock(descriptor: int) -> None:
+    for _ in range(TRIES - 1):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(MOMENT)
+    return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,162 @@
+"""Parquet files: checksums verified by Arrow, rows read a few at a time, errors in one line with the file name."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import HEAD, compression_of
+from tokbench.io.paths import literal
+from tokbench.io.text_files import first_line
+
+TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+PIECE = 1 << 20
+"""Bytes of a batch, and of a read within a column."""
+ROWS = 256
+"""Rows of a batch at most."""
+
+
+@contextmanager
+def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file; errors within the block become one line. Checksums of pages are verified.
+
+    Read it by :func:`batches`, :func:`pieces` or :func:`whole`, which count rows: Arrow skips pages with a damaged head
+    without an error. They use no threads of Arrow, which end the process where there is no memory for a thread.
+
+    Args:
+        path: The file.
+        what: The expected content, for messages: ``readable as Parquet``.
+        remedy: The remedy, for messages.
+        in_pieces: Read columns a piece at a time (default: at once).
+
+    Raises:
+        TokbenchError: The file is missing, compressed or damaged, or a value is not of its type.
+    """
+    try:
+        with Path(path).open("rb") as head:
+            if compression := compression_of(head.read(HEAD)):
+                raise TokbenchError(f"{path}: compressed by {compression}, and Parquet is read as it is; decompress it")
+        with pq.ParquetFile(literal(path), page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
+            yield file
+    except UnicodeEncodeError:
+        raise  # Arrow accepts no name that is not UTF-8; the file may be valid.
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
+
+
+def column_names(path: Path | str) -> list[str]:
+    """Return the columns of a Parquet file, and none if it cannot be read."""
+    try:
+        names: list[str] = pq.read_schema(literal(path)).names
+    except (OSError, pa.ArrowException, UnicodeEncodeError):
+        return []
+    return names
+
+
+def batches(
+    file: pq.ParquetFile, columns: list[str], size: int = PIECE, groups: Iterable[int] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file in batches of at most 256 rows; no batch spans two row groups.
+
+    Args:
+        file: The file.
+        columns: Names of the columns.
+        size: Bytes of a batch, estimated from the size of its row group (default: 1 MiB); at least one row.
+        groups: Numbers of the row groups (default: all).
+    """
+    for group in range(file.num_row_groups) if groups is None else groups:
+        about = file.metadata.row_group(group)
+        rows = max(1, min(ROWS, size * about.num_rows // max(1, about.total_byte_size)))
+        yield from pieces(file, columns, rows, group)
+
+
+def pieces(file: pq.ParquetFile, columns: list[str], rows: int, group: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Return batches of at most ``rows`` rows of a file or of one of its row groups, in order."""
+    groups = range(file.num_row_groups) if group is None else [group]
+    found = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+    return AllRows(found, sum(file.metadata.row_group(number).num_rows for number in groups))
+
+
+def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
+    """Return all rows of a file."""
+    table = file.read(columns=columns, use_threads=False)
+    _check_rows(table.num_rows, file.metadata.num_rows)
+    return table
+
+
+class AllRows(Iterator[pa.RecordBatch]):
+    """Batches, and an error if there are fewer rows than expected. It keeps no reference to a batch."""
+
+    def __init__(self, found: Iterator[pa.RecordBatch], expected: int) -> None:
+        self._batches, self._expected, self._rows = found, expected, 0
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            batch = next(self._batches)
+        except StopIteration:
+            _check_rows(self._rows, self._expected)
+            raise
+        self._rows += batch.num_rows
+        return batch
+
+
+def _check_rows(rows: int, expected: int) -> None:
+    if rows != expected:
+        raise ValueError(f"{rows} rows where it says {expected}")
+
+
+def require(schema: pa.Schema, **columns: str) -> None:
+    """Check the types of a table's columns.
+
+    Args:
+        schema: The table's schema.
+        columns: The kind of each column, ``text`` or ``whole numbers``.
+
+    Raises:
+        ValueError: A column is missing or of another type; :func:`parquet` turns it into an error with the file's name.
+    """
+    for name, kind in columns.items():
+        if schema.names.count(name) != 1:
+            raise ValueError(f"no column '{name}', or several")
+        found = schema.field(name).type
+        if not (is_text(found) if kind == "text" else pa.types.is_integer(found)):
+            raise ValueError(f"column '{name}' holds {found}, not {kind}")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type of Arrow is text, plain or in a dictionary."""
+    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in TEXT_TYPES
+
+
+def raw(column: Any) -> list[bytes | None]:
+    """Return the cells of a column of text as bytes, None for empty cells."""
+    cells: list[bytes | None] = _binary(column).to_pylist()
+    return cells
+
+
+def views(column: Any) -> Iterator[bytes | memoryview | None]:
+    """Return the cells of a column of text as views of its buffer, None for empty cells."""
+    cells = _binary(column)
+    _, ends, text = cells.buffers()
+    bounds = memoryview(ends).cast("B").cast("q")[cells.offset : cells.offset + len(cells) + 1]
+    buffer = memoryview(text or b"").cast("B")
+    valid = cells.is_valid().to_pylist()
+    return (buffer[bounds[row] : bounds[row + 1]] if valid[row] else None for row in range(len(cells)))
+
+
+def strings(column: Any) -> list[str | None]:
+    """Return the cells of a column of text as strings, None for empty cells.
+
+    Raises:
+        ValueError: A cell is not UTF-8.
+    """
+    return [None if cell is None else cell.decode() for cell in raw(column)]
+
+
+def _binary(column: Any) -> Any:
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return plain.cast(pa.large_binary())

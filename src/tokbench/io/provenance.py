@@ -1,0 +1,89 @@
+"""What an artefact was made with: versions of packages, the source's revision, the hardware.
+
+Manifests: what made an artefact.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("tokbench", "numpy", "polars", "torch", "transformers", "tokenizers", "llm-foundry", "lm-eval", "snakemake")
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Package versions, source revision and hardware; nothing that names a user or a host."""
+    return {
+        "versions": {package: found for package in PACKAGES if (found := _version(package))},
+        "revision": _revision(),
+        "hardware": {
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+            "system": platform.system(),
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _revision() -> str | None:
+    """Commit of the source tree, with ``+`` where it has been changed since; None outside a checkout of our own.
+
+    The package may be installed within somebody else's repository, whose commit says nothing of it: the tree must be
+    ours from its top, and hold this very file under version control.
+    """
+    here = Path(__file__).resolve()
+    top = here.parents[3]
+    try:
+        if Path(_git(top, "rev-parse", "--show-toplevel")).resolve() != top or not (top / "pyproject.toml").is_file():
+            return None
+        _git(top, "ls-files", "--error-unmatch", str(here.relative_to(top)))
+        return _git(top, "rev-parse", "HEAD") + ("+" if _git(top, "status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git says of a folder, whatever repository the environment names."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    asked = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(asked, capture_output=True, text=True, check=True, env=environment).stdout.strip()
+
+
+def write_manifest(path: Path, settings: dict[str, Any], started: float) -> None:
+    """Write what made the artefact in this folder.
+
+    Args:
+        path: the manifest's file.
+        settings: configuration and seeds.
+        started: ``time.monotonic()`` when the work began.
+    """
+    manifest = {
+        "settings": settings,
+        "seconds": round(time.monotonic() - started, 3),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        **provenance(),
+    }
+    path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def settings_of(folder: Path) -> dict[str, Any]:
+    """What a folder's manifest says of how it was made; nothing where none can be read."""
+    try:
+        settings: dict[str, Any] = dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["settings"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return settings

@@ -1,0 +1,228 @@
+"""Words as a tokenizer cuts them: the input of the metrics that compare tokens with gold data.
+
+A word stands as it does in running text, after a space. Where the pre-tokenization gives that space to the word, the
+space is part of it, as in the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), whose words begin with
+``Ġ``; where every space is a pre-token by itself, the word has none.
+
+The two rows to which every resource comes down: a word with its parts, a word with how people read it.
+
+Boundaries between parts are byte offsets into the word, so that they can be compared with tokens in any script. A
+segmentation that does not spell its word (``mak|ing`` does, ``make|ing`` does not) has no boundaries.
+
+Lines and fields of the files in which gold data come: plain or compressed, in UTF-8.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError, listed
+from tokbench.io.text_files import read_lines
+from tokbench.metric.usage import CountSegmenter
+from tokbench.pretokenization import pretokenization_of
+from tokbench.pretokens import PretokenCounts
+from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class WordSegmenter(CountSegmenter, Protocol):
+    """What is asked of a tokenizer: its vocabulary, its pre-tokenization, and the segmentation of unique pre-tokens."""
+
+    @property
+    def pretokenization(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of a resource and their tokens.
+
+    Attributes:
+        vocabulary: the tokens.
+        gold: the resource's table, one row a word.
+        spaces: int64 [n], 1 where the space before a word is part of it, otherwise 0.
+        cuts: for each word, where its pre-tokens end: byte offsets, the last one its length; without the space.
+        ids: int32 [tokens], the segmentations of the words, laid end to end.
+        bounds: int64 [n + 1], where each word's ids start.
+    """
+
+    vocabulary: Vocabulary
+    gold: "pl.DataFrame"
+    spaces: NDArray[np.int64]
+    cuts: list[tuple[int, ...]]
+    ids: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.spaces)
+
+    @property
+    def tokens_per_word(self) -> NDArray[np.int64]:
+        """int64 [n]; a space that is part of the word counts if it is a token by itself."""
+        return np.diff(self.bounds)
+
+    def token_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The boundaries between tokens: number of the word, and byte offset in it, both int64 [boundaries].
+
+        The end of a word is no boundary. The offset is 0 where a space that is part of the word is a token by itself.
+        """
+        lengths = np.fromiter(map(len, self.vocabulary.tokens), np.int64, len(self.vocabulary))
+        ends = np.concatenate([[0], np.cumsum(lengths[self.ids])])
+        words = np.repeat(np.arange(len(self)), self.tokens_per_word)
+        offsets = ends[1:] - ends[self.bounds[:-1]][words] - self.spaces[words]
+        inner = np.ones(len(self.ids), np.bool_)
+        inner[self.bounds[1:][self.tokens_per_word > 0] - 1] = False
+        return words[inner], offsets[inner]
+
+    def only(self, kept: NDArray[np.bool_]) -> "Words":
+        """Some of the words: ``kept``, bool [n]."""
+        lengths = self.tokens_per_word
+        return Words(
+            self.vocabulary,
+            self.gold.filter(kept),
+            self.spaces[kept],
+            [cuts for cuts, keep in zip(self.cuts, kept.tolist(), strict=True) if keep],
+            self.ids[np.repeat(kept, lengths)],
+            np.concatenate([[0], np.cumsum(lengths[kept])]),
+        )
+
+
+def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
+    """Cut the words of a resource, column ``word``, all at once.
+
+    Raises:
+        TokbenchError: the tokenizer's pre-tokenization is not known.
+    """
+    boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
+    pieces: list[bytes] = []
+    first_pieces, spaces, cuts = [0], [], []
+    for word in _spelt(gold):
+        text = b" " + word
+        edges = boundaries(text).tolist()
+        space = int(edges[1] > 1 or not word)
+        starts = edges if space else edges[1:]
+        pieces += (text[start:end] for start, end in pairwise(starts))
+        first_pieces.append(len(pieces))
+        spaces.append(space)
+        cuts.append(tuple(end - 1 for end in starts[1:]))
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))])
+    data = np.frombuffer(b"".join(pieces), np.uint8)
+    ids, bounds = tokenizer.segment(PretokenCounts(data, offsets, np.ones(len(pieces), np.int64)))
+    return Words(tokenizer.vocabulary, gold, np.array(spaces, np.int64), cuts, ids, bounds[first_pieces])
+
+
+def _spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
+    return (word.encode("utf-8", "surrogatepass") for word in gold["word"])
+
+
+class SegmentedWord(NamedTuple):
+    """A word and its parts, as a file gives them; no parts where the file tells of the word but not how to cut it."""
+
+    language: str
+    word: str
+    segments: Sequence[str]
+
+
+class Decision(NamedTuple):
+    """A word or nonword with what a lexical decision experiment found of it."""
+
+    language: str
+    word: str
+    lexicality: str
+    reaction_time: float | None
+    accuracy: float | None
+
+
+def boundaries(word: str, segments: Sequence[str]) -> list[int] | None:
+    """Byte offsets in the word at which its parts meet; None where the parts do not spell the word.
+
+    Case is no difference, so that the parts of a German compound may keep their capitals.
+    """
+    joined = "".join(segments)
+    if not segments or not all(segments) or len(joined) != len(word) or joined.lower() != word.lower():
+        return None
+    ends = list(accumulate(map(len, segments)))[:-1]
+    return [len(word[:end].encode("utf-8", "surrogatepass")) for end in ends]
+
+
+REMEDY = "name the resource's own file"
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file that are not blank, without their ends, numbered from 1.
+
+    Raises:
+        TokbenchError: the file cannot be read or is not UTF-8.
+    """
+    number = 0
+    for data in read_lines(path, REMEDY):
+        try:
+            text = data.decode("utf-8" if number else "utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise TokbenchError(f"{path}:{number + 1}: cannot be read ({error}); {REMEDY}") from None
+        for number, line in enumerate(StringIO(text, newline=""), number + 1):  # noqa: B020 (lines may end in CR alone)
+            if line.strip():
+                yield number, line.rstrip("\r\n")
+
+
+def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line of a file without a head, cut at tabs.
+
+    Args:
+        path: the file.
+        least: fields that every line must have.
+        form: what a line should look like, for messages.
+
+    Raises:
+        TokbenchError: a line has fewer fields; the message names file and line.
+    """
+    for number, line in lines(path):
+        found = line.split("\t")
+        if len(found) < least:
+            raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; mend the line")
+        yield number, found
+
+
+def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The named columns of a table with a head, in the order of ``columns``.
+
+    Args:
+        path: the file.
+        columns: names that the head must hold; others are passed over.
+        delimiter: what stands between fields; they may be quoted.
+
+    Raises:
+        TokbenchError: a column is missing, or a line has another number of fields than the head.
+    """
+    last = [0]
+
+    def counted() -> Iterator[str]:
+        for last[0], line in lines(path):
+            yield line
+
+    try:
+        reader = csv.reader(counted(), delimiter=delimiter)
+        head = next(reader, [])
+        absent = [column for column in columns if column not in head]
+        if absent:
+            raise TokbenchError(f"{path}: no column '{absent[0]}' (there are {listed(head)})")
+        places = [head.index(column) for column in columns]
+        for row in reader:
+            if len(row) != len(head):
+                raise TokbenchError(f"{path}:{last[0]}: {len(row)} fields, the head has {len(head)}; mend the line")
+            yield last[0], [row[place].strip() for place in places]
+    except csv.Error as error:
+        raise TokbenchError(f"{path}:{last[0]}: not a table ({error}); name the resource's own file") from None
+
+
+def language_tag(path: Path, end: str) -> str:
+    """The language that a file's name begins with, up to ``end``: ``eng`` of ``eng.word.dev.tsv`` for ``.``."""
+    return path.name.partition(end)[0]

@@ -1,0 +1,1 @@
+"""Language models: of bytes, pretrained with llm-foundry, evaluated with lm-eval, and translation models."""

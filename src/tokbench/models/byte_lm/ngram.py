@@ -1,0 +1,205 @@
+"""A byte n-gram model: the cheap signal beside the neural one, counted in one pass and applied on one core.
+
+The 5-gram signal of "ByteSpan: Information-Driven Subword Tokenisation"; the smoothing here is that of Witten and Bell,
+interpolated (see :mod:`tokbench.kernels.ngram_lm`). Training only adds up counts, so that the order of documents does
+not matter.
+
+Counts of the windows of a text within a bound of memory: sorted runs on disk, merged.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.lib.format import write_array_header_1_0
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.io.arrays import read_array
+from tokbench.io.atomic import atomic_folder, reject_altered
+from tokbench.io.json import read_json
+from tokbench.io.provenance import write_manifest
+from tokbench.io.text_files import first_line
+from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.models.byte_lm.options import ByteNgramOptions
+from tokbench.models.byte_lm.scores import Documents, write_scores
+
+HELD = 110
+"""Bytes for each different window while it is counted and sorted; 101 measured of a million."""
+PIECE = 1 << 16
+"""Bytes of a document at which the windows that are held are looked at again."""
+LEAST = 4 * HELD * PIECE
+"""Bytes in which windows are counted, half of them for documents."""
+MOST_RUNS = 64
+"""Runs that are merged at a time."""
+MERGED = 80
+"""Bytes for each window of a run that is held while runs are merged."""
+ROW = np.dtype([("window", "<u8"), ("count", "<i8")])
+Rows = NDArray[np.void]
+
+
+def write_windows(documents: Iterable[bytes], order: int, folder: Path, room: int | None = None) -> tuple[int, int]:
+    """Write ``windows.npy`` and ``counts.npy``, what :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives.
+
+    Args:
+        documents: the text.
+        order: bytes of a window.
+        folder: where the files go; runs lie there until they are merged.
+        room: bytes that may be held beside a document; as many as it takes when None. The files do not depend on it.
+
+    Returns:
+        Different windows, and bytes of the text.
+    """
+    most = None if room is None else max(1, room // HELD - PIECE)
+    counter, runs, merged = WindowCounter(order), list[Path](), 0
+    for text in documents:
+        for first in range(0, len(text), PIECE):
+            counter.add(text, first, min(first + PIECE, len(text)))
+            if room is not None and most is not None and counter.size >= most:
+                runs.append(_written([_rows(counter)], folder / f"run-{merged + len(runs)}"))
+                counter = WindowCounter(order)
+                if len(runs) == MOST_RUNS:
+                    merged += len(runs)
+                    runs = [_written(_merged(runs, room), folder / f"run-{merged}")]
+                    merged += 1
+    if room is None or not runs:
+        return _save([_rows(counter)], folder)
+    runs.append(_written([_rows(counter)], folder / "run-last"))
+    return _save(_merged(runs, room), folder)
+
+
+def _rows(counter: WindowCounter) -> Rows:
+    windows, counts = counter.counts()
+    rows = np.empty(len(windows), ROW)
+    rows["window"], rows["count"] = windows, counts
+    return rows
+
+
+def _written(parts: Iterable[Rows], path: Path) -> Path:
+    with path.open("wb") as file:
+        for rows in parts:
+            rows.tofile(file)
+    return path
+
+
+def _merged(runs: list[Path], room: int) -> Iterator[Rows]:
+    """The sums of sorted runs, ascending; the runs are removed."""
+    size = max(1, room // (MERGED * len(runs)))
+    files = [path.open("rb") for path in runs]
+    try:
+        held = [np.fromfile(file, ROW, size) for file in files]
+        while any(map(len, held)):
+            last = min(rows["window"][-1] for rows in held if len(rows))
+            ends = [int(np.searchsorted(rows["window"], last, "right")) for rows in held]
+            yield _sums(np.concatenate([rows[:end] for rows, end in zip(held, ends, strict=True)]))
+            held = [_filled(file, rows[end:], size) for file, rows, end in zip(files, held, ends, strict=True)]
+    finally:
+        for file, path in zip(files, runs, strict=True):
+            file.close()
+            path.unlink()
+
+
+def _filled(file: BinaryIO, rows: Rows, size: int) -> Rows:
+    return np.concatenate([rows, np.fromfile(file, ROW, size - len(rows))])
+
+
+def _sums(rows: Rows) -> Rows:
+    """Rows with each window once, ascending."""
+    rows = rows[np.argsort(rows["window"], kind="stable")]
+    starts = np.flatnonzero(np.diff(rows["window"], prepend=rows["window"][:1] + np.uint64(1)))
+    found = rows[starts]
+    found["count"] = np.add.reduceat(rows["count"], starts)
+    return found
+
+
+def _save(parts: Iterable[Rows], folder: Path) -> tuple[int, int]:
+    """Write both arrays, whose length is known at the end; NumPy leaves room for it in their headers."""
+    length = total = 0
+    with (folder / "windows.npy").open("w+b") as windows, (folder / "counts.npy").open("w+b") as counts:
+        for file, kind in ((windows, "<u8"), (counts, "<i8")):
+            _head(file, kind, 0)
+        for rows in parts:
+            for file, column in ((windows, "window"), (counts, "count")):
+                np.ascontiguousarray(rows[column]).tofile(file)
+            length += len(rows)
+            total += int(rows["count"].sum())
+        for file, kind in ((windows, "<u8"), (counts, "<i8")):
+            file.seek(0)
+            _head(file, kind, length)
+    return length, total
+
+
+def _head(file: BinaryIO, kind: str, length: int) -> None:
+    write_array_header_1_0(file, {"descr": kind, "fortran_order": False, "shape": (length,)})
+
+
+log = logging.getLogger(__name__)
+
+
+def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path, room: int | None = None) -> None:
+    """Count the n-grams of documents and write the model's folder, whole or not at all.
+
+    It holds ``windows.npy`` (uint64) and ``counts.npy`` (int64), what
+    :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives, ``model.json`` with the options, and
+    ``manifest.json``.
+
+    Args:
+        documents: the text, in any order.
+        options: the order.
+        folder: where the model goes.
+        room: bytes that counts may take in memory beside a document; they are sorted on disk where they are more. When
+            None they take what they need, and that grows with the number of different n-grams.
+
+    Raises:
+        TokbenchError: there is no text to count.
+    """
+    began = time.monotonic()
+    settings = options.model_dump(mode="json")
+    with atomic_folder(folder, "byte language model") as partial:
+        different, total = write_windows(documents, options.order, partial, room)
+        if not different:
+            raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
+        (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        write_manifest(partial / "manifest.json", settings, began)
+    log.info("counted %d bytes, %d different windows of order %d", total, different, options.order)
+
+
+def load(folder: Path) -> ByteNgramModel:
+    """Read what :func:`train` wrote.
+
+    Raises:
+        TokbenchError: the folder holds no byte n-gram model, or its counts are not those that were written.
+    """
+    remedy = "train one"
+    for name in ("windows.npy", "counts.npy"):
+        reject_altered(folder / name, f"delete its folder and {remedy}")
+    try:
+        options = ByteNgramOptions.model_validate(read_json(folder / "model.json", remedy))
+        windows = read_array(folder / "windows.npy", np.uint64)
+        counts = read_array(folder / "counts.npy", np.int64)
+        if len(windows) != len(counts) or (windows[1:] <= windows[:-1]).any() or (counts < 1).any():
+            raise ValueError("windows or counts out of order")
+        return ByteNgramModel(windows, counts, options.order)
+    except (OSError, ValueError) as error:
+        raise TokbenchError(f"{folder}: holds no byte n-gram model ({first_line(error)}); {remedy}") from None
+
+
+def score(documents: Documents, model_folder: Path, output: Path) -> None:
+    """Score documents and write them, whole or not at all, in the form that all byte language models share.
+
+    Surprisal is that of the byte itself and entropy that of the distribution it was drawn from, over the 256 bytes, in
+    nats. Every document starts from the empty context.
+
+    Args:
+        documents: (document, text) or (document, language, text) tuples, in document order.
+        model_folder: what :func:`train` wrote.
+        output: the file of scores, as :func:`tokbench.models.byte_lm.scores.write_scores` writes it.
+
+    Raises:
+        TokbenchError: the folder holds no byte n-gram model.
+    """
+    write_scores(documents, load(model_folder).score, output)

@@ -1,0 +1,87 @@
+"""Files of byte scores: what every byte language model writes, whatever it is."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tokbench.io.atomic import atomic_file
+
+log = logging.getLogger(__name__)
+
+SCHEMA = pa.schema(
+    {
+        "document": pa.int64(),
+        "language": pa.string(),
+        "text": pa.binary(),
+        "surprisal": pa.list_(pa.float32()),
+        "entropy": pa.list_(pa.float32()),
+    }
+)
+
+ROW_GROUP_BYTES = 4 << 20
+"""Text in a row group: what is held in memory between writes."""
+Row = tuple[int, str, bytes, NDArray[np.float32], NDArray[np.float32]]
+Documents = Iterable[tuple[int, bytes] | tuple[int, str, bytes]]
+"""(document, text) or (document, language, text) tuples, in document order."""
+
+
+def write_scores(
+    documents: Documents,
+    score_text: Callable[[bytes], tuple[NDArray[np.float32], NDArray[np.float32]]],
+    output: Path,
+) -> None:
+    """Score documents and write them, whole or not at all.
+
+    Args:
+        documents: what to score; the language is empty where it is not given.
+        score_text: gives surprisal and entropy of each byte of one document, float32 [n] each, in nats.
+        output: Parquet with columns document (int64), language (string), text (binary), surprisal and entropy (lists
+            of float32).
+    """
+    rows: list[Row] = []
+    held = done = 0
+    with (
+        atomic_file(output) as partial,
+        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for document, *languages, text in documents:
+            rows.append((document, "".join(languages), text, *score_text(text)))
+            held += len(text)
+            if held >= ROW_GROUP_BYTES:
+                writer.write_table(_table(rows))
+                done += held
+                log.info("scored %.1f MB, up to document %d", done / 1e6, document)
+                rows, held = [], 0
+        writer.write_table(_table(rows))
+    log.info("scored %.1f MB in all", (done + held) / 1e6)
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    """The rows as a table over their bytes as they lie in memory: a list of arrays becomes no list of numbers."""
+    documents, languages, texts, *lists = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
+    encoded = [language.encode() for language in languages]
+    ends = _ends(texts)
+    columns = [
+        _array(pa.int64(), len(rows), np.array(documents, np.int64)),
+        _array(pa.string(), len(rows), _ends(encoded), b"".join(encoded)),
+        _array(pa.binary(), len(rows), ends, texts[0] if len(rows) == 1 else b"".join(texts)),
+    ]
+    for values in lists:
+        joined = values[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.float32), *values])
+        numbers = _array(pa.float32(), len(joined), joined)
+        columns.append(pa.ListArray.from_arrays(_array(pa.int32(), len(ends), ends), numbers, type=SCHEMA.types[-1]))
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def _ends(values: Sequence[bytes]) -> NDArray[np.int32]:
+    """0 and the ends of values that are laid end to end."""
+    return np.cumsum([0, *map(len, values)], dtype=np.int32)
+
+
+def _array(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
+    return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

@@ -1,0 +1,1 @@
+"""Evaluation of language models with lm-eval: suites, tasks, bits per byte, segmentations."""

@@ -1,0 +1,398 @@
+"""Evaluate a language model on a suite of downstream tasks, and in bits per byte, with lm-eval underneath.
+
+What came of a task: accuracy, and every question's outcome, so that later questions need no rerun.
+
+Bits per byte of the texts of lm-eval's own tasks, such as Wikitext.
+"""
+
+import importlib.metadata
+import logging
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokbench.errors import TokbenchError, shortened
+from tokbench.io.atomic import reject_altered
+from tokbench.io.json import write_result
+from tokbench.io.text_files import first_line
+from tokbench.models.evaluation.load_tasks import load_tasks, revision
+from tokbench.models.evaluation.suites import SuiteOptions
+from tokbench.tokenizer.encoder import before
+from tokbench.tokenizer.folder import OWN
+
+if TYPE_CHECKING:
+    from lm_eval.api.model import LM
+    from lm_eval.api.task import Task
+
+    from tokbench.corpus.documents import Document
+    from tokbench.models.evaluation.bits_per_byte import Measured
+    from tokbench.tokenizer import Tokenizer
+
+
+KEPT = ("file", "record", "group")
+"""Where a question of a local suite comes from."""
+
+
+def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
+    """A task's entry in the results: see ``evaluate``.
+
+    Args:
+        name: of the task.
+        task: with its questions.
+        samples: lm-eval's record of each question asked.
+        suite: for the metric and the random baseline.
+        lm: of a ``ScoringLM`` the boundaries and the truncated questions are told too.
+
+    Raises:
+        TokbenchError: the task lacks the metric.
+    """
+    settings = suite.settings(name)
+    metric = str(settings.metric)
+    if metric not in samples[0]:
+        raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
+    boundaries = getattr(lm, "boundaries", {}).get(name, {})
+    ordered = sorted(samples, key=lambda sample: sample["doc_id"])
+    kept = KEPT if suite.source == "local" else ()
+    documents = [_outcome(task, sample, metric, boundaries, kept) for sample in ordered]
+    choices = [len(document["log_likelihoods"]) for document in documents]
+    n = len(documents)
+    accuracy = sum(document["correct"] for document in documents) / n
+    baseline = math.fsum(1 / count for count in choices if count > 1) / n
+    return {
+        "accuracy": accuracy,
+        "accuracy_stderr": math.sqrt(accuracy * (1 - accuracy) / (n - 1)) if n > 1 else None,
+        "metric": metric,
+        "n": n,
+        "choices": sum(choices),
+        "random_baseline": baseline if settings.random_baseline is None else settings.random_baseline,
+        "num_fewshot": task.config.num_fewshot,
+        "straddling": sum(len(document["straddling"]) for document in documents),
+        "straddling_documents": sum(bool(document["straddling"]) for document in documents),
+        "truncated_documents": len(getattr(lm, "truncated_documents", {}).get(name, ())),
+        "documents": documents,
+    }
+
+
+def _outcome(
+    task: "Task", sample: dict[str, Any], metric: str, boundaries: dict[int, Any], kept: Sequence[str]
+) -> dict[str, Any]:
+    scores = [float(response[0]) for response in sample["filtered_resps"]]
+    texts = _choices(task, sample)
+    found = {
+        "document": sample["doc_id"],
+        **{key: sample["doc"][key] for key in kept},
+        "log_likelihoods": [round(score, 6) for score in scores],
+        "characters": [len(text) for text in texts],
+        "straddling": [],
+        "gold": None,
+        "prediction": None,
+        "correct": bool(sample[metric]),
+    }
+    if sample["doc_id"] in boundaries:
+        boundary = boundaries[sample["doc_id"]]
+        found |= {"tokens": boundary.tokens, "straddling": boundary.straddling}
+        if boundary.straddling and boundary.unwritten is not None:
+            found["unwritten"] = round(boundary.unwritten, 6)
+    if task.OUTPUT_TYPE == "multiple_choice":
+        weights = found["characters"] if metric == "acc_norm" else [1] * len(scores)
+        values = [score / weight for score, weight in zip(scores, weights, strict=True)]
+        found |= {"gold": _gold(task, sample, texts), "prediction": values.index(max(values))}
+    return found
+
+
+def _choices(task: "Task", sample: dict[str, Any]) -> list[str]:
+    """The texts whose lengths lm-eval's ``acc_norm`` divides by; of a task without choices the text that is asked."""
+    if task.OUTPUT_TYPE == "multiple_choice":
+        return list(task.doc_to_choice(sample["doc"]))
+    return [str(task.doc_to_target(sample["doc"])).strip()]
+
+
+def _gold(task: "Task", sample: dict[str, Any], choices: list[str]) -> int | None:
+    """The right choice, by lm-eval's rule; None where several are right."""
+    gold = (task.doc_to_text if task.multiple_input else task.doc_to_target)(sample["doc"])
+    if isinstance(gold, str):
+        return choices.index(gold) if gold in choices else None
+    return gold if isinstance(gold, int) else None
+
+
+Measure = Callable[[Iterable[bytes]], "tuple[float, Measured]"]
+
+
+def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = None) -> dict[str, Any]:
+    """Bits per byte of a task's texts as lm-eval defines them.
+
+    The model reads each text as the task prepares it (Wikitext is detokenized); the denominator is the bytes that the
+    task counts, for Wikitext those of the text as distributed.
+
+    Args:
+        name: of the task.
+        task: of the type ``loglikelihood_rolling``.
+        measure: documents -> their bits per byte, and what these were taken of.
+        limit: only the first so many documents.
+
+    Returns:
+        ``bits_per_byte``, ``bits``, ``bytes`` (the denominator), ``tokens``, how windows were cut (``window`` and
+        ``stride`` in tokens), and ``documents``: the bits, bytes (the denominator) and tokens of each.
+
+    Raises:
+        TokbenchError: the task does not count bytes, or has no text.
+    """
+    documents = list(task.eval_docs)[:limit]
+    counted = [task.process_results(document, [0.0]).get("bits_per_byte", (0.0, 0))[1] for document in documents]
+    if not sum(counted):
+        raise TokbenchError(f"suite: task '{name}' does not count the bytes of its texts; leave it out of texts")
+    _, of = measure(str(task.doc_to_target(document)).encode() for document in documents)
+    return {
+        "bits_per_byte": of["bits"] / sum(counted),
+        "bits": of["bits"],
+        "bytes": sum(counted),
+        "tokens": of["tokens"],
+        **of["cut"],
+        "documents": [
+            {"document": number, "bits": one["bits"], "bytes": count, "tokens": one["tokens"]}
+            for number, (one, count) in enumerate(zip(of["by_document"], counted, strict=True))
+        ],
+    }
+
+
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
+"""No network, and no progress bars in logs."""
+WINDOW = 2048
+"""Tokens read at a time by a model whose configuration names no limit."""
+EQUAL_CONTEXT = ("bits_per_byte_equal_context", "bits_per_byte_equal_context_of")
+"""Bits per byte with equally many bytes of context for every tokenizer, and what they were taken of."""
+PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
+
+
+def evaluate(
+    model_folder: Path | str,
+    tokenizer_folder: Path | str,
+    tasks_folder: Path | str | None,
+    suite: SuiteOptions,
+    output: Path | str,
+    *,
+    suite_name: str = "offline",
+    names: Mapping[str, str | int] | None = None,
+    hub_cache: Path | str | None = None,
+    batch_size: int = 16,
+    device: str = "cpu",
+    limit: int | None = None,
+    bits_per_byte_documents: Iterable["Document"] | None = None,
+) -> None:
+    """Write one JSON file of accuracies, per-question outcomes and, if documents are given, bits per byte.
+
+    ``tasks`` holds by task: ``accuracy`` (share of questions, 0 to 1, of the suite's metric) with ``accuracy_stderr``
+    (sample standard deviation / sqrt(n), as lm-eval has it), ``n``, ``choices`` (of all questions),
+    ``random_baseline``, ``num_fewshot`` as used, ``straddling`` (choices whose context's own tokens do not open the
+    whole's, see ``boundary``), ``straddling_documents`` and ``truncated_documents`` (questions), and ``documents``:
+    per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
+    that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
+    suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
+    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document, each with its
+    number in the source and its language, and ``bytes_lost`` where the tokenizer is not known to give back every text;
+    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer;
+    ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one
+    segmentation. Both are null for a tokenizer that works through another library, whose tokens are not known by their
+    bytes. Everything but ``manifest`` is the same from run to run.
+
+    Args:
+        model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
+        tokenizer_folder: the tokenizer that the model was trained with.
+        tasks_folder: YAML tasks of an offline or local suite; None for a suite of the hub.
+        suite: tasks and settings.
+        output: the JSON file, written whole.
+        suite_name: recorded in the file.
+        hub_cache: for a suite of the hub, the folder that ``fetch_tasks`` filled; the hub itself is never asked here.
+        names: what else the tables call this result by (model, variant, size), recorded in the file; the size ``own``
+            is recorded as the tokenizer's.
+        batch_size: sequences at a time.
+        device: a torch device, or ``auto`` for a GPU where there is one.
+        limit: only the first so many questions of each task, whatever the suite allows; for trials.
+        bits_per_byte_documents: texts for bits per byte, with their numbers and languages: in windows of the model's
+            ``max_seq_len`` that move by half their length, and again with half as many bytes of context as that is
+            tokens, and up to as many; the suite may have the beginning of each only.
+
+    Raises:
+        TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
+    """
+    began = time.time()
+    model_folder = Path(model_folder)
+    if not (model_folder / "config.json").is_file():
+        raise TokbenchError(f"{model_folder}: no config.json of a Hugging Face model; pretrain one first")
+    for weights in sorted(model_folder.glob("*.safetensors")):
+        reject_altered(weights, "delete its folder and pretrain the model again")
+    os.environ.update(ENVIRONMENT)
+    if hub_cache is not None:
+        os.environ["HF_HOME"] = str(Path(hub_cache).resolve())
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from tokbench.adapters.transformers import adapter_of
+    from tokbench.models.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
+    from tokbench.models.evaluation.coverings import Spellings, drawn_anew
+    from tokbench.models.evaluation.scoring import ScoringLM
+    from tokbench.models.evaluation.segmentations import EXCERPT, next_after, one_segmentation
+
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise TokbenchError(f"device '{device}': torch finds no CUDA device; choose 'cpu'")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    adapter = adapter_of(tokenizer_folder)
+    tokenizer = adapter.tokenizer
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
+        )
+    except (OSError, ValueError) as error:  # Without False, transformers would ask on the terminal whether to run code.
+        raise TokbenchError(
+            f"{model_folder}: no class of transformers opens the model, and code in its folder is not run "
+            f"({shortened(first_line(error), 60)}); give safetensors of a type that transformers has"
+        ) from None
+    model = model.to(device).eval()
+    tokens = () if tokenizer.library_name else tokenizer.vocabulary.by_id
+    start = _start(model.config, tokenizer)
+    rows = max(_last(tokenizer), start) + 1 if tokenizer.ids_given else len(adapter)
+    if model.config.vocab_size < rows:
+        raise TokbenchError(
+            f"{model_folder}: vocabulary of {model.config.vocab_size}, but {tokenizer_folder} has {rows} "
+            "tokens; evaluate the model with the tokenizer that it was trained with"
+        )
+    limits = (getattr(model.config, key, None) for key in ("max_seq_len", "max_position_embeddings"))
+    window = next(filter(None, limits), WINDOW)
+
+    encode, *draws = (partial(_encoded, one) for one in (tokenizer, *drawn_anew(tokenizer)))
+    spellings = Spellings(tokens) if tokens else None
+    lm = ScoringLM(
+        model,
+        adapter,
+        encode,
+        start,
+        spellings=spellings,
+        window=window,
+        batch_size=batch_size,
+        settled=tokenizer.last_cut,
+        draws=draws,
+    )
+    measure = partial(
+        bits_per_byte,
+        model,
+        encode,
+        start=start,
+        batch_size=batch_size,
+        device=device,
+    )
+    found = evaluate_suite(lm, suite, tasks_folder, limit, partial(measure, cut=TokenWindows(window, window)))
+    own = {key: tokenizer.nominal_size for key, name in (names or {}).items() if (key, name) == ("size", OWN)}
+    result: dict[str, Any] = {**(names or {}), **own, "suite": suite_name, **found}
+    result |= dict.fromkeys(("bits_per_byte", "bits_per_byte_of", *EQUAL_CONTEXT))
+    if bits_per_byte_documents is not None:
+        most = suite.document_bytes
+        named = [one._replace(text=before(one.text, most)) if most else one for one in bits_per_byte_documents]
+        documents = [document.text for document in named]
+        half = measure(documents, cut=TokenWindows(window, max(1, window // 2)))
+        result["bits_per_byte"], result["bits_per_byte_of"] = half
+        taken = [half[1]]
+        if tokens:
+            lengths = np.fromiter(map(len, tokens), np.int64)
+            equal = measure(documents, cut=ByteWindows(lengths, max(1, window // 2 - 1)))
+            result |= zip(EQUAL_CONTEXT, equal, strict=True)
+            taken.append(equal[1])
+        for of in taken:
+            for measured, document in zip(of["by_document"], named, strict=True):
+                measured["document"], measured["language"] = document.document, document.language
+                if not tokenizer.lossless:
+                    measured["bytes_lost"] = tokenizer.bytes_lost(document.text)
+        if suite.segmentations and spellings is None:
+            result["one_segmentation"] = None
+        elif suite.segmentations and spellings is not None:
+            after = next_after(model, start, device)
+            result["one_segmentation"] = one_segmentation(
+                spellings, encode, documents, after, suite.segmentations, longest=min(EXCERPT, window - 1)
+            )
+    result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
+    result["manifest"] = {
+        "model": str(model_folder),
+        "tokenizer": str(tokenizer_folder),
+        "tasks": None if tasks_folder is None else str(tasks_folder),
+        "options": suite.model_dump(mode="json"),
+        "limit": limit,
+        "batch_size": batch_size,
+        "device": device,
+        "seconds": round(time.time() - began, 3),
+    }
+    write_result(output, result)
+
+
+def _start(config: Any, tokenizer: "Tokenizer") -> int:
+    """The id that opens every sequence: the end of text; of ids that were given elsewhere the one that the model names.
+
+    Such a model was not trained by us, as a rule, and what opens its texts is told by its configuration alone.
+    """
+    named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
+    told = [number for number in named if type(number) is int]
+    return told[0] if tokenizer.ids_given and told else tokenizer.end_of_text
+
+
+def _last(tokenizer: "Tokenizer") -> int:
+    """The largest id that a text gives."""
+    named = tokenizer.named
+    return len(named.tokens) - 1 if named.ids is None else int(named.ids.max())
+
+
+def _encoded(tokenizer: "Tokenizer", text: str | bytes) -> list[int]:
+    return tokenizer.encode(text).tolist()
+
+
+def evaluate_suite(
+    lm: "LM",
+    suite: SuiteOptions,
+    tasks_folder: Path | str | None,
+    limit: int | None = None,
+    measure: Measure | None = None,
+) -> dict[str, Any]:
+    """Ask a model every question of a suite.
+
+    Args:
+        lm: any lm-eval model; of a ``ScoringLM`` the straddling and truncated questions are reported too.
+        suite: tasks and settings.
+        tasks_folder: YAML tasks of an offline or local suite.
+        limit: only the first so many questions of each task and texts of each text.
+        measure: bits per byte of documents, for the suite's texts; these are left out without it.
+
+    Returns:
+        ``tasks`` by name (see ``evaluate``), ``texts`` by name (see ``texts``), ``accuracy`` and ``random_baseline``:
+        unweighted means over the tasks; for a suite of the hub ``revisions``, the commit of each data set.
+    """
+    from lm_eval.evaluator import evaluate as run
+
+    with tempfile.TemporaryDirectory(prefix="tokbench-datasets-") as cache:
+        results: dict[str, Any] = {}
+        tasks = load_tasks(suite, tasks_folder, cache)
+        revisions = {task.config.dataset_path: revision(task) for task in tasks.values()}
+        texts = {name: tasks.pop(name) for name in suite.texts}
+        measured = {name: measure_text(name, text, measure, limit) for name, text in texts.items() if measure}
+        for name, task in tasks.items():
+            limits = [value for value in (limit, suite.settings(name).limit) if value is not None]
+            samples = run(
+                lm=lm,
+                task_dict={"tasks": {name: task}},
+                limit=min(limits, default=None),
+                bootstrap_iters=0,
+                log_samples=True,
+            )["samples"][name]
+            results[name] = outcomes(name, task, samples, suite, lm)
+    return {
+        "accuracy": math.fsum(task["accuracy"] for task in results.values()) / len(results),
+        "random_baseline": math.fsum(task["random_baseline"] for task in results.values()) / len(results),
+        "tasks": results,
+        "texts": measured,
+        **({"revisions": revisions} if suite.source == "hub" else {}),
+    }

@@ -1,0 +1,226 @@
+"""The tasks of a suite, as lm-eval has them: from a folder of YAML files or from lm-eval's own collection.
+
+Fetching the data of a hub suite: the one place of this stage that reaches a network.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.errors import TokbenchError, nearest, unknown
+from tokbench.io.atomic import atomic_folder, reject_altered
+from tokbench.io.text_files import read_whole
+from tokbench.io.yaml import parse_yaml
+from tokbench.models.evaluation.suites import SuiteOptions, is_template
+
+if TYPE_CHECKING:
+    from lm_eval.api.task import Task
+    from lm_eval.tasks import TaskManager
+
+
+REMEDY = "make the tasks again with 'tokbench make_tasks' or 'tokbench import_tasks'"
+REQUIRED = ("task", "dataset_path", "dataset_kwargs", "output_type", "test_split", "doc_to_text", "doc_to_target")
+WRITTEN: dict[str, tuple[Any, ...]] = {
+    "dataset_path": ("json",),
+    "output_type": ("multiple_choice", "loglikelihood"),
+    "training_split": ("train",),
+    "fewshot_split": ("train",),
+    "test_split": ("test",),
+    "num_fewshot": (0,),
+    "doc_to_text": ("context", "gold"),
+    "doc_to_choice": ("choices", "openings"),
+    "doc_to_target": ("gold", "ending", "continuation"),
+    "target_delimiter": (" ", ""),
+    "fewshot_config": ({"sampler": "first_n"},),
+    "metric_list": tuple(
+        [{"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in metrics]
+        for metrics in (("acc",), ("acc", "acc_norm"))
+    ),
+    "metadata": ({"version": 1.0},),
+}
+"""By key of a local task's YAML, the values that Tokbench writes."""
+
+
+def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path | str) -> dict[str, "Task"]:
+    """The tasks and texts of a suite with their data; for a suite of the hub this is what fetches them.
+
+    Once fetched, ``HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1`` in the environment keeps later runs to the local cache.
+
+    Args:
+        suite: tasks and settings.
+        tasks_folder: for an offline or local suite, a folder of ``{task}.yaml``; data files are relative to it.
+        cache: where the ``datasets`` library puts its copies of such a suite; those of the hub go to its own cache.
+
+    Raises:
+        TokbenchError: a task is missing, has too few questions for its examples, or is not of choices.
+    """
+    import datasets
+    from lm_eval.tasks import TaskManager
+
+    datasets.disable_progress_bars()
+    if suite.source == "hub":
+        manager = TaskManager()
+        specs = [pinned(manager, name, suite) for name in (*suite.tasks, *suite.texts)]
+    else:
+        if tasks_folder is None:
+            command = "make_tasks" if suite.source == "offline" else "import_tasks"
+            raise TokbenchError(
+                f"suite: a suite that is not of the hub needs the folder of its tasks; "
+                f"make it with 'tokbench {command}'"
+            )
+        manager = TaskManager(include_defaults=False)
+        specs = [_local_task(Path(tasks_folder), name, cache) for name in suite.tasks]
+    try:
+        tasks: dict[str, Task] = manager.load(specs)["tasks"]
+    except OSError as error:
+        reason = str(error).partition("\n")[0]
+        raise TokbenchError(
+            f"suite: the data of a task could not be read ({reason}); fetch it, or mend the task"
+        ) from error
+    for name, task in tasks.items():
+        if name in suite.texts:
+            if task.OUTPUT_TYPE != "loglikelihood_rolling":
+                raise TokbenchError(
+                    f"suite: task '{name}' asks for {task.OUTPUT_TYPE}, not for a text; name it in tasks"
+                )
+            continue
+        if task.OUTPUT_TYPE not in ("multiple_choice", "loglikelihood"):
+            raise TokbenchError(f"suite: task '{name}' asks for {task.OUTPUT_TYPE}, not for choices; leave it out")
+        _set_examples(name, task, suite.settings(name).num_fewshot)
+        task.set_fewshot_seed(seed=suite.fewshot_seed)
+    return {name: tasks[name] for name in (*suite.tasks, *suite.texts)}
+
+
+def revision(task: "Task") -> str | None:
+    """Commit of the data set of a task of the hub, which names the folder of its cache; None where none does."""
+    for split in task.dataset.values():
+        for file in split.cache_files:
+            if re.fullmatch(r"[0-9a-f]{40}", found := Path(file["filename"]).parent.name):
+                return found
+    return None
+
+
+def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
+    """A task of lm-eval's own, at the suite's revision of its data set if it says one."""
+    if name not in manager.all_subtasks:
+        raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
+    config = manager.task_index[name].cfg
+    if config is None:
+        return name
+    arguments = config.get("dataset_kwargs") or {}
+    if arguments.get("trust_remote_code"):
+        raise TokbenchError(
+            f"suite: task '{name}' of lm-eval runs a script of its data set; Tokbench runs no code of data sets; "
+            "leave the task out"
+        )
+    commit = suite.revisions.get(config.get("dataset_path", ""))
+    if commit is None:
+        return name
+    # Keys of a task are replaced only within a group of tasks.
+    return {
+        "group": f"{name} at {commit}",
+        "task": [{"task": name, "dataset_kwargs": {**arguments, "revision": commit}}],
+    }
+
+
+def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
+    """Set how many examples precede a question, and keep a question from being its own example.
+
+    lm-eval falls back on the test questions where a task has no others, and leaves out the one that is asked only if
+    the task names that split for its examples; Winograd schemas and QA4MRE do not.
+    """
+    if task.config.num_fewshot is None or (wanted is not None and task.config.num_fewshot != 0):
+        task.set_config("num_fewshot", wanted or 0)
+    count = task.config.num_fewshot
+    if not count:
+        return
+    found = len(task.fewshot_docs() or ())
+    named = task.fewshot_cfg.split is not None or task.fewshot_cfg.samples is not None
+    if not (named or task.has_training_docs() or task.has_validation_docs()):
+        task.fewshot_cfg.split = task.config.test_split
+        found -= 1
+    if found < count:
+        raise TokbenchError(
+            f"suite: task '{name}' has {found} questions for examples, num_fewshot asks for {count}; "
+            "lower num_fewshot or make the tasks from a longer text"
+        )
+
+
+def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
+    """Read a task's YAML, which lm-eval would run as code if it named templates, scripts or functions.
+
+    Raises:
+        TokbenchError: the file is missing, a key or value is not one that Tokbench writes, or a file of the task is not
+            as it was written.
+    """
+    path = folder / f"{name}.yaml"
+    if not path.is_file():
+        made = (file.stem for file in folder.glob("*.yaml"))
+        raise TokbenchError(f"{folder}: {unknown(name, 'task of this folder', made)}")
+    config = parse_yaml(read_whole(path, REMEDY).decode("utf-8", "replace"), str(path))
+    if not isinstance(config, dict):
+        raise TokbenchError(f"{path}: not a mapping of keys and values; {REMEDY}")
+    check_task(config, name, str(path))
+    files = {split: str((folder / file).resolve()) for split, file in config["dataset_kwargs"]["data_files"].items()}
+    for file in (path, *(folder / name for name in config["dataset_kwargs"]["data_files"].values())):
+        reject_altered(file, f"delete its folder and {REMEDY}")
+    return {**config, "dataset_kwargs": {"data_files": files, "cache_dir": str(cache)}}
+
+
+def check_task(config: dict[str, Any], name: str, path: str) -> None:
+    """Reject a local task that has anything else than Tokbench writes.
+
+    lm-eval renders texts of a task as Jinja templates without a sandbox, and a data set may be a script. So every key
+    must have one of the values in :data:`WRITTEN`; the description, the only free text, must not be a template.
+
+    Raises:
+        TokbenchError: a key is missing, unknown, or has another value; the message names it.
+    """
+    files = {"test": f"{name}.test.jsonl"}
+    written = {
+        **WRITTEN,
+        "task": (name,),
+        "dataset_kwargs": ({"data_files": files}, {"data_files": {**files, "train": f"{name}.fewshot.jsonl"}}),
+    }
+    for key in (*config, *REQUIRED):
+        value = config.get(key)
+        if key == "description" and isinstance(value, str) and not is_template(value):
+            continue
+        if not any(type(value) is type(one) and value == one for one in written.get(key, ())):
+            raise TokbenchError(f"{path}: key '{key}' is not as Tokbench writes it (found {value!r:.40}); {REMEDY}")
+
+
+def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
+    """Fetch the data sets of a suite into a folder that serves as the hub's cache from then on.
+
+    No code of the data sets' is run. ``revisions.json`` in the folder names the commit of each data set, pinned or not,
+    in the form of the suite's key ``revisions``.
+
+    Args:
+        suite: a suite of the hub.
+        folder: appears whole or not at all.
+
+    Returns:
+        Names of the tasks fetched.
+
+    Raises:
+        TokbenchError: the suite is an offline one, or a data set is not to be had.
+    """
+    if suite.source != "hub":
+        command = "make_tasks" if suite.source == "offline" else "import_tasks"
+        raise TokbenchError(f"the tasks of this suite are made with 'tokbench {command}', not fetched")
+    with atomic_folder(folder, "fetched tasks") as partial:
+        os.environ["HF_HOME"] = str(partial.resolve())
+
+        try:
+            tasks = load_tasks(suite, None, partial / "datasets")
+            revisions = {task.config.dataset_path: revision(task) for task in tasks.values()}
+            (partial / "revisions.json").write_text(json.dumps(revisions, indent=1) + "\n", encoding="utf-8")
+            return list(tasks)
+        except TokbenchError:
+            raise
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise TokbenchError(f"the tasks {', '.join(suite.tasks)} cannot be fetched ({reason})") from error

@@ -1,0 +1,386 @@
+"""A local suite's files as lm-eval tasks: ``{task}.yaml`` with its questions beside it as JSON lines.
+
+The forms in which questions are distributed, each read into one of three shapes.
+
+``choices``: a context and the choices that may follow it. ``schemas``: several openings of one ending (Winograd
+schemas, scored by how likely each makes the ending: Trinh and Le, 2018, "partial" evaluation). ``completions``: one
+text to be continued word for word. Contexts lose the white space at their end, and what follows begins with its own
+space, so that no file's habits decide where a word begins.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_folder
+from tokbench.io.json import parse_json
+from tokbench.io.text_files import read_whole
+from tokbench.models.evaluation.suites import LocalTask, SuiteOptions
+
+Shape = Literal["choices", "schemas", "completions"]
+Row = dict[str, Any]
+MASK = "[MASK]"
+LETTERS = "ABCD"
+DETERMINERS = ("a", "an", "the", "she", "he", "it", "they", "my", "his", "her", "their")
+"""Words that lose their capital where a candidate moves into a sentence, as in lm-eval's wsc273."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How files of one form are read.
+
+    Attributes:
+        shape: what their records are.
+        read: the text of a file -> (number of the record, from 1, and its row). A row of choices has ``context``,
+            ``choices`` and ``gold``; one of schemas ``openings``, ``ending`` and ``gold``; one of completions
+            ``context`` and ``continuation``. ``group`` names the part of the task that a row belongs to, or is empty.
+    """
+
+    shape: Shape
+    read: Callable[[str], Iterator[tuple[int, Row]]]
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            row = parse_json(line, f"record {number}", remedy="mend the line")
+            if not isinstance(row, dict):
+                raise TokbenchError(f"record {number}: an object is expected; mend the line")
+            yield number, row
+
+
+def _take(row: Row, key: str, kind: type, number: int) -> Any:
+    if not isinstance(row.get(key), kind) or isinstance(row[key], bool):
+        raise TokbenchError(
+            f"record {number}: no key '{key}' with a value of type {kind.__name__}; "
+            "mend the record, or name another format"
+        )
+    return row[key]
+
+
+def _texts(row: Row, key: str, number: int) -> list[str]:
+    """Return the texts to choose from; a number becomes text as Python writes it."""
+    values = _take(row, key, list, number)
+    for place, value in enumerate(values, 1):
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise TokbenchError(f"record {number}: {key} {place} is not text (found {value!r:.20}); mend the record")
+    return [str(value) for value in values]
+
+
+def fault(row: Row) -> str | None:
+    """Return why no model can answer a question, or None.
+
+    A right choice that equals another has the same score, and an empty text has no score. Wrong choices may be equal,
+    as in ARC: that changes no result.
+    """
+    if "continuation" in row:
+        return None if row["continuation"].strip() else "the continuation is empty"
+    if "openings" in row and not row["ending"].strip():
+        return "the ending is empty"
+    texts = row["choices"] if "choices" in row else row["openings"]
+    if not all(text.strip() for text in texts):
+        return "a choice is empty"
+    right = texts[row["gold"]]
+    return f"the right choice equals another ({right!r:.40})" if texts.count(right) > 1 else None
+
+
+def _gold(row: Row, choices: list[str], number: int) -> int:
+    gold: int = _take(row, "gold", int, number)
+    if not 0 <= gold < len(choices):
+        raise TokbenchError(f"record {number}: gold is {gold}, but there are {len(choices)} choices; mend the record")
+    return gold
+
+
+def read_choices(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {query, choices, gold}, as llm-foundry has its multiple-choice sets."""
+    for number, row in _json_lines(text):
+        choices = [choice.strip() for choice in _texts(row, "choices", number)]
+        query = _take(row, "query", str, number).rstrip()
+        yield number, {"context": query, "choices": choices, "gold": _gold(row, choices, number), "group": ""}
+
+
+def read_schemas(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {context_options, continuation, gold}, as llm-foundry has its schemas."""
+    for number, row in _json_lines(text):
+        openings = [opening.rstrip() for opening in _texts(row, "context_options", number)]
+        ending = " " + _take(row, "continuation", str, number).strip()
+        yield number, {"openings": openings, "ending": ending, "gold": _gold(row, openings, number), "group": ""}
+
+
+def read_completions(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {context, continuation} and perhaps {category}, as llm-foundry has LAMBADA and Jeopardy."""
+    for number, row in _json_lines(text):
+        context = _take(row, "context", str, number).rstrip()
+        continuation = " " + _take(row, "continuation", str, number).strip()
+        yield number, {"context": context, "continuation": continuation, "group": str(row.get("category", ""))}
+
+
+def read_minimal_pairs(text: str) -> Iterator[tuple[int, Row]]:
+    """JSON Lines {sentence_good, sentence_bad} and perhaps {UID}, BLiMP's (Warstadt et al., 2020).
+
+    Whole sentences are compared. The good one stands first and second by turns, so that no rule for equal scores
+    favours it.
+    """
+    for number, row in _json_lines(text):
+        pair = [_take(row, key, str, number) for key in ("sentence_good", "sentence_bad")]
+        gold = (number - 1) % 2
+        yield number, {"context": "", "choices": pair[:: 1 - 2 * gold], "gold": gold, "group": str(row.get("UID", ""))}
+
+
+def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
+    """CSV of a question, four answers and the right one (A to D, or 0 to 3), with or without a line of names.
+
+    The prompt lists the answers, and the choices are their letters, as in lm-eval.
+    """
+    for number, row in _csv(text):
+        if not row or (number == 1 and row[0] == "question"):
+            continue
+        key = row[5].strip() if len(row) == 6 else ""
+        if len(key) != 1 or key not in LETTERS + "0123":
+            raise TokbenchError(
+                f"record {number}: a question, four answers and one of A, B, C, D or 0, 1, 2, 3 are expected "
+                f"(found {len(row)} fields, the last {row[-1]!r:.20}); mend the record, or name another format"
+            )
+        gold = LETTERS.index(key) if key in LETTERS else int(key)
+        lines = [row[0].strip(), *(f"{letter}. {answer}" for letter, answer in zip(LETTERS, row[1:5], strict=True))]
+        context = "\n".join([*lines, "Answer:"])
+        yield number, {"context": context, "choices": list(LETTERS), "gold": gold, "group": ""}
+
+
+def _csv(text: str) -> Iterator[tuple[int, list[str]]]:
+    number = 0
+    try:
+        for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
+            yield number, row
+    except csv.Error as error:
+        raise TokbenchError(f"record {number + 1}: not CSV ({error}); mend the record") from None
+
+
+def read_winograd(text: str) -> Iterator[tuple[int, Row]]:
+    """Records of four lines with a blank one between: a text with [MASK], the mask, the candidates, the right one.
+
+    A candidate takes the mask's place; without its capital inside a sentence where it begins with a determiner, and
+    with the article that it has elsewhere in the text (WinoGender names "technician" where the text has "the
+    technician"). Candidates stand in the order of their letters: some files have the right one first.
+    """
+    for start, block in _blocks(text):
+        if len(block) != 4 or block[0].count(MASK) != 1:
+            raise TokbenchError(
+                f"record at line {start}: a text with one {MASK}, the mask, the candidates and the right one are "
+                "expected on four lines; mend the record, or name another format"
+            )
+        candidates = sorted(candidate.strip() for candidate in block[2].split(","))
+        if block[3].strip() not in candidates:
+            raise TokbenchError(
+                f"record at line {start}: '{block[3].strip()}' is no candidate ({', '.join(candidates)}); mend it"
+            )
+        before, after = (" ".join(part.split()) for part in block[0].split(MASK))
+        attached = not after or re.match(r"[^\w\s\"(]", after) is not None
+        yield (
+            start,
+            {
+                "openings": [f"{before} {_placed(candidate, before, block[0])}".lstrip() for candidate in candidates],
+                "ending": after if attached else " " + after,
+                "gold": candidates.index(block[3].strip()),
+                "group": "",
+            },
+        )
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines that are not blank, each with the number of its first line."""
+    block: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+
+
+def _placed(candidate: str, before: str, text: str) -> str:
+    """A candidate as it stands after ``before``."""
+    first, _, rest = candidate.partition(" ")
+    begins = not before or before[-1] in ".!?"
+    if first.lower() in DETERMINERS:
+        return f"{first.capitalize() if begins else first.lower()} {rest}".rstrip()
+    if candidate.islower() and re.search(rf"\bthe {re.escape(candidate)}\b", text, re.IGNORECASE):
+        return f"{'The' if begins else 'the'} {candidate}"
+    return candidate
+
+
+FORMS: dict[str, Form] = {
+    "choices": Form("choices", read_choices),
+    "schemas": Form("schemas", read_schemas),
+    "completions": Form("completions", read_completions),
+    "mmlu": Form("choices", read_mmlu),
+    "winograd": Form("schemas", read_winograd),
+    "minimal_pairs": Form("choices", read_minimal_pairs),
+}
+
+
+REMEDY = "name a file of UTF-8 text"
+METRICS = {"choices": ("acc", "acc_norm"), "schemas": ("acc",), "completions": ("acc",)}
+TEMPLATES: dict[Shape, dict[str, Any]] = {
+    "choices": {
+        "output_type": "multiple_choice",
+        "doc_to_text": "context",
+        "doc_to_choice": "choices",
+        "doc_to_target": "gold",
+        "target_delimiter": " ",
+    },
+    "schemas": {
+        "output_type": "multiple_choice",
+        "doc_to_text": "gold",
+        "doc_to_choice": "openings",
+        "doc_to_target": "ending",
+        "target_delimiter": "",
+    },
+    "completions": {
+        "output_type": "loglikelihood",
+        "doc_to_text": "context",
+        "doc_to_target": "continuation",
+        "target_delimiter": "",
+    },
+}
+"""lm-eval's keys by shape of the questions."""
+
+
+def task_files(suite: SuiteOptions) -> list[Path]:
+    """Every file of a local suite, each once.
+
+    Raises:
+        TokbenchError: the suite has no path, or a task no file; the message names it.
+    """
+    found: dict[Path, None] = {}
+    for name in suite.tasks:
+        task = suite.local_task(name)
+        for pattern in filter(None, (task.file, task.fewshot_file)):
+            found |= dict.fromkeys(_matching(suite, pattern, name))
+    return list(found)
+
+
+def _matching(suite: SuiteOptions, pattern: str, task: str) -> list[Path]:
+    if suite.path is None:
+        raise TokbenchError("path: a local suite needs the folder of its files; add it")
+    found = sorted(file for file in suite.path.glob(pattern) if file.is_file())
+    if not found:
+        raise TokbenchError(
+            f"no file '{pattern}' of the task '{task}' in '{suite.path}'; leave the task out, or name its file "
+            f"under files.{task}"
+        )
+    return found
+
+
+class Written(NamedTuple):
+    """Questions of a task: how many were written, and how many were left out because no model can answer them."""
+
+    questions: int
+    skipped: int
+
+
+def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, Written]:
+    """Write the tasks of a local suite, the folder whole or not at all.
+
+    Questions keep the order of their files and the number of their record. Where a task has groups (BLiMP's
+    paradigms) these take turns, so that a limit on the questions asks as many of each.
+
+    Args:
+        suite: tasks and files.
+        folder: where the tasks go; it is replaced.
+
+    Returns:
+        Questions of each task.
+
+    Raises:
+        TokbenchError: a file is missing, a record is not of its format, or no model can answer it.
+    """
+    with atomic_folder(folder, "tasks") as partial:
+        written = {name: _write_task(suite, name, partial) for name in suite.tasks}
+        manifest: dict[str, dict[str, int]] = {"questions": {name: one.questions for name, one in written.items()}}
+        if skipped := {name: one.skipped for name, one in written.items() if one.skipped}:
+            manifest["skipped"] = skipped
+        (partial / "tasks.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return written
+
+
+def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
+    task = suite.local_task(name)
+    shape = FORMS[task.format].shape
+    questions, skipped = _read(_matching(suite, task.file, name), task)
+    if not questions:
+        raise TokbenchError(f"{suite.path}/{task.file}: no question of the task '{name}'; name a file with questions")
+    _write_rows(folder / f"{name}.test.jsonl", questions)
+    config: dict[str, Any] = {
+        "task": name,
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": f"{name}.test.jsonl"}},
+        "test_split": "test",
+        **TEMPLATES[shape],
+        "description": task.description,
+        "metric_list": [
+            {"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in METRICS[shape]
+        ],
+    }
+    if shape == "choices" and not any(row["context"] for row in questions):
+        config["num_fewshot"] = 0  # Whole texts are compared; lm-eval never overrides a zero.
+    found = len(questions) - 1
+    if task.fewshot_file is not None:
+        examples, left_out = _read(_matching(suite, task.fewshot_file, name), task)
+        _write_rows(folder / f"{name}.fewshot.jsonl", examples)
+        skipped += left_out
+        found = len(examples)
+        config["dataset_kwargs"]["data_files"]["train"] = f"{name}.fewshot.jsonl"
+        config |= {"training_split": "train", "fewshot_split": "train"}
+        if task.format == "mmlu":
+            config["fewshot_config"] = {"sampler": "first_n"}
+    needed = 0 if config.get("num_fewshot") == 0 else suite.settings(name).num_fewshot or 0
+    if found < needed:
+        raise TokbenchError(
+            f"{suite.path}/{task.fewshot_file or task.file}: {found} questions of the task '{name}' are left for "
+            f"examples, and num_fewshot asks for {needed}; lower num_fewshot, or name a file with more questions"
+        )
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return Written(len(questions), skipped)
+
+
+def _read(files: Sequence[Path], task: LocalTask) -> tuple[list[Row], int]:
+    """Return the rows of a task's files, groups by turns, and the number of rows that were left out."""
+    rows, skipped = [], 0
+    for file in files:
+        try:
+            text = read_whole(file, REMEDY).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise TokbenchError(f"{file}: cannot be read ({error}); {REMEDY}") from None
+        try:
+            for number, row in FORMS[task.format].read(text):
+                if reason := fault(row):
+                    if task.bad_records == "reject":
+                        raise TokbenchError(
+                            f"record {number}: {reason}; mend the record, or set 'bad_records: skip' for the task"
+                        )
+                    skipped += 1
+                    continue
+                if "context" in row:
+                    row["context"] += task.ending
+                rows.append({"file": file.name, "record": number, **row})
+        except TokbenchError as error:
+            raise TokbenchError(f"{file}, {error}") from None
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["group"], []).append(row)
+    return [row for turn in zip_longest(*groups.values()) for row in turn if row is not None], skipped
+
+
+def _write_rows(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as lines:
+        lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

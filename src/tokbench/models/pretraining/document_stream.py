@@ -1,0 +1,145 @@
+"""The stream of ids of documents that follow each other, up to the end of a budget."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.models.pretraining.budget import TextBudget
+from tokbench.models.pretraining.order import Encoded
+
+JOINED = 1 << 22
+"""Tokens that are joined at a time, about."""
+
+
+@dataclass(slots=True)
+class TextTotals:
+    """Documents, bytes and tokens of a text, ends of text among the tokens."""
+
+    documents: int = 0
+    text_bytes: int = 0
+    tokens: int = 0
+
+    def add(self, more: "TextTotals") -> None:
+        """Count another text with this one."""
+        self.documents += more.documents
+        self.text_bytes += more.text_bytes
+        self.tokens += more.tokens
+
+    def less(self, other: "TextTotals") -> "TextTotals":
+        """What is left of this text without another that is part of it."""
+        return TextTotals(
+            self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens
+        )
+
+    def take(self, piece: Encoded) -> None:
+        """Count a piece of a document with it."""
+        self.add(TextTotals(int(piece.ends), piece.text_bytes, len(piece.ids) + piece.ends))
+
+
+@dataclass(frozen=True, slots=True)
+class TextLimit:
+    """End of the text that is written, and the passes of a training over it.
+
+    Attributes:
+        text_bytes: writing ends with the document that brings it to so many bytes; 0 where all is written.
+        passes: whole passes of a training; 0 where its budget is none of text.
+        rest: bytes of a last pass that is not whole; 0 where there is none.
+    """
+
+    text_bytes: int
+    passes: int
+    rest: int
+
+    @classmethod
+    def of(cls, budget: TextBudget | None, split_bytes: int) -> "TextLimit":
+        """By a budget, of a split of so many bytes.
+
+        Raises:
+            TokbenchError: there is no text.
+        """
+        if not split_bytes:
+            raise TokbenchError("the pretraining split has no text; give it a share of some")
+        asked = budget.bytes_of(split_bytes) if budget else 0
+        passes, rest = divmod(asked, split_bytes) if asked > split_bytes else (int(asked > 0), 0)
+        return cls(asked, passes, rest)
+
+
+@dataclass(slots=True)
+class DocumentStream:
+    """The ids of documents, an end of text after each, and totals of those that were read.
+
+    Attributes:
+        limit: where to end.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        end_of_text: id that follows every document.
+        occurrences: int64 [vocabulary + 1], how often each id was read; added to.
+        totals: the documents that were read, and those before them.
+        remainder: the totals when the bytes of the last pass were reached; zeros before.
+    """
+
+    limit: TextLimit
+    vocabulary: int
+    end_of_text: int
+    occurrences: NDArray[np.int64]
+    totals: TextTotals = field(default_factory=TextTotals)
+    remainder: TextTotals = field(default_factory=TextTotals)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the limit is reached."""
+        return 0 < self.limit.text_bytes <= self.totals.text_bytes
+
+    def ids(self, pieces: Iterable[Encoded]) -> Iterator[NDArray[np.int32]]:
+        """Int32 [n], any n: the ids of documents in their order, an end of text after each.
+
+        Raises:
+            TokbenchError: a document holds an id that is no token.
+        """
+        for group in _groups(self._budgeted(pieces)):
+            ids = np.concatenate(list(_with_ends(group, self.end_of_text)))
+            self.occurrences += _counted(ids, self.vocabulary)
+            yield ids
+
+    def _budgeted(self, pieces: Iterable[Encoded]) -> Iterator[Encoded]:
+        totals = self.totals
+        rest = self.limit.rest if totals.text_bytes < self.limit.rest else 0
+        if self.ended:
+            return
+        for piece in pieces:
+            totals.take(piece)
+            yield piece
+            if piece.ends and rest and totals.text_bytes >= rest:
+                self.remainder, rest = TextTotals(totals.documents, totals.text_bytes, totals.tokens), 0
+            if piece.ends and self.ended:
+                return
+
+
+def _groups(pieces: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+    group: list[Encoded] = []
+    size = 0
+    for piece in pieces:
+        group.append(piece)
+        size += len(piece.ids) + piece.ends
+        if size >= JOINED:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
+    """int64 [vocabulary + 1], how often each id stands there."""
+    if len(ids) and not 0 <= (wrong := int(ids.min())) <= (wrong := int(ids.max())) <= vocabulary:
+        raise TokbenchError(f"id {wrong} is no token of this tokenizer; encode the text with it again")
+    return np.bincount(ids, minlength=vocabulary + 1)
+
+
+def _with_ends(pieces: Iterable[Encoded], end_of_text: int) -> Iterator[NDArray[np.int32]]:
+    end = np.array([end_of_text], np.int32)
+    for piece in pieces:
+        yield piece.ids
+        if piece.ends:
+            yield end

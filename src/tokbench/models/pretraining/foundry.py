@@ -1,0 +1,358 @@
+"""The adapter to llm-foundry: our options as its configuration, and one call that trains.
+
+Attention by PyTorch's own fused kernels, which write no scores to memory.
+
+llm-foundry's "torch" writes every score several times, and on a GPU that is most of a training; its "flash" needs a
+package that must be compiled. This one is called in the place of "torch", with the same arguments.
+
+A checkpoint in the form that the processes read which go on from it: one file, or shards.
+"""
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from composer.core import Algorithm, Event, State
+from composer.loggers import Logger
+from composer.utils import dist, get_device
+from einops import rearrange
+from llmfoundry import registry
+from llmfoundry.command_utils import train
+from llmfoundry.layers_registry import attention_implementations
+from llmfoundry.models.layers.attention import scaled_multihead_dot_product_attention
+from omegaconf import OmegaConf
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+from torch.nn.functional import scaled_dot_product_attention
+
+from tokbench.models.pretraining.budget import kept_at
+from tokbench.models.pretraining.callbacks import Alike, Along, Rate, Sealing
+from tokbench.models.pretraining.checkpoints import (
+    LATEST,
+    SHARDED,
+    UNSEALED,
+    UNSEALED_SHARDS,
+    newest,
+    recover,
+    seal,
+    states,
+)
+from tokbench.models.pretraining.curve import Curve
+from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions
+from tokbench.models.pretraining.phases import Phase
+from tokbench.models.pretraining.sequences import packed_loader
+
+Attended = tuple[torch.Tensor, torch.Tensor | None, Any]
+
+
+def choose(name: str) -> None:
+    """Have models use ``sdpa``, or llm-foundry's own, where their configuration says "torch"."""
+    function = fused_attention if name == "sdpa" else scaled_multihead_dot_product_attention
+    attention_implementations.register("torch", func=function)
+
+
+def fused_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    n_heads: int,
+    kv_n_heads: int,
+    *,
+    attn_bias: torch.Tensor | None,
+    softmax_scale: float | None = None,
+    is_causal: bool = True,
+    training: bool = False,
+    **unused: Any,
+) -> Attended:
+    """What llm-foundry's function of these arguments returns, for training with ALiBi or rotary positions.
+
+    ALiBi is told by llm-foundry as a bias of each key. Taken relative to the query, which no softmax sees, it is small
+    where the weights are large, and bfloat16 holds it: exactly up to 256 tokens away for slopes that are powers of two.
+
+    Args:
+        query: [batch, tokens, width].
+        key: [batch, tokens, width x kv_n_heads / n_heads], rotated already where positions are rotary.
+        value: likewise.
+        n_heads: heads that the width is cut into.
+        kv_n_heads: heads of keys and values, each shared by as many of the queries' that follow each other.
+        attn_bias: [1, heads, 1, at least tokens]; none without ALiBi.
+        softmax_scale: factor of the scores; 1 over the square root of a head's width if left out.
+        is_causal: must be true.
+        training: plays no part, for there is no dropout.
+        unused: must all be what they are where nobody asks for them.
+
+    Raises:
+        NotImplementedError: something is asked for that training here never does.
+    """
+    del training
+    shared = kv_n_heads != n_heads
+    if (
+        not is_causal
+        or (shared and attn_bias is not None)
+        or any(unused[name] not in (None, 0.0, False, -1) for name in unused)
+    ):
+        raise NotImplementedError(f"attention of another kind: {kv_n_heads=}, {is_causal=}, {unused}")
+    heads = ((query, n_heads), (key, kv_n_heads), (value, kv_n_heads))
+    q, k, v = (rearrange(x, "b s (h d) -> b h s d", h=number) for x, number in heads)
+    if attn_bias is None:
+        out = scaled_dot_product_attention(q, k, v, is_causal=True, scale=softmax_scale, enable_gqa=shared)
+        return rearrange(out, "b h s d -> b s (h d)"), None, None
+    tokens = q.shape[2]
+    bias = attn_bias[:, :, :, attn_bias.shape[-1] - tokens :].float()
+    seen = torch.ones(tokens, tokens, dtype=torch.bool, device=q.device).tril()
+    relative = (bias - bias.transpose(2, 3)).masked_fill(~seen, -torch.inf).to(q.dtype)
+    mask = relative.expand(q.shape[0], -1, -1, -1)
+    out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=softmax_scale)
+    return rearrange(out, "b h s d -> b s (h d)"), None, None
+
+
+def reshard(folder: Path, *, sharded: bool) -> None:
+    """Rewrite the newest checkpoint if it has the other form, as a checkpoint like any other.
+
+    Shards of another number of processes are read as they are; processes that each hold the whole model read one file.
+    Called by one process while the others wait. A kill leaves one of the two forms, whole.
+
+    Args:
+        folder: checkpoints, which :func:`tokbench.models.pretraining.checkpoints.recover` has held against their
+            checksums.
+        sharded: whether shards are read, and not one file.
+    """
+    found = newest(folder)
+    if found is None or (found.suffix == SHARDED) == sharded:
+        return
+    if sharded:
+        torch_save_to_dcp(found, folder / f"{UNSEALED_SHARDS}{found.stem}")
+    else:
+        dcp_to_torch_save(found, folder / f"{found.stem}{UNSEALED}")
+    seal(folder)
+    recover(folder)
+
+
+ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+"""Environment variables by which the libraries know one process of many, as of one that is by itself."""
+
+
+class Average(Algorithm):
+    """Divides gradients by the number of processes where the backend is Gloo.
+
+    PyTorch asks the backend for the mean of the gradients of a divided model. Gloo, the backend on processors, returns
+    the sum.
+    """
+
+    def match(self, event: Event, state: State) -> bool:
+        return event == Event.AFTER_TRAIN_BATCH and state.device.dist_backend == "gloo" and dist.get_world_size() > 1
+
+    def apply(self, event: Event, state: State, logger: Logger) -> None:
+        for parameter in state.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad.div_(dist.get_world_size())
+
+
+registry.algorithms.register("tokbench_average", func=Average)
+registry.dataloaders.register("tokbench_packed", func=packed_loader)
+registry.callbacks.register("tokbench_alike", func=Alike)
+registry.callbacks.register("tokbench_along", func=Along)
+registry.callbacks.register("tokbench_curve", func=Curve)
+registry.callbacks.register("tokbench_rate", func=Rate)
+registry.callbacks.register("tokbench_sealing", func=Sealing)
+
+
+def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
+    """llm-foundry's description of a model with an embedding matrix of so many rows.
+
+    A Llama is made of the parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
+    """
+    kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
+    common = {
+        "name": "mpt_causal_lm",
+        "d_model": options.d_model,
+        "n_heads": options.n_heads,
+        "n_layers": options.n_layers,
+        "max_seq_len": options.max_seq_len,
+        "vocab_size": rows,
+        "no_bias": True,
+        "loss_fn": options.loss_fn,
+        "use_train_metrics": False,
+    }
+    if isinstance(options, LlamaOptions):
+        return common | {
+            "norm_type": "rmsnorm",
+            "norm_eps": options.norm_eps,
+            "attn_config": {
+                "attn_type": "grouped_query_attention",
+                "kv_n_heads": options.kv_heads,
+                "attn_impl": kernel,
+                "rope": True,
+                "rope_impl": "hf",
+                "rope_theta": options.rope_theta,
+            },
+            "ffn_config": {
+                "ffn_type": "mptglu",
+                "ffn_hidden_size": options.feed_forward,
+                "ffn_act_fn": {"name": "silu"},
+            },
+        }
+    assert isinstance(options, MptOptions)
+    return common | {
+        "expansion_ratio": options.expansion_ratio,
+        "attn_config": {"alibi": options.alibi, "attn_impl": kernel, "clip_qkv": options.clip_qkv},
+    }
+
+
+def train_config(
+    options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path
+) -> dict[str, Any]:
+    """llm-foundry's configuration of a whole training.
+
+    Where the last checkpoint is already that of the last batch, only the export is asked for.
+    """
+    batches = [phase.course.batches for phase in phases]
+    clipping = {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}}
+    vocabulary = phases[0].packing.vocabulary
+    last = newest(states(checkpoints))
+    done = last is not None and last.stem == f"ba{sum(batches)}"
+    along = {"save_folder": str(checkpoints), "batches": sorted(set(kept_at(options, sum(batches)).values()))}
+    alike = {"tokenizer": None if tokenizer is None else str(tokenizer), "seed": options.seed}
+    return {
+        "run_name": "pretrain",
+        "seed": options.seed,
+        "precision": {"fp32": "fp32", "bf16": "amp_bf16"}[options.precision],
+        "max_seq_len": options.max_seq_len,
+        "model": model_config(options, options.vocabulary_rows(vocabulary)),
+        "tokenizer": {},
+        "fsdp_config": fsdp_config(options, dist.get_world_size(), dist.get_local_world_size()),
+        "train_loader": {
+            "name": "tokbench_packed",
+            "batch": options.batch,
+            "phases": [
+                {
+                    "folder": str(phase.folder),
+                    "sequences": phase.course.sequences,
+                    "padding": phase.packing.padding,
+                    "last": phase.course.last,
+                }
+                for phase in phases
+            ],
+        },
+        "optimizer": {
+            "name": "decoupled_adamw",
+            "lr": options.learning_rate,
+            "betas": list(options.betas),
+            "eps": options.eps,
+            "weight_decay": options.weight_decay,
+        },
+        "scheduler": {"name": "constant_with_warmup", "t_warmup": "0ba"},
+        # Composer runs the last algorithm first after an event.
+        "algorithms": {**clipping, "tokbench_average": {}} if options.fsdp is not None else clipping,
+        "max_duration": f"{sum(batches)}ba",
+        "global_train_batch_size": options.batch,
+        "device_train_microbatch_size": microbatch(options, dist.get_world_size()),
+        "device_eval_batch_size": 1,
+        "eval_interval": 0,
+        "callbacks": {
+            **({"tokbench_alike": alike} if options.common_random_numbers else {}),
+            **({"tokbench_along": along} if options.evaluate_at and not done else {}),
+            "tokbench_rate": {"options": options.model_dump(mode="json"), "phases": batches},
+            "tokbench_curve": {
+                "path": str(checkpoints / "curve.csv"),
+                "batches": sum(batches),
+                "vocabulary": vocabulary,
+            },
+            "tokbench_sealing": {"folder": str(states(checkpoints))},
+            "hf_checkpointer": {"save_folder": str(checkpoints), "save_interval": "1dur", "precision": "float32"},
+        },
+        "save_folder": str(states(checkpoints)),
+        "save_filename": "ba{batch}" + UNSEALED,
+        "save_latest_filename": LATEST,
+        "save_interval": f"{options.checkpoint_every}ba",
+        "save_num_checkpoints_to_keep": -1,
+        "load_path": None if last is None else str(last),
+        "save_overwrite": True,
+        "only_hf_checkpoint": done,
+        "progress_bar": False,
+        "log_to_console": False,
+        "log_config": False,
+        "python_log_level": None,
+    }
+
+
+def microbatch(options: ModelOptions, processes: int) -> int | str:
+    """Sequences in one pass through the model: no more than are a process's share of a batch."""
+    most = options.microbatch
+    return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
+
+
+def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[str, Any] | None:
+    """Composer's description of how a model is divided over processes; none where each holds all of it.
+
+    Args:
+        options: the recipe.
+        processes: how many train it.
+        of_a_node: how many of them on each machine.
+    """
+    if options.fsdp is None or processes == 1:
+        return None
+    over = {"full_shard": True, "node_shard": of_a_node, "shard_grad_op": False}
+    return {
+        "reshard_after_forward": over[options.fsdp.strategy],
+        "mixed_precision": options.fsdp.mixed_precision.upper(),
+        "activation_checkpointing": options.fsdp.activation_checkpointing,
+        "state_dict_type": "sharded",
+    }
+
+
+def exported(checkpoints: Path, batches: int) -> Path:
+    """Where llm-foundry leaves the model after a batch, in Hugging Face form."""
+    return checkpoints / "huggingface" / f"ba{batches}"
+
+
+@contextmanager
+def joined(timeout: float) -> Iterator[bool]:
+    """Join the other processes of a launch, if any; gives whether this is the first of them.
+
+    A process that nobody launched is the first of one, and says so to the libraries only meanwhile: were their
+    variables to stay, it would later take itself for one of many, and so would whatever it starts.
+
+    Args:
+        timeout: seconds that processes wait for each other, here and at all later points.
+    """
+    if "GROUP_RANK" in os.environ:  # torchrun's name for Composer's NODE_RANK.
+        os.environ.setdefault("NODE_RANK", os.environ["GROUP_RANK"])
+    launched = any(os.environ.get(name, value) != value for name, value in ALONE.items())
+    added = {} if launched else {name: value for name, value in ALONE.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        dist.initialize_dist(get_device(None), timeout=timeout)
+        yield dist.get_global_rank() == 0
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
+
+
+def meet() -> None:
+    """Wait until all processes have come here."""
+    dist.barrier()
+
+
+def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path) -> None:
+    """Train, or go on from the last checkpoint, without the libraries' own messages.
+
+    Every process waits for the first to have put the checkpoints in order.
+    """
+    os.environ["FSDP_VERSION"] = "2"  # fully_shard, PyTorch's second; Composer's own default is the first.
+    for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    if dist.get_global_rank() == 0:
+        reshard(states(checkpoints), sharded=options.fsdp is not None and dist.get_world_size() > 1)
+    meet()
+    choose(options.attn_impl)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            train(OmegaConf.create(train_config(options, phases, tokenizer, checkpoints))).close()
+    finally:
+        choose("torch")

@@ -1,0 +1,205 @@
+"""Training by several processes: ``torchrun`` starts them, on this machine or on every node of a SLURM job.
+
+The launcher validates the inputs and prepares the checkpoints before any process starts, and keeps the checkpoints
+locked until all processes have ended. It passes on what the process of rank 0 writes. If a process fails, torchrun ends
+the others, and one line says which process failed and why.
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import alone
+from tokbench.models.pretraining.checkpoints import LOGS, is_made, log, prepare, recipe_of
+from tokbench.models.pretraining.options import ModelOptions, Placement
+from tokbench.models.pretraining.phases import read_phases
+
+LAUNCHED = "TOKBENCH_LAUNCHED"
+"""Environment variable of processes whose launcher has prepared and locked the checkpoints."""
+PROGRAM = ("-m", "tokbench")
+"""What each process runs, for ``torchrun``."""
+PORTS = 20_000, 30_000
+"""First port and end of the range in which nodes meet; the number of the SLURM job chooses one."""
+SIGNALLED = 128
+"""A shell adds this to the number of a signal for an exit status."""
+DEATH_SIGNAL = 1
+"""``PR_SET_PDEATHSIG`` of Linux's prctl."""
+LINE = re.compile(r"\[rank(\d+)\]:(.*)", re.DOTALL)
+"""A line of a process, as ``torchrun`` passes it on by the template below."""
+TEMPLATE = "[rank${rank}]:"
+FAILURE = re.compile(r"Root Cause.*?rank *: (\d+) .*?exitcode *: (-?\d+) ", re.DOTALL)
+"""In torchrun's report: the process that failed first, and how it ended."""
+MESSAGE = "tokbench: "
+"""Start of the line with which a command of Tokbench fails."""
+CLOSING = "closing signal"
+"""In the line with which torchrun ends the other processes after a failure."""
+DISCONNECTED = "onnection "
+"""Part of the message of a process whose peer has gone: "Connection closed by peer", "connection reset"."""
+
+
+def launched() -> bool:
+    """Return whether this process is one of several that a launcher started."""
+    return "RANK" in os.environ
+
+
+def pretrain_together(
+    command: Sequence[str], packed: Path, options: ModelOptions, output: Path, checkpoints: Path
+) -> int:
+    """Train a model by as many processes as its ``resources`` say.
+
+    Args:
+        command: arguments of ``tokbench`` for each process.
+        packed: packed sequences.
+        options: architecture, recipe and resources.
+        output: folder of the model.
+        checkpoints: folder of this run's checkpoints.
+
+    Returns:
+        The exit status: 0, or that of the process that failed first; one line on standard error says why.
+
+    Raises:
+        TokbenchError: as :func:`tokbench.models.pretraining.train.pretrain` before it trains, or the SLURM job has too
+            few nodes.
+    """
+    phases = read_phases(options, packed)
+    recipe = recipe_of(options, phases)
+    with alone(checkpoints) as waited:
+        if waited and is_made(output, recipe):
+            log.info("%s: made by the process that was waited for", output)
+            return 0
+        prepare(phases, recipe, checkpoints)
+        logs = checkpoints / LOGS
+        shutil.rmtree(logs, ignore_errors=True)
+        words = [word.replace("$", "$$") for word in command]  # torchrun substitutes ${local_rank} in them.
+        return run_together([*torchrun(options.resources, logs), *PROGRAM, *words], options.resources.processes)
+
+
+def run_together(launcher: Sequence[str], processes: int) -> int:
+    """Run ``torchrun`` and pass on what rank 0 writes, except for the line with which it fails.
+
+    Args:
+        launcher: the command line.
+        processes: number of processes on all machines.
+
+    Returns:
+        The exit status of the process that failed first, or 0.
+    """
+    environment = {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE": TEMPLATE, "PYTHONSAFEPATH": "1", LAUNCHED: "1"}
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(SIGNALLED + number))
+    running = subprocess.Popen(
+        launcher,
+        env={**os.environ, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        preexec_fn=_end_with_parent,
+    )
+    try:
+        assert running.stdout is not None
+        messages, report = _pass_on(running.stdout)
+        status = running.wait()
+    finally:
+        running.terminate()
+        running.wait()
+        signal.signal(signal.SIGTERM, before)
+    if status == 0:
+        return 0
+    message, status = _first_failure(messages, report, processes, status)
+    sys.stderr.write(f"{message}\n")
+    return status
+
+
+def _pass_on(lines: Iterable[str]) -> tuple[dict[int, str], str]:
+    """Write the lines of rank 0 to standard error; return the first message of each rank, and torchrun's own lines.
+
+    Tracebacks of a process that torchrun ends are not written.
+    """
+    messages: dict[int, str] = {}
+    report = []
+    closing = False
+    for line in lines:
+        match = LINE.fullmatch(line)
+        if match is None:
+            report.append(line)
+            closing = closing or CLOSING in line
+        elif match[2].startswith(MESSAGE):
+            messages.setdefault(int(match[1]), match[2].rstrip())
+        elif match[1] == "0" and not closing:
+            sys.stderr.write(match[2])
+            sys.stderr.flush()
+    return messages, "".join(report)
+
+
+def _first_failure(messages: dict[int, str], report: str, processes: int, status: int) -> tuple[str, int]:
+    """Return the line that says why training failed, and the exit status.
+
+    On several nodes each torchrun reports a failure of its own. A process that only lost a connection did not fail
+    first.
+    """
+    failures = [(int(rank), int(code)) for rank, code in FAILURE.findall(report)]
+    if not failures:
+        lines = [line for line in report.splitlines() if line.strip()]
+        return f"tokbench: torchrun ended with status {status}: {lines[-1] if lines else 'no message'}", status
+    rank, code = min(failures, key=lambda failure: DISCONNECTED in messages.get(failure[0], ""))
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    ended = f"tokbench: process {rank} of {processes} {how}; the training ends with it"
+    return messages.get(rank, ended), code if code > 0 else SIGNALLED - code
+
+
+def torchrun(resources: Placement, logs: Path) -> list[str]:
+    """Return the command that starts the processes, without their program."""
+    each = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
+    torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *each]
+    if resources.nodes == 1:
+        return [*torchrun, "--standalone"]
+    nodes = _nodes()
+    if len(nodes) < resources.nodes:
+        raise TokbenchError(
+            f"nodes: {resources.nodes}, but this is not part of a job of SLURM with so many; start it by the "
+            "workflow with profiles/slurm, or within sbatch or salloc"
+        )
+    first, end = PORTS
+    job = os.environ["SLURM_JOB_ID"]
+    meeting = f"{_address(nodes[0])}:{first + int(job) % (end - first)}"
+    srun = ["srun", "--quiet", f"--nodes={resources.nodes}", f"--ntasks={resources.nodes}", "--ntasks-per-node=1"]
+    srun += ["--kill-on-bad-exit=1", "--overlap"]  # Snakemake's own step has the resources of the job.
+    if cpus := os.environ.get("SLURM_CPUS_PER_TASK"):
+        srun.append(f"--cpus-per-task={cpus}")
+    rendezvous = ["--rdzv-backend", "c10d", "--rdzv-endpoint", meeting, "--rdzv-id", job]
+    return [*srun, *torchrun, "--nnodes", str(resources.nodes), *rendezvous]
+
+
+def _nodes() -> list[str]:
+    """Return the nodes of the SLURM job in SLURM's order; none outside a job."""
+    listed = os.environ.get("SLURM_JOB_NODELIST")
+    return _output("scontrol", "show", "hostnames", listed).split() if listed else []
+
+
+def _address(node: str) -> str:
+    """Return the address by which SLURM reaches a node."""
+    shown = _output("scontrol", "--oneliner", "show", "node", node)
+    fields = dict(field.partition("=")[::2] for field in shown.split())
+    return fields.get("NodeAddr", node)
+
+
+def _output(*command: str) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise TokbenchError(f"{command[0]}: {error}; is this a job of SLURM?") from None
+
+
+def _end_with_parent() -> None:
+    """On Linux, have the calling process end with its parent, or training would go on without a lock."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)

@@ -1,0 +1,246 @@
+"""The order in which language models read the documents of a corpus: drawn from a seed, the same for every tokenizer.
+
+A document's place follows from the seed and its position in the source alone. So models with different tokenizers read
+the same documents in the same order, however long their tokens are, and whoever encoded them.
+
+A corpus as tokens: documents encoded in pieces.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, groupby, pairwise
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.corpus.documents import Document, Rest
+from tokbench.errors import TokbenchError
+
+ENCODE_BYTES = 8 << 20
+"""Text encoded at a time: short documents together, long ones in pieces where the tokenizer can cut them."""
+
+
+class Encoder(Protocol):
+    """What encoding asks of a tokenizer."""
+
+    def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]: ...
+
+    def last_cut(self, text: bytes) -> int: ...
+
+
+class Encoded(NamedTuple):
+    """A document's tokens, or those of a piece of it.
+
+    Attributes:
+        document: its position in the source; of a document that a corpus has in pieces that of the first.
+        ends: whether the document ends with it, as far as is known: a document in pieces goes on if the next has the
+            same position.
+        text_bytes: bytes of its text.
+        ids: int32 [tokens].
+    """
+
+    document: int
+    ends: bool
+    text_bytes: int
+    ids: NDArray[np.int32]
+
+
+def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[Encoded]:
+    """Documents as tokens, in their order; a long one in pieces whose ids together are those of the whole."""
+    first = 0
+
+    def pieces(document: Document) -> Iterator[tuple[int, bool, bytes]]:
+        nonlocal first
+        if not isinstance(document, Rest):
+            first = document.document
+        return _pieces(first, document.text, tokenizer)
+
+    for group in _groups(chain.from_iterable(map(pieces, documents))):
+        ids = tokenizer.encode_batch([text for _, _, text in group])
+        for (document, ends, text), found in zip(group, ids, strict=True):
+            yield Encoded(document, ends, len(text), found)
+
+
+def _pieces(number: int, text: bytes, tokenizer: Encoder) -> Iterator[tuple[int, bool, bytes]]:
+    """A document's text in pieces, each with the document's number and whether it is the last."""
+    start = 0
+    if len(text) > ENCODE_BYTES:
+        for first in range(0, len(text), ENCODE_BYTES):
+            if cut := tokenizer.last_cut(text[first : first + ENCODE_BYTES]):
+                yield number, False, text[start : first + cut]
+                start = first + cut
+    yield number, True, text[start:]
+
+
+def _groups(pieces: Iterable[tuple[int, bool, bytes]]) -> Iterator[list[tuple[int, bool, bytes]]]:
+    group: list[tuple[int, bool, bytes]] = []
+    size = 0
+    for piece in pieces:
+        group.append(piece)
+        size += len(piece[2])
+        if size >= ENCODE_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+PLACES = 1 << 64
+WORD = PLACES - 1
+GAMMA = 0x9E3779B97F4A7C15
+FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def place_of(document: int, seed: int) -> int:
+    """The place of a document in the order of a seed, an unsigned number of 64 bits; no two documents share one.
+
+    SplitMix64's finaliser (Steele, Lea and Flood 2014) of the document's position, shifted by the seed's own.
+    """
+    return _mixed((_mixed((seed + 1) * GAMMA & WORD) + document) & WORD)
+
+
+def _mixed(value: int) -> int:
+    value = (value ^ (value >> 30)) * FACTORS[0] & WORD
+    value = (value ^ (value >> 27)) * FACTORS[1] & WORD
+    return value ^ (value >> 31)
+
+
+class Text(NamedTuple):
+    """The documents of a corpus in one order.
+
+    Attributes:
+        text_bytes: bytes of all of them.
+        pieces: their tokens, those of one document as they follow each other; to be iterated over once.
+        bytes_from: bytes of the documents whose place is at least a given one.
+    """
+
+    text_bytes: int
+    pieces: Iterable[Encoded]
+    bytes_from: Callable[[int], int] = lambda place: 0
+
+
+def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
+    """Documents in the order of a seed.
+
+    Ids wait in a temporary file, four bytes each; memory holds 40 bytes for each piece, and one piece. Of pieces with
+    the same document, only the last ends it.
+
+    Args:
+        pieces: those of a document in a row, documents in any order.
+        seed: decides the order.
+        folder: where the temporary file lies; it goes with the last reference to it.
+    """
+    places, rows = array("Q"), array("q")
+    file = TemporaryFile(dir=folder)  # noqa: SIM115
+    for piece in pieces:
+        if rows and rows[-4] == piece.document:
+            rows[-3] = False
+        places.append(place_of(piece.document, seed))
+        rows.extend((*piece[:3], len(piece.ids)))
+        file.write(np.ascontiguousarray(piece.ids, "<i4").data)
+    known = np.frombuffer(rows, np.int64).reshape(-1, 4)
+    order = np.argsort(np.frombuffer(places, np.uint64), kind="stable")
+    starts = 4 * (np.cumsum(known[:, 3]) - known[:, 3])
+
+    def reread() -> Iterator[Encoded]:
+        with file:
+            for row in order.tolist():
+                document, ends, text_bytes, tokens = known[row].tolist()
+                file.seek(int(starts[row]))
+                yield Encoded(document, bool(ends), text_bytes, np.frombuffer(file.read(4 * tokens), "<i4"))
+
+    def bytes_from(place: int) -> int:
+        return int(known[np.frombuffer(places, np.uint64) >= np.uint64(place), 2].sum())
+
+    return Text(int(known[:, 2].sum()), reread(), bytes_from)
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Stretches of an order, of about as many documents each, none of which is in two phases.
+
+    Attributes:
+        seed: decides the order.
+        number: how many there are.
+        second_phase: documents of the second phase over those of the first; None where there is one phase.
+    """
+
+    seed: int
+    number: int
+    second_phase: float | None = None
+
+    def by_phase(self) -> tuple[range, ...]:
+        """The slices of each phase.
+
+        Raises:
+            TokbenchError: there are fewer slices than phases.
+        """
+        if self.second_phase is None:
+            return (range(self.number),)
+        if self.number < 2:
+            raise TokbenchError("a second phase takes two slices or more; ask for more")
+        second = Fraction(self.second_phase)
+        first = self.number - max(1, round(self.number * second / (1 + second)))
+        return range(max(1, first)), range(max(1, first), self.number)
+
+    def ends(self) -> list[int]:
+        """For each slice the place that is the first behind it, as of :func:`place_of`."""
+        edges = [0, PLACES] if self.second_phase is None else [0, bound_of(self.second_phase), PLACES]
+        return [
+            begin + (end - begin) * number // len(slices)
+            for (begin, end), slices in zip(pairwise(edges), self.by_phase(), strict=True)
+            for number in range(1, len(slices) + 1)
+        ]
+
+
+def bound_of(second: float) -> int:
+    """The first place in the order that may be the second phase's, where it is so large a part of the first."""
+    return int(PLACES / (1 + Fraction(second)))
+
+
+def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
+    """The documents of two phases, those of the second as large a part of the first's as is asked for.
+
+    A document belongs to the second phase by its place in the order of the seed, so that both are the same for every
+    tokenizer: the first phase is the beginning of the order, the second the rest. Places are drawn, so that of few
+    documents the parts are only about as large as asked for.
+
+    Args:
+        text: all documents in that order; the first phase is to be iterated over before the second.
+        seed: that of the order.
+        second: documents of the second phase over those of the first.
+
+    Raises:
+        TokbenchError: a phase has no text.
+    """
+    bound = bound_of(second)
+    aside = text.bytes_from(bound)
+    require_text(text.text_bytes - aside, aside, seed, second)
+    groups = groupby(text.pieces, lambda piece: place_of(piece.document, seed) >= bound)
+
+    def of(later: bool) -> Iterator[Encoded]:
+        for is_later, pieces in groups:
+            if is_later == later:
+                yield from pieces
+                return
+
+    return Text(text.text_bytes - aside, of(False)), Text(aside, of(True))
+
+
+def require_text(first: int, second: int, seed: int, part: float) -> None:
+    """Reject two phases of which one has no bytes of text.
+
+    Raises:
+        TokbenchError: one has none; the message names it.
+    """
+    for name, size in (("first", first), ("second", second)):
+        if not size:
+            raise TokbenchError(
+                f"second_phase: {part!r} of the documents in the order of seed {seed} leave the {name} phase without "
+                "text; read a split of more documents, or change second_phase"
+            )

@@ -1,0 +1,352 @@
+"""Packing: a corpus's tokens cut into sequences and written as MDS shards for llm-foundry.
+
+The order of the documents is cut into slices. A slice writes the MDS shards that lie in it; its part of the shards at
+its two ends is written as arrays, and these shards are completed when all slices are joined. A text that one job packs
+is one slice a phase, so that the files do not depend on the number of slices.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.io.arrays import read_array
+from tokbench.io.atomic import atomic_folder, link_or_copy, reject_altered
+from tokbench.io.json import read_json
+from tokbench.models.pretraining import order
+from tokbench.models.pretraining.budget import Packing, TextBudget
+from tokbench.models.pretraining.document_stream import DocumentStream, TextLimit, TextTotals
+from tokbench.models.pretraining.mds import Shards, by_shard, read_mds
+from tokbench.models.pretraining.order import Slices, Text
+from tokbench.models.training import read_occurrences, write_occurrences
+
+FOLDERS = ("first", "second")
+"""Folders of the phases where there are two."""
+PHASES = "phases.json"
+"""File with the part of the documents that the second phase reads."""
+SLICE = "slice.json"
+OCCURRENCES = "occurrences.parquet"
+AGAIN = "make it with 'tokbench pack_slice'"
+READ_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Options of packing; the same for all slices of a text.
+
+    Attributes:
+        slices: the order of the documents, and how it is cut.
+        sequence_length: ids in a sequence.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        end_of_text: id that ends every document.
+        budget: text that a training reads, in all its phases; all of it, any number of times, where it is None.
+    """
+
+    slices: Slices
+    sequence_length: int
+    vocabulary: int
+    end_of_text: int
+    budget: TextBudget | None = None
+
+    def budgets(self) -> Sequence[TextBudget | None]:
+        """Return the budget of each phase."""
+        second = self.slices.second_phase
+        if second is None:
+            return (self.budget,)
+        return self.budget.by_phase(second) if self.budget else (None, None)
+
+    def described(self) -> dict[str, object]:
+        """Return the options as values of JSON."""
+        return asdict(self) | {"budget": str(self.budget or "")}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSlice:
+    """Description of a folder with a packed slice.
+
+    Attributes:
+        number: the slice's, from 0.
+        split_bytes: bytes of all documents of its phase.
+        read: its documents, as far as they are written.
+        in_rest: all of its phase up to the end of an incomplete last pass, where that is in this slice; else nothing.
+    """
+
+    number: int
+    split_bytes: int
+    read: TextTotals
+    in_rest: TextTotals
+
+    @classmethod
+    def of(cls, folder: Path, form: Form) -> "PackedSlice":
+        """Read the description of a folder.
+
+        Raises:
+            TokbenchError: there is none, or the slice is one of other sequences.
+        """
+        described = read_json(folder / SLICE, AGAIN)
+        try:
+            number, size = int(described["number"]), int(described["split_bytes"])
+            options = described["form"]
+            read, rest = TextTotals(**described["read"]), TextTotals(**described["in_rest"])
+        except (KeyError, TypeError, ValueError):
+            raise TokbenchError(f"{folder / SLICE}: not a packed slice; {AGAIN}") from None
+        if options != form.described():
+            raise TokbenchError(f"{folder}: a slice of {options}, where {form.described()} is packed; {AGAIN}")
+        return cls(number, size, read, rest)
+
+
+def is_slice(path: Path | str) -> bool:
+    """Whether this is a folder with a packed slice."""
+    return (Path(path) / SLICE).is_file()
+
+
+def pack(
+    text: Text,
+    vocabulary: int,
+    folder: Path,
+    *,
+    sequence_length: int,
+    seed: int,
+    end_of_text: int | None = None,
+    budget: TextBudget | None = None,
+    counts: Path | None = None,
+) -> Packing:
+    """Join documents, cut them into sequences and write these, completely or not at all.
+
+    Every document is followed by the end-of-text id. Sequences run across documents, the last one is filled up with the
+    padding id, ``vocabulary + 1``. A budget ends with the document that reaches it; of a split that
+    is larger nothing else is written. Equal text gives equal files, byte for byte.
+
+    Args:
+        text: the documents' tokens, in the order in which they are to be read.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
+        sequence_length: ids in a sequence.
+        seed: of the order.
+        end_of_text: the id that ends every document (default: ``vocabulary``).
+        budget: text that a training reads (default: all of it, any number of times).
+        counts: Parquet file for the occurrences of each id in the sequences, see :mod:`tokbench.models.training`.
+
+    Raises:
+        TokbenchError: there is no text, or a document holds an id that is no token.
+    """
+    end = vocabulary if end_of_text is None else end_of_text
+    form = Form(Slices(seed, 1), sequence_length, vocabulary, end, budget)
+    return _pack((text,), form, folder, counts)[0]
+
+
+def pack_phases(
+    text: Text,
+    vocabulary: int,
+    folder: Path,
+    *,
+    second_phase: float,
+    sequence_length: int,
+    seed: int,
+    end_of_text: int | None = None,
+    budget: TextBudget | None = None,
+    counts: Path | None = None,
+) -> tuple[Packing, ...]:
+    """Pack the documents of two phases, each as :func:`pack` does, completely or not at all.
+
+    Args:
+        text: the documents' tokens, in the order of the seed.
+        vocabulary: tokens of the tokenizer, special ones not counted.
+        folder: gets a folder of packed sequences for each phase, and ``phases.json``.
+        second_phase: documents of the second phase over those of the first.
+        sequence_length: ids in a sequence.
+        seed: of the order.
+        end_of_text: the id that ends every document (default: ``vocabulary``).
+        budget: text that the training reads in both phases.
+        counts: Parquet file for the occurrences of each id in the sequences of both.
+
+    Raises:
+        TokbenchError: a phase has no text, or a document holds an id that is no token.
+    """
+    end = vocabulary if end_of_text is None else end_of_text
+    form = Form(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, budget)
+    return _pack(order.by_phase(text, seed, second_phase), form, folder, counts)
+
+
+def _pack(phases: Sequence[Text], form: Form, folder: Path, counts: Path | None) -> tuple[Packing, ...]:
+    """Write a slice for each phase, and join them."""
+    with (
+        atomic_folder(folder, "packed sequences") as partial,
+        TemporaryDirectory(dir=partial, prefix=".slices-") as name,
+    ):
+        slices = [Path(name, str(number)) for number in range(len(phases))]
+        for number, (text, budget) in enumerate(zip(phases, form.budgets(), strict=True)):
+            slices[number].mkdir()
+            limit = TextLimit.of(budget, text.text_bytes)
+            write_slice(text, number, limit, TextTotals(), form, slices[number])
+        return _join(slices, form, partial, counts)
+
+
+def write_slice(text: Text, number: int, limit: TextLimit, before: TextTotals, form: Form, folder: Path) -> PackedSlice:
+    """Write the sequences of a slice into an empty folder.
+
+    Args:
+        text: the slice's documents in their order, with the bytes of its phase.
+        number: the slice's, from 0.
+        limit: where its phase ends.
+        before: the documents of its phase before it.
+        form: options of packing.
+        folder: gets the MDS shards that lie in the slice, numbered as those of its phase; its part of others as int32
+            [n]; the occurrences of each id, and ``slice.json``.
+
+    Raises:
+        TokbenchError: a document holds an id that is no token.
+    """
+    occurrences = np.zeros(form.vocabulary + 1, np.int64)
+    totals = TextTotals(**asdict(before))
+    stream = DocumentStream(limit, form.vocabulary, form.end_of_text, occurrences, totals)
+    shards = Shards(form.sequence_length)
+    for shard, ids in by_shard(stream.ids(text.pieces), shards.ids, before.tokens):
+        if len(ids) == shards.ids:
+            shards.write(folder, shard, ids)
+        else:
+            np.save(folder / part_name(shard), ids)
+    packed = PackedSlice(number, text.text_bytes, totals.less(before), stream.remainder)
+    write_occurrences(occurrences, folder / OCCURRENCES)
+    described = asdict(packed) | {"form": form.described()}
+    (folder / SLICE).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    return packed
+
+
+def part_name(shard: int) -> str:
+    """Return the name of the file with a slice's part of an MDS shard that other slices share."""
+    return f"part.{shard:05}.npy"
+
+
+def join(folders: Sequence[Path], form: Form, folder: Path, counts: Path | None = None) -> tuple[Packing, ...]:
+    """Join the slices of a text, completely or not at all, and describe the sequences of each phase.
+
+    MDS shards that lie in one slice are linked, or copied where they cannot be linked; those across two are written
+    here. All are read once, and compared with their checksums.
+
+    Args:
+        folders: what :func:`write_slice` wrote of every slice, in any order.
+        form: options of packing.
+        folder: gets what :func:`pack` or :func:`pack_phases` writes.
+        counts: Parquet file for the occurrences of each id in the sequences.
+
+    Raises:
+        TokbenchError: a slice is missing, was altered, or is one of other sequences.
+    """
+    by_number = {PackedSlice.of(each, form).number: each for each in folders}
+    if sorted(by_number) != list(range(form.slices.number)):
+        missing = next(number for number in range(form.slices.number) if number not in by_number)
+        raise TokbenchError(f"slice {missing} of {form.slices.number} is in none of the folders; {AGAIN}")
+    with atomic_folder(folder, "packed sequences") as partial:
+        return _join([by_number[number] for number in range(form.slices.number)], form, partial, counts)
+
+
+def _join(folders: Sequence[Path], form: Form, target: Path, counts: Path | None) -> tuple[Packing, ...]:
+    occurrences = np.zeros(form.vocabulary + 1, np.int64)
+    for each in folders:
+        reject_altered(each / OCCURRENCES, AGAIN)
+        occurrences += read_occurrences(each / OCCURRENCES, form.vocabulary)
+    phases = [[folders[number] for number in phase] for phase in form.slices.by_phase()]
+    if (second := form.slices.second_phase) is None:
+        packed = [_join_phase(phases[0], form, form.budget, target)]
+    else:
+        packed = []
+        for name, slices, budget in zip(FOLDERS, phases, form.budgets(), strict=True):
+            with atomic_folder(target / name, "packed sequences") as place:
+                packed.append(_join_phase(slices, form, budget, place))
+        (target / PHASES).write_text(json.dumps({"second_phase": second}) + "\n", encoding="utf-8")
+    if counts is not None:
+        write_occurrences(occurrences, counts)
+    return tuple(packed)
+
+
+def _join_phase(folders: Sequence[Path], form: Form, budget: TextBudget | None, target: Path) -> Packing:
+    """Join the slices of a phase in an empty folder."""
+    slices = [PackedSlice.of(each, form) for each in folders]
+    totals, remainder, split_bytes = TextTotals(), TextTotals(), slices[0].split_bytes
+    for each in slices:
+        totals.add(each.read)
+        remainder.add(each.in_rest)
+    padding = np.full(-totals.tokens % form.sequence_length, form.vocabulary + 1, np.int32)
+    packing = Packing(
+        **asdict(totals),
+        sequences=(totals.tokens + len(padding)) // form.sequence_length,
+        padding=len(padding),
+        sequence_length=form.sequence_length,
+        vocabulary=form.vocabulary,
+        end_of_text=form.end_of_text,
+        seed=form.slices.seed,
+        split_bytes=split_bytes,
+        budget=str(budget or ""),
+        passes=TextLimit.of(budget, split_bytes).passes,
+        **{f"rest_{name}": value for name, value in asdict(remainder).items()},
+        digest=_join_shards(folders, form, totals.tokens, padding, target),
+    )
+    packing.write(target)
+    return packing
+
+
+def _join_shards(folders: Sequence[Path], form: Form, tokens: int, padding: NDArray[np.int32], target: Path) -> str:
+    """Write all shards of a phase into a folder; return the digest of their ids."""
+    shards = Shards(form.sequence_length)
+    total = tokens + len(padding)
+    files = defaultdict[str, list[Path]](list)
+    for each in folders:
+        for path in each.iterdir():
+            files[path.name].append(path)
+    digest = hashlib.blake2b(digest_size=16)
+    for number, first in enumerate(range(0, total, shards.ids)):
+        size = min(shards.ids, total - first)
+        if complete := files[shards.name(number)]:
+            link_or_copy(complete[0], target / shards.name(number))
+            read = _add_shard(complete[0], shards, digest)
+        else:
+            parts = [np.empty(0, np.int32), *map(_read_part, files[part_name(number)])]
+            ids = np.concatenate([*parts, padding] if first + size == total else parts)
+            shards.write(target, number, ids)
+            digest.update(ids.data)
+            read = len(ids)
+        if read != size:
+            raise TokbenchError(f"{folders[0].parent}: {read:,} of the {size:,} ids of shard {number}; {AGAIN}")
+    shards.write_index(target, total // form.sequence_length)
+    return digest.hexdigest()
+
+
+def _add_shard(path: Path, shards: Shards, digest: hashlib.blake2b) -> int:
+    """Add the ids of a full shard to a digest; return their number."""
+    reject_altered(path, AGAIN)
+    size = 0
+    with path.open("rb") as file:
+        file.seek(shards.first(shards.ids // shards.sequence_length))
+        while piece := file.read(READ_BYTES):
+            digest.update(piece)
+            size += len(piece)
+    return size // 4
+
+
+def _read_part(path: Path) -> NDArray[np.int32]:
+    reject_altered(path, AGAIN)
+    try:
+        return read_array(path, np.int32)
+    except ValueError as error:
+        raise TokbenchError(f"{path}: not part of a shard ({error}); {AGAIN}") from None
+
+
+def check_sequences(folder: Path, packing: Packing) -> None:
+    """Read packed sequences and compare them with their digest.
+
+    Raises:
+        TokbenchError: they are not those that were written.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for ids in read_mds(folder):
+        digest.update(ids.data)
+    if digest.hexdigest() != packing.digest:
+        raise TokbenchError(f"{folder}: not the sequences that were written; delete it, and make it again")

@@ -1,0 +1,212 @@
+"""Files of the tokens of a large corpus, cut into slices of the order, and the packing of one slice.
+
+The shards of a large corpus are encoded by several jobs. Each file has its documents in the order in which models read
+them, cut where slices of that order end, and totals of each slice. So every slice is packed by a job that reads its
+part of each file, and the totals say how many ids come before its own.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
+from itertools import accumulate, chain, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
+from tokbench.io.json import read_json
+from tokbench.io.parquet import PIECE, batches, parquet
+from tokbench.models.pretraining.document_stream import TextLimit, TextTotals
+from tokbench.models.pretraining.order import Encoded, Slices, Text, in_order, place_of, require_text
+from tokbench.models.pretraining.pack import Form, PackedSlice, write_slice
+
+GROUP_IDS = 1 << 18
+"""Ids with which a row group is full. One is in memory when a file is read."""
+SLICES = "slices.json"
+"""File of a folder of tokens that says what its slices hold."""
+AGAIN = "make it with 'tokbench encode_shard'"
+TOKENS = "a shard's tokens", AGAIN
+KEY = b"tokbench.kernels.flat_arrays"
+SCHEMA = pa.schema(
+    [("document", pa.int64()), ("ends", pa.bool_()), ("text_bytes", pa.int64()), ("ids", pa.large_list(pa.int32()))]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the slices of some tokens hold.
+
+    Attributes:
+        slices: how the order is cut.
+        read: documents, bytes and tokens of each slice.
+    """
+
+    slices: Slices
+    read: Sequence[TextTotals]
+
+
+def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
+    """Write the tokens of a shard as Parquet, whole or not at all: a row a piece, with the columns of ``Encoded``.
+
+    No row group is in two slices. The file's metadata hold what the slices are, and of each its documents, bytes,
+    tokens and row groups.
+
+    Args:
+        pieces: documents in the order that is cut, each as long a row as it has ids.
+        slices: how it is cut.
+        path: the file.
+    """
+    ends = slices.ends()
+    found, groups = [TextTotals() for _ in ends], [0 for _ in ends]
+    with (
+        atomic_file(path) as partial,
+        pq.ParquetWriter(
+            partial, SCHEMA, compression="zstd", use_dictionary=False, write_statistics=False, write_page_checksum=True
+        ) as writer,
+    ):
+        held: list[Encoded] = []
+        number = size = 0
+        for piece in pieces:
+            place = place_of(piece.document, slices.seed)
+            if held and (place >= ends[number] or size >= GROUP_IDS):
+                writer.write_batch(_batch(held))
+                groups[number] += 1
+                held, size = [], 0
+            while place >= ends[number]:
+                number += 1
+            found[number].take(piece)
+            held.append(piece)
+            size += 1 + len(piece.ids)
+        if held:
+            writer.write_batch(_batch(held))
+            groups[number] += 1
+        described = asdict(slices) | {"read": [astuple(read) for read in found], "row_groups": groups}
+        writer.add_key_value_metadata({KEY: json.dumps(described)})
+
+
+def gather(paths: Sequence[Path], folder: Path) -> Contents:
+    """Bring the tokens of all shards into an empty folder, and add up what their slices hold.
+
+    Files get second names, or are copied where they cannot have any.
+
+    Raises:
+        TokbenchError: a file is missing, is none that :func:`write_tokens` wrote, or is cut otherwise than the first.
+    """
+    first = None
+    for number, path in enumerate(paths):
+        with parquet(path, *TOKENS) as file:
+            found, _ = _contents(file)
+        if first is None:
+            first = found
+        elif found.slices != first.slices:
+            raise TokbenchError(f"{path}: {found.slices}, where {paths[0]} has {first.slices}; encode them alike")
+        else:
+            for read, more in zip(first.read, found.read, strict=True):
+                read.add(more)
+        link_or_copy(path, folder / f"{number:04}.parquet")
+    if first is None:
+        raise TokbenchError("no files of tokens; name those that 'tokbench encode_shard' made")
+    described = asdict(first.slices) | {"read": [astuple(read) for read in first.read]}
+    (folder / SLICES).write_text(json.dumps(described) + "\n", encoding="utf-8")
+    return first
+
+
+def read_contents(folder: Path) -> Contents:
+    """What the slices of a folder of tokens hold.
+
+    Raises:
+        TokbenchError: it is none that :func:`gather` filled.
+    """
+    remedy = "make it with 'tokbench gather_tokens'"
+    try:
+        return _described(read_json(folder / SLICES, remedy))
+    except (KeyError, TypeError, ValueError):
+        raise TokbenchError(f"{folder / SLICES}: does not say what its slices hold; {remedy}") from None
+
+
+def read_slice(folder: Path, number: int) -> Iterator[Encoded]:
+    """The pieces of a slice of a folder of tokens, file after file; one file is open at a time.
+
+    Raises:
+        TokbenchError: a file is none that :func:`write_tokens` wrote; the message names it.
+    """
+    for path in sorted(folder.glob("*.parquet")):
+        with parquet(path, *TOKENS, in_pieces=True) as file:
+            _, groups = _contents(file)
+            yield from chain.from_iterable(map(_rows, batches(file, SCHEMA.names, PIECE, groups[number])))
+
+
+def pack_slice(tokens: Path, number: int, form: Form, folder: Path) -> PackedSlice:
+    """Pack the documents of a slice, completely or not at all; their ids wait in a temporary file, four bytes each.
+
+    Args:
+        tokens: folder that :func:`gather` filled.
+        number: the slice's, from 0.
+        form: options of packing.
+        folder: see :func:`tokbench.models.pretraining.pack.write_slice`.
+
+    Raises:
+        TokbenchError: the tokens are cut otherwise or there is no such slice, a phase has no text, or a document holds
+            an id that is no token.
+    """
+    contents = read_contents(tokens)
+    if contents.slices != form.slices:
+        raise TokbenchError(f"{tokens}: {contents.slices}, not {form.slices}; encode the shards again")
+    if number >= form.slices.number:
+        raise TokbenchError(f"slice {number}: {tokens} has {form.slices.number}, from 0")
+    phases = form.slices.by_phase()
+    sizes = [sum(contents.read[each].text_bytes for each in slices) for slices in phases]
+    if form.slices.second_phase is not None:
+        require_text(sizes[0], sizes[1], form.slices.seed, form.slices.second_phase)
+    phase = next(phase for phase, slices in enumerate(phases) if number in slices)
+    before = TextTotals()
+    for each in range(phases[phase].start, number):
+        before.add(contents.read[each])
+    limit = TextLimit.of(form.budgets()[phase], sizes[phase])
+    with atomic_folder(folder, "slice") as partial:
+        pieces: Iterable[Encoded] = ()
+        if not 0 < limit.text_bytes <= before.text_bytes:
+            pieces = in_order(read_slice(tokens, number), form.slices.seed, folder.parent).pieces
+        return write_slice(Text(sizes[phase], pieces), number, limit, before, form, partial)
+
+
+def _contents(file: pq.ParquetFile) -> tuple[Contents, list[range]]:
+    """What the slices of a file hold, and the row groups of each."""
+    if not file.schema_arrow.equals(SCHEMA):
+        raise ValueError("other columns than a shard's tokens have")
+    described = json.loads((file.metadata.metadata or {})[KEY])
+    bounds = list(accumulate(described.pop("row_groups"), initial=0))
+    if bounds[-1] != file.num_row_groups or bounds != sorted(bounds):
+        raise ValueError("other row groups than it says")
+    contents = _described(described)
+    if len(bounds) != len(contents.read) + 1:
+        raise ValueError("other slices than it says")
+    return contents, [range(*edges) for edges in pairwise(bounds)]
+
+
+def _described(described: dict[str, Any]) -> Contents:
+    slices = Slices(described["seed"], described["number"], described["second_phase"])
+    read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
+    if len(read) != len(slices.ends()):
+        raise ValueError("other slices than it says")
+    return Contents(slices, read)
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[Encoded]:
+    document, ends, text_bytes, ids = (batch.column(name) for name in SCHEMA.names)
+    if any(column.null_count for column in (document, ends, text_bytes, ids, ids.values)):
+        raise ValueError("a cell is empty")
+    numbers = [column.to_pylist() for column in (document, ends, text_bytes)]
+    return map(Encoded, *numbers, (row.values.to_numpy() for row in ids))
+
+
+def _batch(pieces: Sequence[Encoded]) -> pa.RecordBatch:
+    bounds = np.concatenate([[0], np.cumsum([len(piece.ids) for piece in pieces])])
+    ids = np.concatenate([piece.ids for piece in pieces])
+    lists = pa.LargeListArray.from_arrays(pa.array(bounds, pa.int64()), pa.array(ids, pa.int32()))
+    rest = [pa.array([piece[column] for piece in pieces], SCHEMA.field(column).type) for column in range(3)]
+    return pa.record_batch([*rest, lists], SCHEMA)

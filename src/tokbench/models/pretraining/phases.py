@@ -1,0 +1,102 @@
+"""The phases of a training: which sequences each reads, and how far.
+
+A training of one phase has a folder of packed sequences. One of two has two, within a folder that says how documents
+were dealt out to them: the second reads other documents than the first (GreedTok, section 5.2).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.io.json import read_json
+from tokbench.models.pretraining import budget
+from tokbench.models.pretraining.budget import PACKING, Course, Packing, Reading, course, reading
+from tokbench.models.pretraining.mds import read_mds
+from tokbench.models.pretraining.options import ModelOptions
+from tokbench.models.pretraining.pack import FOLDERS, PHASES, check_sequences
+
+AGAIN = "pack again"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of a training.
+
+    Attributes:
+        folder: its packed sequences.
+        packing: what is known of them.
+        course: its way through them.
+    """
+
+    folder: Path
+    packing: Packing
+    course: Course
+
+    def check(self) -> None:
+        """Hold the sequences against their digest.
+
+        Raises:
+            TokbenchError: they are not those that were written.
+        """
+        check_sequences(self.folder, self.packing)
+
+    def read(self, lengths: NDArray[np.int64] | None) -> Reading:
+        """What a training reads in it; ``lengths`` are the bytes of each token, where they are known."""
+        return reading(self.packing, self.course, read_mds(self.folder), lengths)
+
+
+def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
+    """The phases of a training by a recipe.
+
+    Raises:
+        TokbenchError: the folder holds no sequences for it; the message says why.
+    """
+    folders = [packed / name for name in FOLDERS]
+    if options.second_phase is None:
+        if not (packed / PACKING).exists() and (packed / PHASES).exists():
+            raise TokbenchError(f"{packed}: packed for two phases, and the model has one; {AGAIN}")
+        folders = [packed]
+    elif (found := read_json(packed / PHASES, AGAIN).get("second_phase")) != options.second_phase:
+        raise TokbenchError(
+            f"{packed}: packed for a second phase of {found}, and the model has one of {options.second_phase}; {AGAIN}"
+        )
+    packings = [Packing.read(folder) for folder in folders]
+    for folder, packing in zip(folders, packings, strict=True):
+        if packing.sequence_length != options.max_seq_len:
+            raise TokbenchError(
+                f"max_seq_len: {options.max_seq_len}, but {folder} holds sequences of {packing.sequence_length}; "
+                "pack them again or change max_seq_len"
+            )
+    recipes = budget.by_phase(options)
+    return tuple(
+        Phase(folder, packing, course(recipe, packing))
+        for folder, packing, recipe in zip(folders, packings, recipes, strict=True)
+    )
+
+
+def described(phases: Sequence[Phase]) -> dict[str, Any]:
+    """What the sequences of a training are, for records: of two phases under their names."""
+    packings = [asdict(phase.packing) for phase in phases]
+    return packings[0] if len(packings) == 1 else dict(zip(FOLDERS, packings, strict=True))
+
+
+def read_in_all(phases: Sequence[Phase], lengths: NDArray[np.int64] | None) -> dict[str, Any]:
+    """What a training reads, for records: in all, and where it has two phases in each of them."""
+    each = [phase.read(lengths) for phase in phases]
+    if len(each) == 1:
+        return asdict(each[0])
+    known = all(one.text_bytes is not None for one in each)
+    total = Reading(
+        documents=sum(one.documents for one in each),
+        text_bytes=sum(one.text_bytes or 0 for one in each) if known else None,
+        tokens=sum(one.tokens for one in each),
+        sequences=sum(one.sequences for one in each),
+        batches=sum(one.batches for one in each),
+        flops=sum(one.flops for one in each),
+    )
+    return asdict(total) | {name: asdict(one) for name, one in zip(FOLDERS, each, strict=True)}

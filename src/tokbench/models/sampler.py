@@ -1,0 +1,200 @@
+"""Training cost: tokens per second, model FLOPs utilisation, peak memory and energy. No result depends on it.
+
+Each process appends what its device reports to a file of its own among the checkpoints, so that a training that was
+interrupted and resumed reports all of its starts.
+"""
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tokbench.runtime.memory_limit import most_resident
+
+GAUGES = "gauges"
+"""Folder among the checkpoints, with a file for each process."""
+PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
+"""Dense bfloat16 TFLOP/s in the data sheets, by the first words of the device's name."""
+OTHERS = "NVL", "MIG"
+"""In the name of a slower device of the same family, and of a part of one."""
+START = "joules,bytes in use\n"
+"""Line that begins each start of a process."""
+SKIPPED = 10
+"""Marks that are left out of the speed: libraries choose their kernels in the batches until there."""
+STRETCHES = 10
+MARKS = 1000
+"""Least number of marks that a :class:`Pace` keeps of a training that has as many steps."""
+Mark = tuple[int, float]
+"""Tokens that a training had seen after a number of seconds."""
+
+
+def peak_of(device: str) -> float | None:
+    """Return the peak TFLOP/s of a device by its name; None if it is not known."""
+    if any(other in device for other in OTHERS):
+        return None
+    return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
+
+
+def speed(marks: Sequence[Mark]) -> float | None:
+    """Return tokens per second: the median over ten stretches of equal length; None of a short training."""
+    length = (len(marks) - 1 - SKIPPED) // STRETCHES
+    if length < 1:
+        return None
+    ends = [marks[SKIPPED + number * length] for number in range(STRETCHES + 1)]
+    return median((end[0] - start[0]) / max(0.01, end[1] - start[1]) for start, end in pairwise(ends))
+
+
+class Pace:
+    """Marks of a training of known length, from now on: at every step, or at every few steps of a long one.
+
+    Args:
+        steps: of the training.
+    """
+
+    def __init__(self, steps: int) -> None:
+        self.marks: list[Mark] = []
+        self._steps = steps
+        self._began = time.monotonic()
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """State for a checkpoint."""
+        return {"marks": self.marks, "seconds": self._seconds}
+
+    def resume(self, state: dict[str, Any] | None) -> None:
+        """Continue from the state of a checkpoint, or begin if there is none."""
+        state = state or {"marks": [], "seconds": 0.0}
+        self.marks = [(int(tokens), float(seconds)) for tokens, seconds in state["marks"]]
+        self._began = time.monotonic() - float(state["seconds"])
+
+    def mark(self, step: int, tokens: int) -> None:
+        """Mark the end of a step, counted from 1, with the number of tokens seen in all."""
+        if step % max(1, self._steps // MARKS) == 0 or step == self._steps:
+            self.marks.append((tokens, self._seconds))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave out the time of the block."""
+        before = time.monotonic()
+        yield
+        self._began += time.monotonic() - before
+
+    @property
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+
+@contextmanager
+def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
+    """Append energy and memory of the block to a file: of the GPU, or of this process where it uses none.
+
+    A block that is killed appends its start alone.
+
+    Args:
+        path: the file.
+        on_gpu: whether the process computes on a GPU, if there is one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _append(path, START)
+    try:
+        read = device_counters() if on_gpu else None
+    except Exception:  # No GPU, or one without counters: training does not depend on them.
+        read = None
+    try:
+        yield
+    finally:
+        try:
+            joules, used = ("", most_resident()) if read is None else read()
+            _append(path, f"{joules},{used}\n")
+        except Exception:  # As above.
+            pass
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line)
+
+
+def device_counters() -> Callable[[], tuple[float, int]]:
+    """Return a function that reads joules since now and bytes in use of this process's GPU, by NVIDIA's NVML.
+
+    NVML numbers all GPUs of a machine in an order of its own, so the GPU is found by its UUID.
+
+    Raises:
+        Exception: of any kind, if there is no GPU or none with these counters.
+    """
+    import torch
+
+    current = torch.cuda.current_device()
+    import pynvml
+
+    pynvml.nvmlInit()
+    device = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(current).uuid}")
+    first = pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
+    return lambda: (
+        (pynvml.nvmlDeviceGetTotalEnergyConsumption(device) - first) / 1000,
+        pynvml.nvmlDeviceGetMemoryInfo(device).used,
+    )
+
+
+def forget(checkpoints: Path) -> None:
+    """Remove the files of :func:`metered` among checkpoints."""
+    shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
+
+
+def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
+    """Return joules over all starts, most GiB in use and the number of starts in a file of :func:`metered`.
+
+    Joules are None if a start was killed, since its energy is not known.
+    """
+    if not path.is_file():
+        return None, None, None
+    starts = [start.split("\n")[0].split(",") for start in path.read_text(encoding="utf-8").split(START)[1:]]
+    ended = [start for start in starts if len(start) == 2]
+    joules = [float(start[0]) for start in ended if start[0]]
+    used = max((int(start[1]) for start in ended), default=None)
+    return (
+        sum(joules) if starts and len(joules) == len(starts) else None,
+        None if used is None else used / 2**30,
+        len(starts),
+    )
+
+
+def effort(
+    folder: Path, marks: Sequence[Mark], flops_per_token: float, peak: float | None, processes: int = 1
+) -> dict[str, Any]:
+    """Return the cost of a training, for its manifest.
+
+    Args:
+        folder: the files of :func:`metered` of all its processes.
+        marks: of its steps, with the last one.
+        flops_per_token: floating-point operations of training for a token.
+        peak: TFLOP/s of a device in the training's arithmetic, see :func:`peak_of`.
+        processes: number of processes at its end, each with a device.
+
+    Returns:
+        ``seconds`` between its first batch and its last, interruptions left out; ``tokens_per_second`` of all devices
+        (None of a short training, and where its starts had different numbers of processes); ``flops_per_token`` as
+        given; ``mfu``, the arithmetic of these tokens over the peak of all devices, where both are known (Chowdhery et
+        al. 2022, appendix B); ``peak_gib``, the most that any process used, or its GPU at the end; ``joules`` of all
+        GPUs, over all starts, None if one was killed; ``starts``.
+    """
+    told = [gauged(path) for path in sorted(folder.glob("*.csv"))]
+    joules = [one for one, _, _ in told if one is not None]
+    used = [one for _, one, _ in told if one is not None]
+    starts = [number or 0 for _, _, number in told]
+    tokens_per_second = speed(marks) if starts.count(max(starts, default=0)) == len(starts) == processes else None
+    return {
+        "seconds": marks[-1][1],
+        "tokens_per_second": tokens_per_second,
+        "flops_per_token": flops_per_token,
+        "mfu": tokens_per_second * flops_per_token / (peak * 1e12 * processes) if peak and tokens_per_second else None,
+        "peak_gib": max(used, default=None),
+        "joules": None if None in joules or not joules else sum(each for each in joules if each is not None),
+        "starts": max(starts, default=0),
+    }

@@ -1,0 +1,186 @@
+"""The model: transformers' Marian, a transformer as fairseq's with sinusoidal positions and norms after each part.
+
+One update, and the loss of a batch and of the development split.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers.models.marian.configuration_marian import MarianConfig
+from transformers.models.marian.modeling_marian import MarianMTModel
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import reject_altered
+from tokbench.io.text_files import first_line
+from tokbench.models.translation.batches import Ids, batches, padded
+from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
+
+
+def build(options: TranslationOptions, source: int, target: int, *, joint: bool) -> MarianMTModel:
+    """A model with weights drawn from the seed.
+
+    Marian's two embeddings have equally many rows: those of the larger vocabulary. A joint vocabulary has one
+    embedding on both sides and in the output layer; separate ones share the decoder's with the output layer.
+
+    Args:
+        options: its sizes.
+        source, target: ids of the tokenizers.
+        joint: whether both are one tokenizer.
+    """
+    rows = max(source, target) + SPECIAL
+    config = MarianConfig(
+        vocab_size=rows,
+        decoder_vocab_size=rows,
+        share_encoder_decoder_embeddings=joint,
+        d_model=options.d_model,
+        encoder_layers=options.encoder_layers,
+        decoder_layers=options.decoder_layers,
+        encoder_attention_heads=options.heads,
+        decoder_attention_heads=options.heads,
+        encoder_ffn_dim=options.feed_forward,
+        decoder_ffn_dim=options.feed_forward,
+        dropout=options.dropout,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
+        activation_function="relu",
+        max_position_embeddings=options.max_positions,
+        init_std=options.d_model**-0.5,
+        scale_embedding=True,
+        pad_token_id=PADDING,
+        eos_token_id=END,
+        decoder_start_token_id=PADDING,
+        forced_eos_token_id=None,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(options.seed)
+        model = MarianMTModel(config)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear) and module is not model.lm_head:
+                torch.nn.init.xavier_uniform_(module.weight)
+    return model
+
+
+def load(folder: Path) -> MarianMTModel:
+    """Read a trained model, from safetensors only.
+
+    Raises:
+        TokbenchError: the folder holds none, or its weights are not those that were written.
+    """
+    reject_altered(folder / "model.safetensors", "delete its folder and train it again")
+    try:
+        return MarianMTModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
+    except (OSError, ValueError) as error:
+        raise TokbenchError(
+            f"{folder}: no translation model ({first_line(error)}); make one with 'tokbench train_translation'"
+        ) from error
+
+
+def pick_device(wanted: str) -> torch.device:
+    """The device to compute on.
+
+    Raises:
+        TokbenchError: a GPU is wanted and there is none.
+    """
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
+    return torch.device("cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+@contextmanager
+def fixed_threads(threads: int) -> Iterator[None]:
+    """Within the block a CPU's matrix products use so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Pairs as ids.
+
+    Attributes:
+        source, target: ids of each sentence.
+        bytes: of all target sentences.
+        left_out: pairs with too many tokens.
+    """
+
+    source: Ids
+    target: Ids
+    bytes: int
+    left_out: int
+
+    def batches(self, tokens: int, seed: tuple[int, ...]) -> list[NDArray[np.int64]]:
+        """Batches of an epoch, see :func:`tokbench.models.translation.batches.batches`."""
+        source, target = (np.array([len(ids) for ids in side], np.int64) for side in (self.source, self.target))
+        return batches(source, target, tokens, seed)
+
+    def of(self, batch: NDArray[np.int64]) -> list[Ids]:
+        """Ids of the pairs of a batch: sources, targets."""
+        return [[side[place] for place in batch] for side in (self.source, self.target)]
+
+
+def update(
+    model: Any,
+    optimizer: torch.optim.Optimizer,
+    sides: list[Ids],
+    rate: float,
+    step: int,
+    options: TranslationOptions,
+    device: torch.device,
+) -> tuple[float, int]:
+    """One update; the summed loss of the batch in nats, and its target tokens."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    torch.manual_seed(options.seed * 1_000_003 + step)
+    model.train()
+    loss, tokens = _loss(model, sides, options.label_smoothing, options.precision, device)
+    (loss / tokens).backward()
+    if options.clip is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return float(loss.item()), tokens
+
+
+def _loss(
+    model: Any, sides: list[Ids], smoothing: float, precision: str, device: torch.device
+) -> tuple[torch.Tensor, int]:
+    source, target = (torch.from_numpy(padded(side)).to(device) for side in sides)
+    begin = torch.full((len(target), 1), PADDING, device=device)
+    with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        logits = model(
+            input_ids=source,
+            attention_mask=(source != PADDING).long(),
+            decoder_input_ids=torch.cat([begin, target[:, :-1]], 1),
+            use_cache=False,
+        ).logits
+    loss = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1),
+        target.flatten(),
+        ignore_index=PADDING,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+    return loss, sum(map(len, sides[1]))
+
+
+def dev_loss(model: Any, dev: Sides, options: TranslationOptions, device: torch.device) -> tuple[float, float]:
+    """Nats a token and bits a byte of the development split, without smoothing."""
+    model.eval()
+    total, tokens = 0.0, 0
+    with torch.no_grad():
+        for batch in dev.batches(options.batch_tokens, (0,)):
+            loss, count = _loss(model, dev.of(batch), 0.0, "fp32", device)
+            total += float(loss.item())
+            tokens += count
+    return total / tokens, total / math.log(2) / max(1, dev.bytes)

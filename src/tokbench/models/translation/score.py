@@ -1,0 +1,146 @@
+"""Scores of translations: BLEU and chrF by sacrebleu, COMET by its own package where a model of it is at hand."""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.io.json import write_result
+from tokbench.io.parquet import parquet, require, strings, whole
+from tokbench.statistics.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
+
+NEAR = 1e-6
+"""How far a score from statistics may lie from sacrebleu's own."""
+
+
+class Translated(NamedTuple):
+    """A translated split, sentence by sentence."""
+
+    pairs: list[int]
+    source: list[str]
+    reference: list[str]
+    translation: list[str]
+
+
+def score(
+    translations: Path, output: Path, names: dict[str, str | int], tokenizer: str = "13a", comet: Path | None = None
+) -> dict[str, float]:
+    """Score a translated split and write one JSON file: scores with 95 % intervals, and every sentence's.
+
+    Intervals are those of the bootstrap over sentences, with 1,000 resamples. Each sentence has its own BLEU (of
+    effective order) and chrF, and the whole numbers of which any sample's BLEU and chrF are made.
+
+    Args:
+        translations: what ``tokbench translate`` wrote.
+        output: the file.
+        names: what tables call model, languages and tokenizers.
+        tokenizer: sacrebleu's, by which BLEU cuts words.
+        comet: checkpoint of a COMET model, on this disk.
+
+    Returns:
+        The scores by metric.
+
+    Raises:
+        TokbenchError: no translations here, or COMET is asked for and is not installed or cannot be read.
+    """
+    found = _read(translations)
+    if not found.pairs:
+        raise TokbenchError(f"{translations}: no sentences; translate a split that has some")
+    sentences: dict[str, list[Any]] = {"pair": list(found.pairs), "translation": list(found.translation)}
+    scores = []
+    for name, metric, combine, statistics in metrics(tokenizer):
+        corpus = metric.corpus_score(found.translation, [found.reference])
+        pairs = zip(found.translation, found.reference, strict=True)
+        own = np.array([statistics(translation, reference) for translation, reference in pairs], np.int64)
+        value = float(combine(own.sum(0)))
+        if abs(value - corpus.score) > NEAR:
+            raise TokbenchError(f"{name}: {value} from sentences, {corpus.score} by sacrebleu; install sacrebleu 2.6")
+        scores.append(_scored(name, value, resampled(own, combine), str(metric.get_signature())))
+        single = combine if name == "chrF" else None
+        sentences[name] = [float(one) for one in single(own)] if single else _sentence_bleu(found, tokenizer)
+        sentences[f"{name} statistics"] = own.tolist()
+    if comet is not None:
+        each = _comet(comet, found)
+        with_count = np.stack([each, np.ones(len(each))], 1)
+        scores.append(_scored("COMET", float(each.mean()), resampled(with_count, mean), comet.name))
+        sentences["COMET"] = each.tolist()
+    record = {**names, "n": len(found.pairs), "scores": scores, "sentences": sentences}
+    write_result(output, record)
+    return {one["metric"]: one["value"] for one in scores}
+
+
+def _scored(metric: str, value: float, samples: NDArray[np.float64], signature: str) -> dict[str, Any]:
+    low, high = np.quantile(samples, [0.025, 0.975]).tolist()
+    return {"metric": metric, "value": value, "low": low, "high": high, "signature": signature}
+
+
+Statistics = Callable[[str, str], list[int]]
+"""Function that counts what a score is computed from, for a translation and its reference."""
+
+
+def metrics(tokenizer: str = "13a") -> list[tuple[str, Any, Score, Statistics]]:
+    """Return the name, sacrebleu's metric, our score of summed counts and a sentence's counts, for BLEU and chrF."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    by_sentence = BLEU(tokenize=tokenizer, effective_order=True)
+
+    def bleu_counts(translation: str, reference: str) -> list[int]:
+        score = by_sentence.sentence_score(translation, [reference])
+        return [score.sys_len, score.ref_len, *score.counts, *score.totals]
+
+    return [("BLEU", BLEU(tokenize=tokenizer), bleu, bleu_counts), ("chrF", CHRF(), chrf, _chrf_counts)]
+
+
+def _chrf_counts(translation: str, reference: str) -> list[int]:
+    """Return by order the n-grams of the translation, of the reference, and those in common.
+
+    sacrebleu counts no n-grams of the translation for an order that the reference lacks.
+    """
+    from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+    counts = []
+    both = (extract_all_char_ngrams(text, CHRF_ORDER) for text in (translation, reference))
+    for ours, theirs in zip(*both, strict=True):
+        counts += [ours.total() if theirs else 0, theirs.total(), (ours & theirs).total()]
+    return counts
+
+
+def _sentence_bleu(found: Translated, tokenizer: str) -> list[float]:
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(tokenize=tokenizer, effective_order=True)
+    pairs = zip(found.translation, found.reference, strict=True)
+    return [float(metric.sentence_score(translation, [reference]).score) for translation, reference in pairs]
+
+
+def _comet(checkpoint: Path, found: Translated) -> NDArray[np.float64]:
+    """COMET of each sentence; nothing is fetched."""
+    if find_spec("comet") is None:
+        raise TokbenchError("comet: not installed here: unbabel-comet; install it, or leave comet out")
+    if not checkpoint.is_file():
+        raise TokbenchError(f"{checkpoint}: no COMET model here; name the checkpoint of one, or leave comet out")
+    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
+    try:
+        model = import_module("comet").load_from_checkpoint(str(checkpoint))
+        rows = [
+            {"src": source, "mt": translation, "ref": reference}
+            for source, translation, reference in zip(found.source, found.translation, found.reference, strict=True)
+        ]
+        return np.array(model.predict(rows, batch_size=8, gpus=0, progress_bar=False).scores, np.float64)
+    except Exception as error:
+        raise TokbenchError(f"{checkpoint}: COMET cannot be computed ({str(error).partition(chr(10))[0]})") from error
+
+
+def _read(path: Path) -> Translated:
+    with parquet(path, "translations", "translate the split again") as file:
+        require(file.schema_arrow, pair="whole numbers", source="text", reference="text", translation="text")
+        table = whole(file)
+        columns = [[cell or "" for cell in strings(table.column(name))] for name in Translated._fields[1:]]
+        return Translated(table.column("pair").to_pylist(), *columns)

@@ -1,0 +1,374 @@
+"""Training of a translation model: resumable, the best weights kept, written whole.
+
+Where a training stands, and its checkpoints: weights, optimizer, curve, and the best weights so far.
+"""
+
+import csv
+import hashlib
+import json
+import logging
+import math
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+
+from tokbench.corpus.parallel_read import Sentences, read_sentences
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import NOT_CONTENT, alone, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.provenance import write_manifest
+from tokbench.io.text_files import first_line
+from tokbench.models.memory import translation_training_flops
+from tokbench.models.sampler import GAUGES, Pace, effort, forget, metered, peak_of
+from tokbench.models.training import is_made, own_checkpoints, write_occurrences
+from tokbench.models.translation.batches import encoded
+from tokbench.models.translation.embeddings import counts_of, occurrences
+from tokbench.models.translation.model import Sides, build, dev_loss, fixed_threads, pick_device, update
+from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
+from tokbench.tokenizer import Tokenizer
+
+COLUMNS = ("step", "epoch", "tokens", "loss", "learning_rate", "dev_loss", "dev_bits_per_byte")
+"""Of the curve: steps and epochs from 1, target tokens seen, mean training loss since the row before in nats a token
+with smoothing; at the end of an epoch the loss on the development split, without."""
+Row = tuple[int, int, int, float, float, float | None, float | None]
+Weights = dict[str, torch.Tensor]
+
+
+@dataclass
+class Progress:
+    """Where a training stands.
+
+    Attributes:
+        pace: how it goes on.
+        step: steps done.
+        tokens: target tokens seen.
+        curve: rows of :data:`COLUMNS`.
+        sums: loss and target tokens since the last row.
+        kept_epoch: epoch of the best weights; 0 where none are kept.
+        best: their loss on the development split.
+        weights: the best weights.
+        last_loss: mean of the last step.
+        seconds: spent until the last checkpoint.
+    """
+
+    pace: Pace
+    step: int = 0
+    tokens: int = 0
+    curve: list[Row] = field(default_factory=list)
+    sums: list[float] = field(default_factory=lambda: [0.0, 0])
+    kept_epoch: int = 0
+    best: float = math.inf
+    weights: Weights | None = None
+    last_loss: float = math.nan
+    seconds: float = 0.0
+
+    def add(self, loss: float, tokens: int) -> None:
+        """Count a step."""
+        self.step += 1
+        self.tokens += tokens
+        self.sums[0] += loss
+        self.sums[1] += tokens
+        self.last_loss = loss / tokens
+        self.pace.mark(self.step, self.tokens)
+
+    def row(self, epoch: int, rate: float, dev: tuple[float, float] | None) -> None:
+        """Add a row of the curve."""
+        mean = self.sums[0] / max(1, self.sums[1])
+        self.curve.append((self.step, epoch, self.tokens, mean, rate, *(dev or (None, None))))
+        self.sums = [0.0, 0]
+
+    def keep_best(self, model: torch.nn.Module, wanted: bool) -> None:
+        """Keep the weights if the last row's loss on the development split is the lowest so far."""
+        _, epoch, _, _, _, loss, _ = self.curve[-1]
+        if not wanted:
+            self.kept_epoch = epoch
+        elif loss is not None and loss < self.best:
+            self.best, self.kept_epoch = loss, epoch
+            self.weights = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
+
+    def restore_best(self, model: torch.nn.Module) -> None:
+        """Give the model the best weights, where these are kept."""
+        if self.weights is not None:
+            model.load_state_dict(self.weights)
+
+    def told(self) -> str:
+        """The last row for the log."""
+        step, _, _, loss, rate, dev, _ = self.curve[-1]
+        shown = "" if dev is None else f", {dev:.4f} on the development split"
+        return f"step {step}, loss {loss:.4f} nats a token{shown}, rate {rate:.2e}"
+
+
+def save(
+    checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: Progress
+) -> None:
+    """Write a checkpoint whole, then delete those before it."""
+    older = list(checkpoints.glob("step-*"))
+    with atomic_folder(checkpoints / f"step-{done.step:09d}", "checkpoint") as partial:
+        safetensors.torch.save_model(model, str(partial / "model.safetensors"))
+        if done.weights is not None:
+            own = {name: tensor.clone() for name, tensor in done.weights.items()}
+            safetensors.torch.save_file(own, str(partial / "best.safetensors"))
+        torch.save(optimizer.state_dict(), partial / "optimizer.pt")
+        state = {
+            "recipe": recipe,
+            "step": done.step,
+            "tokens": done.tokens,
+            "curve": done.curve,
+            "sums": done.sums,
+            "kept_epoch": done.kept_epoch,
+            "best": done.best if math.isfinite(done.best) else None,
+            "seconds": done.seconds,
+            "pace": done.pace.state,
+        }
+        (partial / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    for folder in older:
+        remove_written(folder, "checkpoint")
+
+
+def resume(
+    checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, steps: int
+) -> Progress:
+    """Load the newest checkpoint of this very recipe, a training of so many steps; others are discarded.
+
+    Raises:
+        TokbenchError: it is damaged, or not as it was written.
+    """
+    remedy = f"delete {checkpoints} to start over"
+    for folder, state in own_checkpoints(checkpoints, recipe, remedy, log):
+        kept = folder / "best.safetensors"
+        for path in (folder / "model.safetensors", folder / "optimizer.pt", *([kept] if kept.is_file() else [])):
+            reject_altered(path, remedy)
+        try:
+            safetensors.torch.load_model(model, str(folder / "model.safetensors"))
+            optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
+            done = Progress(
+                Pace(steps),
+                step=int(state["step"]),
+                tokens=int(state["tokens"]),
+                curve=[tuple(row) for row in state["curve"]],
+                sums=list(state["sums"]),
+                kept_epoch=int(state["kept_epoch"]),
+                best=math.inf if state["best"] is None else float(state["best"]),
+                weights=safetensors.torch.load_file(kept) if kept.is_file() else None,
+                seconds=float(state["seconds"]),
+            )
+            done.pace.resume(state.get("pace"))
+        except Exception as error:
+            raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
+        log.info("translation resumes after step %d", done.step)
+        return done
+    forget(checkpoints)
+    return Progress(Pace(steps))
+
+
+def discard(checkpoints: Path) -> None:
+    """Remove what a training put there, and the folder if nothing else is in it."""
+    for older in checkpoints.glob("step-*"):
+        remove_written(older, "checkpoint")
+    forget(checkpoints)
+    (checkpoints / "curve.csv").unlink(missing_ok=True)
+    if checkpoints.is_dir() and not any(checkpoints.iterdir()):
+        checkpoints.rmdir()
+
+
+def write_curve(curve: list[Row], path: Path) -> None:
+    """Write the rows as CSV, whole."""
+    with atomic_file(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(curve)
+
+
+log = logging.getLogger(__name__)
+
+OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
+"""Options by which training does not go."""
+
+EVERY = 50
+"""Steps of a row of the curve."""
+
+
+def train(
+    corpus: Path,
+    direction: tuple[str, str],
+    tokenizers: tuple[Path, Path],
+    options: TranslationOptions,
+    output: Path,
+    checkpoints: Path,
+) -> None:
+    """Train a model and write it as a Hugging Face folder, whole or not at all.
+
+    ``MarianMTModel`` loads it. Beside it stand ``curve.csv``, ``manifest.json``, the tokenizers, in ``source/`` and
+    ``target/``, and how often it met their tokens. A killed run goes on from its last checkpoint, and on one machine's
+    CPU ends with the same bits as a run that was never killed: each step's dropout is drawn anew from the seed and the
+    step. Checkpoints of other options, text or tokenizers are discarded. Of several that share checkpoints one is at
+    work and the others wait; what it has made by then they leave as it is.
+
+    Args:
+        corpus: a prepared parallel corpus.
+        direction: language that is translated and the language that it is translated into.
+        tokenizers: folders of the source's and the target's; the same one for a joint vocabulary.
+        options: architecture and recipe.
+        output: where the model goes.
+        checkpoints: folder of this run's own, emptied once the model stands.
+
+    Raises:
+        TokbenchError: no pair fits a batch, the device is not there, a checkpoint is damaged, or the loss is no number
+            or does not fall.
+    """
+    with alone(checkpoints) as waited, fixed_threads(options.cpu_threads):
+        _train(corpus, direction, tokenizers, options, output, checkpoints, waited)
+
+
+def _train(
+    corpus: Path,
+    direction: tuple[str, str],
+    folders: tuple[Path, Path],
+    options: TranslationOptions,
+    output: Path,
+    checkpoints: Path,
+    waited: bool,
+) -> None:
+    began = time.monotonic()
+    device = pick_device(options.device)
+    own = tuple(Tokenizer.load(folder) for folder in folders)
+    joint = folders[0].resolve() == folders[1].resolve()
+    pairs = _sides(read_sentences(corpus / "train.parquet", *direction), own, options)
+    dev = None
+    if (corpus / "dev.parquet").is_file():
+        dev = _sides(read_sentences(corpus / "dev.parquet", *direction), own, options)
+    recipe: dict[str, Any] = {
+        "options": options.model_dump(mode="json", exclude=OF_NO_WEIGHT),
+        "direction": list(direction),
+        "joint": joint,
+        "pairs": _digest(pairs, dev),
+    }
+    if waited and is_made(output, recipe, _recipe_in):
+        log.info("%s: made by the process that was waited for", output)
+        return
+    model = build(options, own[0].id_limit, own[1].id_limit, joint=joint)
+    model.to(device)  # type: ignore[arg-type]
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=options.learning_rate,
+        betas=options.betas,
+        eps=options.eps,
+        weight_decay=options.weight_decay,
+    )
+    in_epoch = len(pairs.batches(options.batch_tokens, (options.seed, 0)))
+    steps = in_epoch * options.epochs
+    done = resume(checkpoints, recipe, model, optimizer, steps)
+    spent = done.seconds
+    with metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
+        while done.step < steps:
+            epoch, first = divmod(done.step, in_epoch)
+            dealt = pairs.batches(options.batch_tokens, (options.seed, epoch))
+            for batch in dealt[first:]:
+                rate = learning_rate(done.step, options)
+                done.add(*update(model, optimizer, pairs.of(batch), rate, done.step, options, device))
+                _reject(done, steps, own[1].id_limit, checkpoints)
+                ends = done.step % in_epoch == 0
+                if ends or done.step % EVERY == 0:
+                    with done.pace.aside():
+                        loss = dev_loss(model, dev, options, device) if ends and dev else None
+                    done.row(epoch + 1, rate, loss)
+                if ends:
+                    done.keep_best(model, options.select == "best" and dev is not None)
+                    log.info("translation epoch %d/%d, %s", epoch + 1, options.epochs, done.told())
+                if (ends or done.step % options.checkpoint_every == 0) and done.step < steps:
+                    done.seconds = spent + time.monotonic() - began
+                    save(checkpoints, recipe, model, optimizer, done)
+    done.restore_best(model)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    peak = peak_of(name) if options.precision == "bf16" else None
+    source, target = (np.array([len(ids) for ids in side], np.int64) for side in (pairs.source, pairs.target))
+    flops = translation_training_flops(options, source, target, max(own[0].id_limit, own[1].id_limit))
+    settings = {
+        "options": options.model_dump(mode="json"),
+        "direction": list(direction),
+        "joint": joint,
+        "parameters": model.num_parameters(only_trainable=True),
+        "pairs": len(pairs.source),
+        "pairs_left_out": pairs.left_out,
+        "pairs_digest": recipe["pairs"],
+        "steps": steps,
+        "kept_epoch": done.kept_epoch,
+        "read": {"tokens": done.tokens},
+        "device": name,
+        "devices": 1,
+        "effort": effort(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
+    }
+    with atomic_folder(output, "translation model") as partial:
+        model.save_pretrained(partial, safe_serialization=True)
+        write_curve(done.curve, partial / "curve.csv")
+        for side, folder, tokenizer in zip(("source", "target"), folders, own, strict=True):
+            shutil.copytree(folder, partial / side, ignore=shutil.ignore_patterns(*NOT_CONTENT))
+            write_occurrences(occurrences(getattr(pairs, side), tokenizer.id_limit), partial / counts_of(side))
+        write_manifest(partial / "manifest.json", settings, began - spent)
+    discard(checkpoints)
+
+
+def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in settings["options"].items() if name not in OF_NO_WEIGHT}
+    direction, joint, pairs = (settings[name] for name in ("direction", "joint", "pairs_digest"))
+    return {"options": options, "direction": direction, "joint": joint, "pairs": pairs}
+
+
+def _sides(sentences: Sentences, own: tuple[Tokenizer, ...], options: TranslationOptions) -> Sides:
+    most = min(options.max_positions, options.batch_tokens)
+    source, target = (
+        encoded(tokenizer, side, most + 1)
+        for tokenizer, side in zip(own, (sentences.source, sentences.target), strict=True)
+    )
+    fit = [place for place, ids in enumerate(source) if max(len(ids), len(target[place])) <= most]
+    if not fit:
+        raise TokbenchError(f"no pair has {most} tokens or fewer; raise batch_tokens or max_positions")
+    size = sum(len(sentences.target[place].encode()) for place in fit)
+    return Sides([source[place] for place in fit], [target[place] for place in fit], size, len(source) - len(fit))
+
+
+def _digest(pairs: Sides, dev: Sides | None) -> str:
+    found = hashlib.sha256()
+    for side in (pairs.source, pairs.target, *((dev.source, dev.target) if dev else ())):
+        found.update(len(side).to_bytes(8, "little"))
+        for ids in side:
+            found.update(ids.tobytes())
+    return found.hexdigest()
+
+
+def learning_rate(step: int, options: TranslationOptions) -> float:
+    """Rate of a step, counted from 0: a linear rise, then the inverse square root of the step (Vaswani et al. 2017)."""
+    number = step + 1
+    return options.learning_rate * min(number / options.warmup_steps, math.sqrt(options.warmup_steps / number))
+
+
+def _reject(done: Progress, steps: int, vocabulary: int, checkpoints: Path) -> None:
+    """End a training that learns nothing; its curve is left among its checkpoints.
+
+    Raises:
+        TokbenchError: the last loss is no number; or after half of the steps, as many as a row of the curve or more,
+            it is no better than equal probabilities.
+    """
+    loss = done.last_loss
+    told = ""
+    if not math.isfinite(loss):
+        told = f"the loss of step {done.step} of {steps} is no number ({loss})"
+    elif done.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
+        told = (
+            f"after {done.step} of {steps} steps the loss is {loss:.3f} nats a token, and equal probabilities have "
+            f"{math.log(vocabulary + 1):.3f}: the model learns nothing"
+        )
+    if told:
+        kept = checkpoints / "curve.csv"
+        try:
+            done.row(0, 0.0, None)
+            write_curve(done.curve, kept)
+        except OSError as error:
+            log.info("%s: cannot be written (%s)", kept, first_line(error))
+        raise TokbenchError(f"{told}; lower learning_rate, or raise warmup_steps or set clip; the curve is in {kept}")

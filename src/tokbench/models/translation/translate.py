@@ -1,0 +1,84 @@
+"""Translating a split by beam search."""
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+from tokbench.corpus.parallel_read import read_sentences
+from tokbench.io.atomic import atomic_file
+from tokbench.models.translation.batches import decoded, encoded, padded
+from tokbench.models.translation.model import fixed_threads, load, pick_device
+from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
+from tokbench.tokenizer import Tokenizer
+
+log = logging.getLogger(__name__)
+
+
+def translate(model: Path, test: Path, direction: tuple[str, str], options: TranslationOptions, output: Path) -> int:
+    """Translate a split and write number of the pair, source, reference and translation of each sentence as Parquet.
+
+    Args:
+        model: folder that training wrote.
+        test: a split of a prepared parallel corpus.
+        direction: language of the source and of the target.
+        options: of the search, and the device.
+        output: the file.
+
+    Returns:
+        How many sentences.
+
+    Raises:
+        TokbenchError: the folder holds no translation model, or the split has not these languages.
+    """
+    sentences = read_sentences(test, *direction)
+    found = translations(model, sentences.source, options)
+    table = pa.table(
+        {
+            "pair": pa.array(sentences.pairs, pa.int64()),
+            "source": pa.array(sentences.source, pa.large_string()),
+            "reference": pa.array(sentences.target, pa.large_string()),
+            "translation": pa.array(found, pa.large_string()),
+        }
+    )
+    with atomic_file(output) as partial:
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+    return len(found)
+
+
+def translations(folder: Path, sentences: Sequence[str], options: TranslationOptions) -> list[str]:
+    """The best hypothesis of each sentence, in their order; sentences of like length are searched together."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    source, target = (Tokenizer.load(folder / side) for side in ("source", "target"))
+    model = load(folder)
+    device = pick_device(options.device)
+    model.to(device).eval()  # type: ignore[arg-type]
+    rows = int(model.config.decoder_vocab_size)
+    known = range(target.id_limit) if target.named.ids is None else target.named.ids.tolist()
+    never = sorted({PADDING, *range(SPECIAL, rows)} - {place + SPECIAL for place in known})
+    ids = encoded(source, sentences, int(model.config.max_position_embeddings))
+    order = sorted(range(len(ids)), key=lambda place: (-len(ids[place]), place))
+    found = [""] * len(ids)
+    with fixed_threads(options.cpu_threads), torch.no_grad():
+        for begin in range(0, len(order), options.translate_batch):
+            places = order[begin : begin + options.translate_batch]
+            batch = torch.from_numpy(padded([ids[place] for place in places])).to(device)
+            hypotheses: Any = model.generate(
+                input_ids=batch,
+                attention_mask=(batch != PADDING).long(),
+                num_beams=options.beam,
+                length_penalty=options.length_penalty,
+                max_length=options.max_tokens + 1,
+                do_sample=False,
+                suppress_tokens=never,
+                forced_eos_token_id=END,
+            )
+            for place, hypothesis in zip(places, hypotheses.tolist(), strict=True):
+                found[place] = decoded(target, hypothesis[1:])
+            log.info("%d of %d sentences translated", begin + len(places), len(order))
+    return found

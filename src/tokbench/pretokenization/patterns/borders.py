@@ -1,0 +1,329 @@
+r"""What two neighbouring characters say about a border between them, whatever stands around them.
+
+A text is cut from left to right: a *scan* starts at every border and reads as far as its automaton lives; the match
+ends where the last end was seen. Where nothing matches, the text up to the next match is one piece, a *gap*; scans fail
+there at every character. Let b be the character at a place and a the one before it, and let the *live states* be all
+those in which some scan can be once it has read a: what is reached by any text that ends with a, which may be more.
+
+**Always.** If the automaton dies on b in every live state, there is a border before b, provided that a or b is *sure*,
+that is, that every match which is tried at it succeeds, or that they are of two worlds. If a lies in a match, the scan
+of that match is in a live state, hence it reads no further; as its match holds a, it ends before b. If a lies in a gap,
+it is not sure; so b is, and a match starts there and ends the gap, or the world does.
+
+**Never.** If in no live state a match ends before b that is not surely outdone by a longer one, then no match ends
+there. So there is no border if a lies in a match, as where a is sure; nor if no match starts at b and the world is the
+same: gaps end where matches start and where worlds end.
+
+**Settled.** The text before b has its own pieces if there is always a border before b, and if in every live state a
+match ends before b just where one would at the end of the text. Scans that died before b never saw it. The others die
+on b, or at the end of the text, and their matches end at the same places either way. Line feeds that end a text are
+told from others where a pattern has ``$``: after one of these nothing is settled.
+
+More is known where the scan has read one character only, because there is a border before a (*first*); where it has
+read more, because there is none (*later*); or where for ``reach`` characters no *hazard* has come by, such as the
+apostrophe of a contraction. Characters beyond ASCII count as hazards here.
+
+Whether a text is scanned in time that grows with its length, whatever it is.
+
+A scan may read beyond the end of its match, as ``\s*[\r\n]+`` reads blanks after a line feed in the hope of another,
+and what it read in vain is read again. Were every scan to read to the end of a run that way, time would grow with the
+square of the run.
+
+A scan *waits* while no end was seen since some place and none is certain to come. Let scan i wait over a stretch, and
+a later scan j start within it. Follow both over the same characters: pairs of states, of which the second begins at the
+start of a match. If there is no cycle among the pairs in which both wait, then both wait together over at most N
+characters, N being the number of pairs. Take any character, and the first scan that waits over it. Every other scan
+that waits over it began to wait at most N characters before, each at another place, as matches are not empty. So no
+character is read by more than N + 2 scans.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
+
+FREQUENT = {" ": 170.0, "\n": 15.0, "'": 5.0, '"': 5.0, ",": 12.0, ".": 10.0, "-": 3.0}
+"""Roughly how often characters occur in English, in thousandths; the others by :func:`frequency`."""
+LONGEST_REACH = 3
+MOST_HAZARDS = 3
+
+
+def frequency(code: int) -> float:
+    character = chr(code)
+    if character in FREQUENT:
+        return FREQUENT[character]
+    if character.islower():
+        return 29.0
+    return 1.0 if character.isalnum() else 0.5 if character.isprintable() else 0.001
+
+
+@dataclass(frozen=True)
+class Says:
+    """What pairs of classes say: of each class before, the classes after it, as bits."""
+
+    always: tuple[int, ...]
+    never: tuple[int, ...]
+
+    def open(self, before: int, after: int) -> bool:
+        return not (self.always[before] | self.never[before]) >> after & 1
+
+
+@dataclass(frozen=True)
+class Borders:
+    """What pairs of classes say about a border, of ASCII where ``hazards`` are left out.
+
+    Attributes:
+        anywhere: no hazard among the ``reach`` characters before the place.
+        first: there is a border before the first of the two.
+        later: there is none, and no hazard as above.
+        hazards: classes as bits.
+        reach: characters.
+    """
+
+    anywhere: Says
+    first: Says
+    later: Says
+    hazards: int
+    reach: int
+
+
+class Steps:
+    """An automaton by sets of states, as bits.
+
+    Attributes:
+        classes: how many classes of characters there are.
+        beside: of each class, those of its world, as bits.
+        sure: the classes, as bits, at which every match that is tried succeeds.
+        starts: the classes, as bits, at which a match may start.
+    """
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        symbols = automaton.symbols
+        self.classes = symbols.classes.count
+        worlds = automaton.worlds
+        self.beside = [
+            self._bits(number for number in range(self.classes) if worlds[number] == worlds[other])
+            for other in range(self.classes)
+        ]
+        self._groups = [symbols.of_class(number) for number in range(self.classes)]
+        states = range(len(automaton.targets))
+        self.sure = self._bits(
+            number
+            for number in range(self.classes)
+            if all(self.surely >> self._start(s) & 1 for s in self._groups[number])
+        )
+        self.starts = self._bits(
+            number for number in range(self.classes) if any(map(self._start, self._groups[number]))
+        )
+        alive = [self._bits(q for q in states if automaton.targets[q][s] != DEAD) for s in range(symbols.count)]
+        ended = [self._bits(q for q in states if automaton.ends[q] >> s & 1) for s in range(symbols.count)]
+        outdone = [
+            self._bits(q for q in states if self.surely >> automaton.targets[q][s] & 1) for s in range(symbols.count)
+        ]
+        self.alive = [self._joined(alive[s] for s in group) for group in self._groups]
+        self.ending = [self._joined(ended[s] & ~outdone[s] for s in group) for group in self._groups]
+        self.unlike_end = [self._joined(ended[s] ^ ended[symbols.end] for s in group) for group in self._groups]
+
+    @staticmethod
+    def _bits(numbers: Iterable[int]) -> int:
+        return sum(1 << number for number in numbers)
+
+    @staticmethod
+    def _joined(sets: Iterable[int]) -> int:
+        found = 0
+        for each in sets:
+            found |= each
+        return found
+
+    def _start(self, symbol: int) -> int:
+        return self._automaton.targets[START][symbol]
+
+    @cached_property
+    def surely(self) -> int:
+        """The states in which a match that ends at this place or later is certain."""
+        automaton = self._automaton
+        held = (1 << len(automaton.targets)) - 2
+        while True:
+            left = held
+            for state in range(1, len(automaton.targets)):
+                for symbol, target in enumerate(automaton.targets[state]):
+                    if not automaton.ends[state] >> symbol & 1 and not held >> target & 1:
+                        left &= ~(1 << state)
+            if left == held:
+                return held
+            held = left
+
+    @cached_property
+    def every(self) -> int:
+        """All states but the dead one."""
+        return (1 << len(self._automaton.targets)) - 2
+
+    def after(self, states: int, number: int) -> int:
+        """The live states that a class of characters leads to, also where it ends the text but for what is cut off."""
+        found = 0
+        for state, targets in enumerate(self._automaton.targets):
+            if states >> state & 1:
+                for symbol in self._groups[number]:
+                    found |= 1 << targets[symbol]
+        return found & ~1
+
+    def closed(self, states: int, classes: Iterable[int]) -> int:
+        """The states that any number of characters of these classes leads to, none included."""
+        while True:
+            found = states
+            for number in classes:
+                found |= self.after(states, number)
+            if found == states:
+                return found
+            states = found
+
+    def says(self, live: Callable[[int], int]) -> Says:
+        """What pairs say, given the live states after each class."""
+        always, never = [], []
+        for before in range(self.classes):
+            states, ends, goes_on = live(before), self.gap_ends(before), self.gap_goes_on(before)
+            dead = self._bits(number for number, alive in enumerate(self.alive) if not states & alive)
+            kept = self._bits(number for number, ending in enumerate(self.ending) if not states & ending)
+            always.append(ends & dead & ~(goes_on & kept))
+            never.append(goes_on & kept)
+        return Says(tuple(always), tuple(never))
+
+    def gap_ends(self, before: int) -> int:
+        """The classes at which a gap ends that a character of this class may lie in; all where it lies in none."""
+        return -1 if self.sure >> before & 1 else self.sure | ~self.beside[before]
+
+    def gap_goes_on(self, before: int) -> int:
+        """The classes at which no such gap ends; all where there is none."""
+        return -1 if self.sure >> before & 1 else self.beside[before] & ~self.starts
+
+
+def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
+    """Of each class before a place, the classes after it, as bits, between which a text may be cut.
+
+    What precedes has its own pieces, what follows has its own, whatever the rest of the text is.
+    """
+    steps = Steps(automaton)
+    every = steps.closed(steps.every, range(steps.classes))
+    found = []
+    for before in range(steps.classes):
+        live = steps.after(every, before)
+        ends = steps.gap_ends(before)
+        after = [
+            number
+            for number in range(steps.classes)
+            if ends >> number & 1 and not live & (steps.alive[number] | steps.unlike_end[number])
+        ]
+        told_apart = automaton.symbols.final is not None and before == automaton.symbols.feed
+        found.append(0 if told_apart else sum(1 << number for number in after))
+    return tuple(found)
+
+
+def borders_of(automaton: Automaton) -> Borders:
+    """What pairs of ASCII characters say, with such hazards as leave the fewest places of English text open."""
+    steps = Steps(automaton)
+    shares = [0.0] * steps.classes
+    for code, number in enumerate(automaton.symbols.classes.of_ascii()):
+        shares[number] += frequency(code) / 1000
+    found = [number for number in range(steps.classes) if shares[number]]
+    hazards = 0
+    best = _with(steps, found, hazards, LONGEST_REACH)
+    for _ in range(MOST_HAZARDS):
+        more = [hazards | 1 << number for number in found if not hazards >> number & 1]
+        tried = [_with(steps, found, each, LONGEST_REACH) for each in more]
+        chosen = min([best, *tried], key=lambda borders: _open(borders, shares, found))
+        if chosen is best:
+            break
+        best, hazards = chosen, chosen.hazards
+    shorter = [_with(steps, found, hazards, reach) for reach in range(1, LONGEST_REACH)]
+    return min([*shorter, best], key=lambda borders: _open(borders, shares, found))
+
+
+def _with(steps: Steps, found: list[int], hazards: int, reach: int) -> Borders:
+    """Pairs outside the reach of these hazards; of the classes that ASCII has."""
+    safe = [number for number in found if not hazards >> number & 1]
+    started = 1 << START
+    alone = steps.closed(started, safe)
+    passed = steps.every
+    for _ in range(reach - 1):
+        passed = _after_any(steps, passed, safe)
+    states = alone | steps.closed(passed, safe)
+    return Borders(
+        steps.says(lambda number: steps.after(states, number)),
+        steps.says(lambda number: steps.after(started, number)),
+        steps.says(lambda number: steps.after(states & ~started, number)),
+        hazards,
+        reach,
+    )
+
+
+def _after_any(steps: Steps, states: int, classes: Iterable[int]) -> int:
+    found = 0
+    for number in classes:
+        found |= steps.after(states, number)
+    return found
+
+
+def _open(borders: Borders, shares: list[float], found: list[int]) -> float:
+    """Roughly which share of places is left open, and of those that hazards open beside."""
+    cost = sum(borders.reach * shares[number] for number in found if borders.hazards >> number & 1)
+    for before in found:
+        for after in found:
+            if borders.anywhere.open(before, after):
+                known = not borders.first.open(before, after) and not borders.later.open(before, after)
+                cost += shares[before] * shares[after] * (0.2 if known else 1.0)
+    return cost
+
+
+Pair = tuple[int, int]
+Node = TypeVar("Node", bound=Hashable)
+
+
+def is_linear(automaton: Automaton) -> bool:
+    """Whether no two scans can wait over the same characters for any length."""
+    surely = Steps(automaton).surely
+    letters = range(automaton.symbols.end)
+    waits = [
+        {
+            symbol: target
+            for symbol in letters
+            if (target := automaton.targets[state][symbol]) != DEAD
+            and not automaton.ends[state] >> symbol & 1
+            and not surely >> target & 1
+        }
+        for state in range(len(automaton.targets))
+    ]
+    if not _cycle({state: set(steps.values()) for state, steps in enumerate(waits)}):
+        return True
+    begun = {
+        (target, automaton.targets[START][symbol])
+        for state in range(1, len(automaton.targets))
+        for symbol in letters
+        if (target := automaton.targets[state][symbol]) != DEAD and not surely >> target & 1
+    }
+    pending = [pair for pair in begun if pair[1] != DEAD]
+    seen = set(pending)
+    both: dict[Pair, set[Pair]] = {}
+    while pending:
+        first, second = pair = pending.pop()
+        both[pair] = set()
+        for symbol, target in waits[first].items():
+            after = target, automaton.targets[second][symbol]
+            if after[1] == DEAD:
+                continue
+            if symbol in waits[second]:
+                both[pair].add(after)
+            if after not in seen:
+                seen.add(after)
+                pending.append(after)
+    return not _cycle(both)
+
+
+def _cycle(ways: Mapping[Node, set[Node]]) -> bool:
+    """Whether a graph has a cycle: what is left when nodes without a way are taken out again and again."""
+    left = {node: set(others) for node, others in ways.items()}
+    while ended := {node for node, others in left.items() if not others}:
+        left = {node: others - ended for node, others in left.items() if node not in ended}
+    return bool(left)

@@ -1,0 +1,100 @@
+"""Sets of characters, as ranges of code points, and the properties of Unicode that patterns name."""
+
+from collections.abc import Iterable
+from functools import cache
+
+from tokbench.kernels import unicode_classes
+from tokbench.pretokenization.patterns import unicode_properties
+
+Ranges = tuple[tuple[int, int], ...]
+"""First and last code point of each run, ascending; no two touch."""
+
+LAST = 0x10FFFF
+
+
+def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """The ranges in order, those that touch or overlap made one."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
+        else:
+            found.append((first, last))
+    return tuple(found)
+
+
+def union(*sets: Ranges) -> Ranges:
+    return merged(run for ranges in sets for run in ranges)
+
+
+def without(ranges: Ranges) -> Ranges:
+    """All characters but these."""
+    found, next_first = [], 0
+    for first, last in ranges:
+        if first > next_first:
+            found.append((next_first, first - 1))
+        next_first = last + 1
+    if next_first <= LAST:
+        found.append((next_first, LAST))
+    return tuple(found)
+
+
+def single(character: str) -> Ranges:
+    return ((ord(character), ord(character)),)
+
+
+def contains(ranges: Ranges, code: int) -> bool:
+    """Return whether a code point is in a set."""
+    return any(first <= code <= last for first, last in ranges)
+
+
+def cases_of(letter: str) -> Ranges:
+    """An ASCII letter as ``(?i:...)`` of the ``regex`` package takes it: ``s`` is U+017F, too."""
+    lower = letter.lower()
+    return merged((ord(each), ord(each)) for each in unicode_properties.FOLDED.get(lower, lower + lower.upper()))
+
+
+def _read(words: Iterable[str]) -> Ranges:
+    ends = (word.partition("-") for word in words)
+    return merged((int(first, 16), int(last or first, 16)) for first, _, last in ends)
+
+
+@cache
+def _named() -> dict[str, Ranges]:
+    """Every general category of two letters and every script, by name."""
+    found = {}
+    for table in (unicode_properties.CATEGORIES, unicode_properties.SCRIPTS):
+        words: list[str] = []
+        for word in (table + " :").split():
+            if word.endswith(":"):
+                if words:
+                    found[words[0]] = _read(words[1:])
+                words = [word[:-1]]
+            else:
+                words.append(word)
+    return found
+
+
+@cache
+def property_of(name: str) -> Ranges | None:
+    r"""What ``\p{name}`` matches; None for a property that is not among ours."""
+    for prefix in ("Script=", "sc="):
+        if name.startswith(prefix):
+            return _named().get(name.removeprefix(prefix)) if len(name.removeprefix(prefix)) > 2 else None
+    if len(name) == 1:
+        parts = [ranges for category, ranges in _named().items() if len(category) == 2 and category[0] == name]
+        return union(*parts) if parts else None
+    return _named().get(name)
+
+
+@cache
+def shorthand(letter: str) -> Ranges | None:
+    r"""What ``\letter`` matches where that is a set."""
+    if letter == "s":
+        return _read(unicode_classes.BLANKS.split())
+    if letter == "d":
+        return _named()["Nd"]
+    if letter == "w":
+        inside = (property_of(name) or () for name in ("L", "M", "Nd", "Pc"))
+        return union(*inside, _read(unicode_properties.WORDS_OUTSIDE.split()))
+    return without(shorthand(letter.lower()) or ()) if letter in "SDW" else None

@@ -1,0 +1,97 @@
+"""Proof that the matches of a pattern leave nothing of any text out.
+
+Texts that lead a pattern's automaton through each of its steps: tests of another engine for the same pattern.
+
+For each state there is a shortest text that leads to it (the access string of conformance testing, Chow 1978). Each is
+extended by characters of every class, drawn from the ends of its runs. So the texts contain the pattern's literals,
+their cases, and the neighbours of its sets.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
+from tokbench.pretokenization.patterns.borders import Steps
+from tokbench.pretokenization.patterns.parse import LanguageError
+from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
+
+
+def left_out(pattern: str) -> str | None:
+    """Return a character that may lie outside of all matches, None if there is none.
+
+    None is a proof: from every character on, all paths of the automaton lead to a match. A character is no proof of the
+    contrary.
+
+    Args:
+        pattern: a regular expression.
+
+    Raises:
+        LanguageError: the pattern is not compiled.
+    """
+    automaton = automaton_of_sequence((pattern,))
+    sure = Steps(automaton).sure
+    return next((chr(code) for code, number in automaton.symbols.classes.runs if not sure >> number & 1), None)
+
+
+MOST = 2_000
+"""Texts of a sequence of patterns; if there are more, this many are drawn."""
+FEW = 4
+"""Characters of a class that extend one text."""
+
+
+def access_texts(patterns: Sequence[str], without: frozenset[int] = frozenset()) -> Iterator[str]:
+    """Yield the texts of patterns that are applied one after another.
+
+    Args:
+        patterns: regular expressions that are compiled.
+        without: code points that are not used.
+
+    Raises:
+        LanguageError: one of the patterns is not compiled.
+    """
+    try:
+        automata = [automaton_of_sequence(patterns)]
+    except LanguageError:
+        automata = [automaton_of_sequence((pattern,)) for pattern in patterns]
+    for automaton in automata:
+        yield from _texts(automaton, without, MOST // len(automata))
+
+
+def _texts(automaton: Automaton, without: frozenset[int], most: int) -> Iterator[str]:
+    members = _members(automaton, without)
+    draw = Random(0)
+    paths = list(_paths(automaton, members))
+    chosen = [(path, number) for path in paths for number, characters in enumerate(members) if characters]
+    if len(chosen) * FEW > most:
+        chosen = draw.sample(chosen, min(len(chosen), most // FEW))
+    every = [character for characters in members for character in characters]
+    for path, number in chosen:
+        for character in draw.sample(members[number], min(FEW, len(members[number]))):
+            yield "".join(members[step][0] for step in path) + character
+            drawn = (draw.choice(members[step]) for step in path)
+            yield "".join([*drawn, character, *draw.choices(every, k=3)])
+
+
+def _members(automaton: Automaton, without: frozenset[int]) -> list[str]:
+    """Return the characters at the ends of the runs of each class."""
+    runs = automaton.symbols.classes.runs
+    ends = [first - 1 for first, _ in runs[1:]] + [0x10FFFF]
+    found: list[list[int]] = [[] for _ in range(automaton.symbols.classes.count)]
+    for (first, number), last in zip(runs, ends, strict=True):
+        found[number] += [code for code in {first, last} - without if not 0xD800 <= code < 0xE000]
+    return ["".join(map(chr, sorted(codes))) for codes in found]
+
+
+def _paths(automaton: Automaton, members: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield the classes of a shortest text that leads to each state."""
+    seen = {START, DEAD}
+    pending: deque[tuple[int, tuple[int, ...]]] = deque([(START, ())])
+    while pending:
+        state, path = pending.popleft()
+        yield path
+        for number, characters in enumerate(members):
+            target = automaton.targets[state][number]
+            if target not in seen and characters:
+                seen.add(target)
+                pending.append((target, (*path, number)))

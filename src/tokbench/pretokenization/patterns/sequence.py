@@ -1,0 +1,320 @@
+"""Several patterns, each applied to the pieces of the one before, as one automaton.
+
+All but the last have to be runs of a set: ``[set]+``, or ``[set]{1,n}``, no two of them with a character in common.
+Such a pattern cuts a text where characters of its set meet others. So the characters fall into *worlds*, one for each
+set and one for what is in none, and a match within one takes what is of another for the end of the text. Within the
+world of a run of any length the last pattern cuts as anywhere else. Within that of a counted run it must not cut: that
+is tried on all runs.
+
+Patterns after such a one may cut its pieces further where that can be done as one reads (:mod:`.refined`), as numbers
+after the pattern of GPT-2.
+
+A pattern's pieces cut further by a second one, as one automaton.
+
+The second must know of every place, as it comes to it, whether its match ends there: it never reads on in vain. A
+number, up to three of them, one or what is none, and runs of a set are such. Then both are followed side by side, and a
+match of the two ends where the second's does, or where the first's does, whichever comes first.
+
+Two things have to hold. Where the second cuts, it must be settled that the first's match goes on to there, and does not
+end before. And whatever the first has read when it is cut, from there on it must cut as at the start of a match, for a
+scan starts there with nothing known. Both are tried in every state; states are equal if no text tells them apart.
+
+Whether two patterns cut every text alike, however they are written: asked of automata, not of spelling.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+
+from tokbench.pretokenization.patterns.automaton import (
+    DEAD,
+    START,
+    Automaton,
+    Symbols,
+    automaton_of,
+    groups_of,
+    looks_for_end,
+    sets_in,
+    smallest,
+    symbols_of,
+)
+from tokbench.pretokenization.patterns.borders import Steps
+from tokbench.pretokenization.patterns.characters import Ranges
+from tokbench.pretokenization.patterns.parse import Characters, LanguageError, Node, Repeat, parsed
+
+GAP = -1
+"""The state of the second pattern between two matches."""
+MOST_PAIRS = 4000
+Pair = tuple[int, int]
+
+
+def refined(first: Automaton, second: Automaton) -> Automaton:
+    """The automaton that cuts every piece of the first by the second.
+
+    Args:
+        first: matches at every character that there is.
+        second: of the same symbols.
+
+    Raises:
+        LanguageError: there is none, or it has too many states.
+    """
+    cutting = _Cutting(second)
+    surely, ends_later = Steps(first).surely, able(first)
+    symbols = first.symbols
+    numbers: dict[Pair, int] = {}
+    targets: list[list[int]] = [[DEAD] * symbols.count, [DEAD] * symbols.count]
+    ends: list[int] = [0, 0]
+    pending: list[Pair] = []
+    alike: list[tuple[int, int]] = []
+
+    def number(state: int, inner: int) -> int:
+        if state == DEAD:
+            return DEAD
+        if (state, inner) not in numbers:
+            if len(targets) >= MOST_PAIRS:
+                raise LanguageError
+            numbers[state, inner] = len(targets)
+            targets.append([DEAD] * symbols.count)
+            ends.append(0)
+            pending.append((state, inner))
+        return numbers[state, inner]
+
+    for symbol in range(symbols.end):
+        if not surely >> first.targets[START][symbol] & 1:
+            raise LanguageError
+        targets[START][symbol] = number(first.targets[START][symbol], cutting.begun(symbol))
+    while pending:
+        state, inner = pair = pending.pop()
+        place = numbers[pair]
+        for symbol in range(symbols.count):
+            ended, target = first.ends[state] >> symbol & 1, first.targets[state][symbol]
+            cut, then = (False, GAP) if symbol == symbols.end else cutting.step(inner, symbol)
+            if cut and not ended and ends_later >> target & 1:
+                if not surely >> target & 1:
+                    raise LanguageError
+                ended = 1
+            ends[place] |= ended << symbol
+            if cut and ended:
+                if target != DEAD:
+                    alike.append((number(target, then), targets[START][symbol]))
+            elif not cut:
+                targets[place][symbol] = number(target, then)
+    made = Automaton(symbols, tuple(map(tuple, targets)), tuple(ends), first.worlds)
+    group = groups_of(made)
+    if any(group[one] != group[other] for one, other in alike):
+        raise LanguageError
+    return smallest(made)
+
+
+class _Cutting:
+    """The second pattern, character by character."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        for state in self._reached():  # Where a match goes on no longer, it ends: so it never ends before.
+            ends, targets = automaton.ends[state], automaton.targets[state]
+            if any(target == DEAD and not ends >> symbol & 1 for symbol, target in enumerate(targets)):
+                raise LanguageError
+
+    def _reached(self) -> Iterator[int]:
+        seen = {START, DEAD}
+        pending = [START]
+        while pending:
+            for target in self._automaton.targets[pending.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    pending.append(target)
+                    yield target
+
+    def begun(self, symbol: int) -> int:
+        """The state after the first character of a piece."""
+        return self._automaton.targets[START][symbol] or GAP
+
+    def step(self, state: int, symbol: int) -> tuple[bool, int]:
+        """Whether there is a cut before a character, and the state after it."""
+        if state == GAP:
+            begun = self.begun(symbol)
+            return begun != GAP, begun
+        target = self._automaton.targets[state][symbol]
+        return (False, target) if target != DEAD else (True, self.begun(symbol))
+
+
+def able(automaton: Automaton) -> int:
+    """The states, as bits, in which a match may still end."""
+    found = sum(1 << state for state, ends in enumerate(automaton.ends) if ends)
+    while True:
+        more = found
+        for state, targets in enumerate(automaton.targets):
+            if any(found >> target & 1 for target in targets):
+                more |= 1 << state
+        if more == found:
+            return found
+        found = more
+
+
+MOST_RUNS = 10_000
+
+
+def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
+    """The automaton of one pattern or several.
+
+    Raises:
+        LanguageError: a pattern is not of the language, or their sequence is none that is compiled.
+    """
+    if not patterns:
+        raise LanguageError
+    nodes = list(map(parsed, patterns))
+    for count in range(len(nodes), 0, -1):
+        try:
+            return _cut_further(_runs_first(nodes[:count], nodes[count:]), nodes[count:])
+        except LanguageError:
+            if count == 1:
+                raise
+    raise LanguageError
+
+
+def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
+    """The pieces of an automaton cut further by patterns, one after another."""
+    if any(map(looks_for_end, nodes)):
+        raise LanguageError
+    for node in nodes:
+        first = refined(first, automaton_of(first.symbols, [node], [0] * first.symbols.classes.count))
+    return first
+
+
+def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
+    """The automaton of runs and a last pattern; symbols tell apart what further ones do."""
+    *before, last = every
+    runs = [_run(node) for node in before]
+    sets = [node.ranges for node, _ in runs]
+    symbols = symbols_of([last], [*sets, *(ranges for node in more for ranges in sets_in(node))])
+    if before and symbols.final is not None:
+        raise LanguageError
+    worlds = [0] * symbols.classes.count
+    for world, ranges in enumerate(sets, 1):
+        for number in _classes(symbols.classes.members, ranges):
+            if worlds[number]:
+                raise LanguageError
+            worlds[number] = world
+    alone = automaton_of(symbols, [last], [0] * symbols.classes.count)
+    nodes: list[Node] = [last]
+    for world, (node, most) in enumerate(runs, 1):
+        if most is None:
+            nodes.append(last)
+            continue
+        letters = [number for number, other in enumerate(worlds) if other == world]
+        if any(_cuts(alone, text) for text in _texts(letters, most)):
+            raise LanguageError
+        nodes.append(Repeat(node, 1, most))
+    return automaton_of(symbols, nodes, worlds) if before else alone
+
+
+def _run(node: Node) -> tuple[Characters, int | None]:
+    """The set that is repeated, and how often at most."""
+    if isinstance(node, Characters):
+        return node, 1
+    if isinstance(node, Repeat) and isinstance(node.node, Characters) and node.least == 1 and not node.lazy:
+        return node.node, node.most
+    raise LanguageError
+
+
+def _classes(members: dict[Ranges, int], ranges: Ranges) -> list[int]:
+    bits = members[ranges]
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+
+
+def _texts(letters: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """All texts of up to so many letters."""
+    if sum(len(letters) ** length for length in range(1, most + 1)) > MOST_RUNS:
+        raise LanguageError
+    return [text for length in range(1, most + 1) for text in product(letters, repeat=length)]
+
+
+def _cuts(automaton: Automaton, text: Sequence[int]) -> bool:
+    """Whether a text is more than one piece."""
+    symbols = [*text, automaton.symbols.end]
+    matches = [automaton.match(symbols, start) for start in range(len(text))]
+    return matches[0] != len(text) and any(end > start for start, end in enumerate(matches))
+
+
+Step = tuple[int, int]
+"""A symbol of the one, and what it is to the other."""
+ANY: Step = (-1, -1)
+"""Stands for every step after which anything may come."""
+
+
+def cut_alike(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether both cut every text at the same places; False, too, where that is not known.
+
+    A yes is a proof: both automata are followed side by side, over characters that neither tells apart, until no
+    further pair of states comes up. What is not of the language of :mod:`tokbench.pretokenization.patterns.parse` is
+    not known.
+
+    Args:
+        first: regular expressions, each applied to the pieces of the one before.
+        second: others.
+    """
+    one, other = _automaton(tuple(first)), _automaton(tuple(second))
+    return one is not None and other is not None and _same_worlds(one, other) and _same_matches(one, other)
+
+
+@lru_cache(maxsize=64)
+def _automaton(patterns: tuple[str, ...]) -> Automaton | None:
+    try:
+        return automaton_of_sequence(patterns)
+    except (LanguageError, RecursionError):
+        return None
+
+
+def _same_worlds(one: Automaton, other: Automaton) -> bool:
+    """Whether what lies between matches is cut at the same places: where worlds meet."""
+    worlds = {(one.worlds[a], other.worlds[b]) for a, b in _characters(one.symbols, other.symbols)}
+    return len(worlds) == len({a for a, _ in worlds}) == len({b for _, b in worlds})
+
+
+def _same_matches(one: Automaton, other: Automaton) -> bool:
+    """Whether matches end at the same place, wherever they begin: at the last end that is passed."""
+    following = _following(one.symbols, other.symbols)
+    end = one.symbols.end, other.symbols.end
+    pending = [(START, START, True, ANY)]
+    seen = set(pending)
+    while pending:
+        left, right, agree, before = pending.pop()
+        for step in following[before]:
+            a, b = step
+            ends = one.ends[left] >> a & 1, other.ends[right] >> b & 1
+            agree_now = ends[0] == ends[1] if any(ends) else agree
+            if step == end and not agree_now:
+                return False
+            kind = step if step in following else ANY
+            after = one.targets[left][a], other.targets[right][b], agree_now, kind
+            if after not in seen:
+                seen.add(after)
+                pending.append(after)
+    return True
+
+
+def _following(one: Symbols, other: Symbols) -> dict[Step, list[Step]]:
+    """What may come in a text after certain steps, and after any other.
+
+    Where a line feed that ends the text is a symbol of its own, the end comes after that one, and not after another.
+    """
+    characters = list(_characters(one, other))
+    end = one.end, other.end
+    if one.final is None and other.final is None:
+        return {ANY: [*characters, end], end: []}
+    final = one.feed if one.final is None else one.final, other.feed if other.final is None else other.final
+    return {ANY: [*characters, final, end], (one.feed, other.feed): [*characters, final], final: [end], end: []}
+
+
+def _characters(one: Symbols, other: Symbols) -> set[Step]:
+    """The classes of every character in both."""
+    starts = [[first for first, _ in symbols.classes.runs] for symbols in (one, other)]
+    return {
+        (
+            one.classes.runs[bisect_right(starts[0], code) - 1][1],
+            other.classes.runs[bisect_right(starts[1], code) - 1][1],
+        )
+        for code in {*starts[0], *starts[1]}
+    }

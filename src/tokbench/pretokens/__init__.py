@@ -1,0 +1,235 @@
+"""Pre-token counts: the one artefact that feeds every trainer and every count-based metric.
+
+Stored as Parquet (``pretoken``: binary, ``count``: int64; the pre-tokenization in the file's metadata) in a canonical
+order, count descending and bytes ascending, so that equal corpora give equal files whatever the number of shards or
+threads. Also read from TSV, one ``hex<TAB>count`` a line.
+
+pyarrow is imported where a table is read or written, and its arrays are taken by their buffers (``to_numpy`` imports
+pandas): either takes more memory than the counts of a large text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+from tokbench.io.atomic import atomic_file
+from tokbench.io.numbers import LARGEST_BYTES, whole_number
+from tokbench.io.text_files import is_parquet, read_lines
+from tokbench.kernels.count import Counter
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEME_KEY = "tokbench.scheme"
+TOO_MUCH = "divide all counts by the same number"
+"""What to do where counts add up past what 63 bits hold."""
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PretokenCounts:
+    """Unique pre-tokens of a text and how often each occurs.
+
+    Attributes:
+        data: uint8 [bytes], the pre-tokens laid end to end.
+        offsets: int64 [n + 1], where each pre-token starts in ``data``; the last entry is its length.
+        counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
+            at most, so that no sum over the text leaves 63 bits.
+        scheme: the pre-tokenization that cut the text, its setting on one line; None where the file does not say.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    scheme: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def total(self) -> int:
+        """Pre-tokens of the text: the sum of the counts."""
+        return int(self.counts.sum())
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of the text: lengths times counts."""
+        return int(np.diff(self.offsets) @ self.counts)
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Each pre-token with its count, in canonical order."""
+        buffer = self.data.tobytes()
+        ends = self.offsets.tolist()
+        for start, end, count in zip(ends, ends[1:], self.counts.tolist(), strict=False):
+            yield buffer[start:end], count
+
+    def split_by_length(self, longest: int | None) -> tuple["PretokenCounts", "PretokenCounts"]:
+        """Split into the pre-tokens of at most ``longest`` bytes and the longer ones, each in the same order.
+
+        Args:
+            longest: bytes; no limit when None.
+        """
+        lengths = np.diff(self.offsets)
+        kept = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
+        return self._chosen(kept, lengths), self._chosen(~kept, lengths)
+
+    def _chosen(self, chosen: NDArray[np.bool_], lengths: NDArray[np.int64]) -> "PretokenCounts":
+        if chosen.all():
+            return self
+        offsets = np.concatenate([np.zeros(1, np.int64), lengths[chosen].cumsum()])
+        return PretokenCounts(self.data[np.repeat(chosen, lengths)], offsets, self.counts[chosen], self.scheme)
+
+    @classmethod
+    def merged(
+        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64], scheme: str | None = None
+    ) -> "PretokenCounts":
+        """Counts from pre-tokens in any order: repeated ones are added up, empty and uncounted ones left out.
+
+        Args:
+            data: uint8 [bytes], the pre-tokens laid end to end.
+            offsets: int64 [n + 1], where each starts, ascending.
+            counts: int64 [n], not negative.
+            scheme: the pre-tokenization that cut the text.
+
+        Raises:
+            OverflowError: the counts, each times the bytes of its pre-token and one, add up past 2^62.
+        """
+        counter = Counter()
+        counter.add_pretokens(data, offsets, counts)
+        data, offsets, counts = counter.counts()
+        return cls(data, offsets, counts, scheme)
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
+        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+
+        Raises:
+            TokbenchError: an item is no pair of bytes and a whole number.
+        """
+        if isinstance(pairs, Mapping):
+            raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
+        rows = list(pairs)
+        try:
+            data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
+            counts = [index(count) for _, count in rows]
+        except (TypeError, ValueError):
+            raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
+        offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
+        return cls.merged(data, offsets, np.array(counts, np.int64), scheme)
+
+    def to_arrow(self) -> "pa.Table":
+        """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""
+        import pyarrow as pa
+
+        offsets, data, counts = (
+            pa.py_buffer(np.ascontiguousarray(part)) for part in (self.offsets, self.data, self.counts)
+        )
+        pretokens = pa.Array.from_buffers(pa.large_binary(), len(self), [None, offsets, data])
+        numbers = pa.Array.from_buffers(pa.int64(), len(self), [None, counts])
+        metadata = {SCHEME_KEY: self.scheme} if self.scheme else None
+        return pa.table({"pretoken": pretokens, "count": numbers}, metadata=metadata)
+
+    @classmethod
+    def from_arrow(cls, table: "pa.Table") -> "PretokenCounts":
+        """Counts from the columns ``pretoken`` (binary or text) and ``count`` of a table in any order.
+
+        Raises:
+            ValueError: a column is missing or of another kind, or holds a gap or a negative number.
+        """
+        return cls.merged(*columns(table), scheme_of(table.schema))
+
+    def write(self, path: Path | str) -> None:
+        """Write Parquet, whole or not at all."""
+        write_table(self.to_arrow(), path)
+
+    @classmethod
+    def read(cls, path: Path | str) -> "PretokenCounts":
+        """Read Parquet, or else TSV ``hex<TAB>count``, plain or compressed.
+
+        Raises:
+            TokbenchError: the file is missing or is neither; the message names the file and the line.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise TokbenchError(f"{path}: no such file of pre-token counts; make one with 'tokbench count'")
+        try:
+            return read_table(path, cls.from_arrow) if is_parquet(path) else cls.from_pairs(read_tsv(path))
+        except OverflowError as error:
+            raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
+
+
+def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """The columns ``pretoken`` and ``count`` of a table, as the arrays of :meth:`PretokenCounts.merged`.
+
+    Raises:
+        ValueError: as :meth:`PretokenCounts.from_arrow`.
+    """
+    import pyarrow as pa
+
+    from tokbench.io.parquet import require
+
+    require(table.schema, pretoken="text", count="whole numbers")
+    pretokens, numbers = (
+        table[name].cast(kind).combine_chunks()
+        for name, kind in (("pretoken", pa.large_binary()), ("count", pa.int64()))
+    )
+    counts = _int64(numbers.buffers()[1], numbers.offset, len(numbers))
+    if pretokens.null_count or numbers.null_count or (counts < 0).any():
+        raise ValueError("a pre-token or a count is missing, or a count is negative")
+    _, offsets, data = pretokens.buffers()
+    starts = _int64(offsets, pretokens.offset, len(pretokens) + 1) if len(pretokens) else np.zeros(1, np.int64)
+    return np.frombuffer(data or b"", np.uint8), starts, counts
+
+
+def scheme_of(schema: "pa.Schema") -> str | None:
+    """The pre-tokenization that cut the text of a table, where it says."""
+    scheme = (schema.metadata or {}).get(SCHEME_KEY.encode())
+    return scheme.decode() if scheme else None
+
+
+def write_table(table: "pa.Table", path: Path | str) -> None:
+    """Write a table as Parquet, whole or not at all."""
+    from tokbench.pretokens.files import counts_writer
+
+    with atomic_file(path) as partial, counts_writer(partial, table.schema) as write:
+        write(table)
+
+
+def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
+    """Read Parquet and convert it.
+
+    Raises:
+        TokbenchError: the file is no such table, or not as it was written; the message names it.
+    """
+    from tokbench.io.parquet import parquet, whole
+    from tokbench.pretokens.files import Verification
+
+    with parquet(path, "a readable file of pre-token counts", "make it again") as file:
+        verification = Verification(path, file)
+        table = whole(file)
+        verification.add(table)
+        verification.end()
+        return convert(table)
+
+
+def _int64(buffer: "pa.Buffer | None", start: int, length: int) -> NDArray[np.int64]:
+    return np.frombuffer(buffer or b"", np.int64)[start : start + length]
+
+
+def read_tsv(path: Path) -> Iterator[tuple[bytes, int]]:
+    for number, data in enumerate(read_lines(path, "make it again"), 1):
+        line = data.decode(errors="replace")
+        if not line.strip():
+            continue
+        try:
+            token, count = line.rstrip("\r\n").split("\t")
+            pair = bytes.fromhex(token), whole_number(count, 0, LARGEST_BYTES)
+        except ValueError:
+            raise TokbenchError(f"{path}:{number}: expected 'hex<TAB>count', found {line.strip()[:60]!r}") from None
+        yield pair

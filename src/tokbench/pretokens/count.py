@@ -1,0 +1,122 @@
+"""Counting pre-tokens: a map over shards and a merge, so that it spreads over as many machines as there are shards."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.corpus.languages import by_tag
+from tokbench.errors import TokbenchError
+from tokbench.kernels.count import Counter
+from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
+
+NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
+
+
+def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenization) -> PretokenCounts:
+    """Cut documents into pre-tokens and count them.
+
+    Documents are taken one by one, so memory grows with the unique pre-tokens only. The result does not depend on
+    the order of the documents.
+
+    Args:
+        documents: texts, valid UTF-8 or not.
+        scheme: a pre-tokenization: its name, or a mapping with its ``method`` and options.
+
+    Raises:
+        TokbenchError: there is no such scheme, it gives boundaries that do not cut the text, or a pattern ends nowhere.
+    """
+    chosen = pretokenization_of(scheme)
+    found = count_languages((("", text) for text in documents), chosen)
+    return found.get("", PretokenCounts.from_pairs([], chosen.text))
+
+
+def count_languages(
+    documents: Iterable[tuple[str, bytes]], scheme: Setting | Pretokenization
+) -> dict[str, PretokenCounts]:
+    """Count the pre-tokens of each language by themselves, as :func:`count_pretokens` does.
+
+    Args:
+        documents: language tags (empty where unknown) and texts.
+        scheme: a pre-tokenization, as there.
+
+    Returns:
+        Counts by language; those of documents without a language have the tag of
+        :func:`tokbench.corpus.languages.tag_of_untagged`.
+
+    Raises:
+        TokbenchError: as :func:`count_pretokens`.
+    """
+    chosen = pretokenization_of(scheme)
+    scanner = chosen.scanner
+    counters: dict[str, Counter] = {}
+    for number, (language, text) in enumerate(documents):
+        if language not in counters:
+            counters[language] = Counter(scanner)
+        if scanner is None:
+            counters[language].add_pretokens(*cut_by(chosen, text, number))
+        else:
+            counters[language].add(text)
+    counted = {language: _counted(counter, chosen.text) for language, counter in counters.items()}
+    return by_tag(counted, lambda one, other: merge_counts([one, other]))
+
+
+def _counted(counter: Counter, scheme: str) -> PretokenCounts:
+    data, offsets, counts = counter.counts()
+    return PretokenCounts(data, offsets, counts, scheme)
+
+
+def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts:
+    """Add up the counts of several parts of a text, each given as counts or as a file of them.
+
+    Files are read one at a time. The result does not depend on the order of the parts.
+
+    Raises:
+        TokbenchError: there are no parts, one cannot be read, they were not all cut by the same scheme, or the counts
+            add up to more than the kernels can.
+    """
+    counter = Counter()
+    first: tuple[str, str | None] | None = None
+    for number, part in enumerate(parts, 1):
+        counts = part if isinstance(part, PretokenCounts) else PretokenCounts.read(part)
+        name = f"part {number}" if isinstance(part, PretokenCounts) else str(part)
+        first = first or (name, counts.scheme)
+        check_scheme(name, counts.scheme, first)
+        try:
+            counter.add_pretokens(counts.data, counts.offsets, counts.counts)
+        except OverflowError as error:
+            raise TokbenchError(f"{name}: with the parts before it, {error}; {TOO_MUCH}") from None
+    if first is None:
+        raise TokbenchError(NOTHING)
+    data, offsets, totals = counter.counts()
+    return PretokenCounts(data, offsets, totals, first[1])
+
+
+def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -> None:
+    """Reject a part that was cut by another scheme than the first, given by its name and scheme."""
+    if scheme != first[1]:
+        raise TokbenchError(
+            f"{name}: pre-tokens of {_quoted(scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
+            "count both with one pre-tokenization"
+        )
+
+
+def _quoted(scheme: str | None) -> str:
+    return "an unnamed pre-tokenization" if scheme is None else f"'{scheme}'"
+
+
+def cut_by(scheme: Pretokenization, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """A document as uint8 [bytes] and where a scheme that no kernel scans cuts it, int64 [pre-tokens + 1].
+
+    Raises:
+        TokbenchError: the boundaries do not cut the text.
+    """
+    bounds = np.ascontiguousarray(scheme.boundaries(text), dtype=np.int64)
+    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():
+        raise TokbenchError(
+            f"pre-tokenization '{scheme.label}' ({scheme.method.module}): boundaries of document {number} do not "
+            f"ascend from 0 to its {len(text)} bytes; correct the pre-tokenization"
+        )
+    return np.frombuffer(text, np.uint8), bounds

@@ -1,0 +1,220 @@
+"""The papers' numbers beside those of a run, wherever both have the same cell.
+
+A cell is the same where recipe and vocabulary size are: pre-tokenization, construction with its initial vocabulary,
+segmentation, and the options that tell the paper's variants apart. Language models are the same where width and layers
+are the paper's, and the budget where variants differ in nothing else. Corpora are named on both sides; sums over a
+corpus, and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from tokbench.published import facts
+from tokbench.tabulation.columns import SIZE, VARIANT
+from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
+
+MODELS = {
+    "pathpiece": {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)},
+    "greedtok": {"1B": (1536, 40)},
+}
+"""Width and layers of the papers' language models: appendix B of "Tokenization Is More Than Compression" and the
+released models, section 5.2 of "A Partition Cover Approach to Tokenization"."""
+SCALES = {"billions": 1e9, "percent": 0.01}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a paper's metric is called here.
+
+    Attributes:
+        metric: our name.
+        definition: pattern of our definition, whole.
+        same_corpus: whether it says something only where the corpora are the same.
+    """
+
+    metric: str
+    definition: str = ".*"
+    same_corpus: bool = False
+
+    def fits(self, metric: str, definition: str) -> bool:
+        """Whether a row of the intrinsic table holds this measure."""
+        return metric == self.metric and re.fullmatch(self.definition, definition) is not None
+
+
+RENYI = ("1.5", "2", "2.5", "3", "3.5")
+NOMINAL, SEEN = r"entropy / log\(nominal.*", r"entropy / log\(number of types.*"
+MEASURES = {
+    ("pathpiece", "corpus_token_count"): Measure("corpus_token_count", same_corpus=True),
+    **{("pathpiece", f"renyi_efficiency_{a}"): Measure(f"renyi_efficiency_{a}", NOMINAL) for a in RENYI},
+    ("bytespan", "renyi_efficiency_2.5"): Measure("renyi_efficiency_2.5", SEEN),
+    ("bytespan", "fertility"): Measure("fertility", r"tokens / \(spaces \+ line feeds\)"),
+    ("bytespan", "morphological_alignment"): Measure("morphological_alignment", ".*; mean over the resources .*"),
+    ("bytespan", "cognitive_plausibility"): Measure("cognitive_plausibility"),
+    ("greedtok", "tokens_per_word"): Measure("fertility", "tokens / pre-tokens", same_corpus=True),
+    ("greedtok", "unigram_objective"): Measure("unigram_objective", same_corpus=True),
+    ("picky_bpe", "mean_token_length"): Measure(
+        "mean_token_length", "characters .* / tokens of the vocabulary", same_corpus=True
+    ),
+    ("picky_bpe", "word_initial_share"): Measure(
+        "word_initial_share", "tokens that begin with a space / tokens of the vocabulary", same_corpus=True
+    ),
+    ("picky_bpe", "removed_tokens"): Measure("removed_tokens", same_corpus=True),
+}
+"""By paper and metric; metrics that are not here have no counterpart in a run."""
+
+
+def beside(
+    intrinsic: pl.DataFrame, accuracy: pl.DataFrame, texts: pl.DataFrame, experiment: Mapping[str, Any]
+) -> pl.DataFrame:
+    """Published numbers beside a run's.
+
+    Args:
+        intrinsic: the tidy table of intrinsic metrics.
+        accuracy: the tidy table of accuracies, as shares.
+        texts: the tidy table of texts, in bits per byte.
+        experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``, or
+            ``from`` of those that were made elsewhere, which are no paper's) and ``models`` (name -> options), in full.
+
+    Returns:
+        One row per published number that the run has too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
+        (accuracies as shares), ``ours_on`` and ``published_on`` (corpus or model), ``source`` (paper and table).
+    """
+    rows: list[tuple[Any, ...]] = []
+    built = {name: recipe for name, recipe in experiment.get("variants", {}).items() if "from" not in recipe}
+    for variant, recipe in built.items():
+        for theirs in facts.variants().iter_rows(named=True):
+            if same_recipe(recipe, theirs):
+                rows += _measured(intrinsic.filter(variant=variant), theirs)
+                same = partial(_same_models, experiment.get("models", {}), theirs)
+                rows += _accuracies(accuracy.filter(variant=variant), same, theirs)
+                rows += _bits_of_texts(texts.filter(variant=variant), same, theirs)
+    return pl.DataFrame(rows, schema=BESIDE.schema, orient="row").sort(
+        "variant", "size", "measure", "ours_on", "source"
+    )
+
+
+def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
+    """Whether a recipe in full is the paper's variant, a row of :func:`tokbench.published.facts.variants`."""
+    construction, segmentation = recipe["construction"], recipe["segmentation"]
+    options = dict(item.split("=") for item in theirs["options"].split(";") if item)
+    return (
+        recipe["pretokenization"] in theirs["pretokenization"].split("|")
+        and construction["method"] == theirs["construction"]
+        and (not theirs["initial"] or construction.get("initial") == theirs["initial"])
+        and (not theirs["segmentation"] or segmentation["method"] in theirs["segmentation"].split("|"))
+        and all(_option(recipe, path) == value for path, value in options.items())
+    )
+
+
+def _option(recipe: Mapping[str, Any], path: str) -> str:
+    phase, _, option = path.partition(".")
+    return str(recipe[phase].get(option, ""))
+
+
+def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of intrinsic metrics, those of the whole corpus."""
+    whole = ours.filter(pl.col("language") == "").drop_nulls("value")
+    printed = facts.cells().filter(paper=theirs["paper"], variant=theirs["variant"])
+    for cell in printed.iter_rows(named=True):
+        measure = MEASURES.get((cell["paper"], cell["metric"]))
+        if measure is None:
+            continue
+        for row in whole.filter(size=cell["size"], metric=measure.metric).iter_rows(named=True):
+            if not measure.fits(row["metric"], row["definition"]):
+                continue
+            if measure.same_corpus and cell["corpus"] != row["corpus"]:
+                continue
+            value = float(cell["value"]) * SCALES.get(cell["unit"], 1.0)
+            name = f"{cell['metric']} ({row['definition']})"
+            yield row["variant"], row["size"], name, row["value"], value, row["corpus"], cell["corpus"], _source(cell)
+
+
+def _accuracies(
+    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of accuracies under the paper's models."""
+    names = dict(facts.tasks().filter(paper=theirs["paper"]).select("task", "lm_eval").iter_rows())
+    for cell in _of_models("accuracy", theirs):
+        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], task=names[cell["task"]])
+        for row in rows.drop_nulls("accuracy").iter_rows(named=True):
+            where = f"{row['model']}, {row['suite']}", cell["model"]
+            measure, value = f"accuracy of {row['task']}", float(cell["value"]) / 100
+            yield row["variant"], row["size"], measure, row["accuracy"], value, *where, _source(cell)
+
+
+def _bits_of_texts(
+    ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of bits per byte of texts under the paper's models."""
+    for cell in _of_models("bits_per_byte", theirs):
+        rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], text=cell["corpus"])
+        for row in rows.drop_nulls("value").iter_rows(named=True):
+            where = f"{row['model']}, {row['suite']}", cell["model"]
+            measure, value = f"bits per byte of {row['text']}", float(cell["value"])
+            yield row["variant"], row["size"], measure, row["value"], value, *where, _source(cell)
+
+
+def _of_models(metric: str, theirs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """What a paper prints of a variant's language models."""
+    known = list(MODELS.get(theirs["paper"], ()))
+    printed = facts.cells().filter(pl.col("model").is_in(known), paper=theirs["paper"], metric=metric)
+    return printed.filter(variant=theirs["variant"]).iter_rows(named=True)
+
+
+def _same_models(models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str], model: str) -> list[str]:
+    """Our models of the paper's width, number of layers and, where that tells its variants apart, budget."""
+    shape, budget = MODELS[theirs["paper"]][model], theirs["budget"]
+    return [name for name, options in models.items() if _shape(options) == shape and _reads(options, budget)]
+
+
+def _reads(options: Mapping[str, Any], budget: str) -> bool:
+    """Whether a model's budget is one of those, as in :func:`tokbench.published.facts.variants`."""
+    for one in budget.split("|"):
+        option, _, value = one.partition("=")
+        found = options.get(option)
+        if not option or (found is not None and value in ("", str(found))):
+            return True
+    return False
+
+
+def _shape(options: Mapping[str, Any]) -> tuple[Any, Any]:
+    return options.get("d_model"), options.get("n_layers")
+
+
+def _source(cell: Mapping[str, str]) -> str:
+    return f"{facts.PAPERS[cell['paper']]}, {cell['where']}"
+
+
+BESIDE = TidyTable(
+    "published",
+    "a published number that the run has too",
+    (
+        VARIANT,
+        replace(SIZE, empty="not measured in this run"),
+        Column(
+            "measure",
+            pl.String,
+            "metric and definition, or the task whose accuracy, or the text whose bits per byte it is",
+        ),
+        Column("ours", pl.Float64, "this run's value", MEASURE, "ours", empty="not measured in this run"),
+        Column("published", pl.Float64, "the paper's", MEASURE, "published (theirs)", empty="not published"),
+        Column("ours_on", pl.String, "corpus, or model and suite, of this run", heading="ours on"),
+        Column("published_on", pl.String, "corpus or model of the paper", heading="theirs on"),
+        Column("source", pl.String, "paper, and where in it"),
+    ),
+    maker=beside,
+    takes=("intrinsic", "every", "texts", "experiment"),
+    prints=(
+        Print(
+            "published",
+            "Values as published, marked as theirs, beside the same measure of the same recipe at the same size in "
+            "this run; accuracies as shares. Corpora differ where their names do.",
+            arranged=True,
+        ),
+    ),
+)

@@ -1,0 +1,408 @@
+"""The relaxation of the fewest tokens, its prices raised step by step, and what exchanges of tokens would save.
+
+Shares of tokens in the relaxation of the fewest tokens, moved against prices.
+
+The bound on the fewest tokens by prices of bytes alone, raised step by step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import floor, inf, ldexp, sqrt
+
+import numpy as np
+
+Words = Sequence[tuple[bytes, int]]
+Edge = tuple[int, int, int]
+"""Where a token ends in a word, where it starts there, and its number."""
+
+
+@dataclass
+class Pace:
+    """The best bound, and how far steps go, by what they gained."""
+
+    best: float = -inf
+    size: float = 0.5
+    gained: int = 0
+    stalled: int = 0
+
+    def gains(self, bound: float) -> bool:
+        """Whether a bound is the best so far."""
+        if bound > self.best:
+            self.best, self.stalled, self.gained = bound, 0, self.gained + 1
+            if self.gained == 4:
+                self.size, self.gained = min(1.5, self.size * 1.05), 0
+            return True
+        self.gained, self.stalled = 0, self.stalled + 1
+        if self.stalled == 20:
+            self.size, self.stalled = self.size * 0.8, 0
+        return False
+
+    def falls(self, bound: float, upper: float) -> bool:
+        """Whether one is so far below the best that the next step begins from there."""
+        return bound < self.best - 0.3 * (upper - self.best)
+
+
+def ascend(
+    words: Words, tokens: Sequence[bytes], limit: int, steps: int, upper: float, lowered: int
+) -> tuple[float, list[list[float]]]:
+    """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
+    edges = [edges_of(word, tokens) for word, _ in words]
+    before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
+    prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
+    moves = [[0.0] * len(own) for own in edges]
+    pace = Pace()
+    kept: list[list[float]] = []
+    for step in range(steps):
+        bound, before, taken, held = _evaluate(
+            words, edges, prices, len(tokens), limit, step < lowered and step % 10 == 0
+        )
+        if pace.gains(bound):
+            kept = before
+        elif pace.falls(bound, upper):
+            prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, kept, words, strict=True)]
+            bound, _, taken, held = _evaluate(words, edges, prices, len(tokens), limit, False)
+            pace.size, moves = pace.size * 0.8, [[0.0] * len(own) for own in edges]
+        norm = 0.0
+        for w, (_, count) in enumerate(words):
+            squares = 0.0
+            for i, (_, _, token) in enumerate(edges[w]):
+                move = 0.8 * moves[w][i] + 0.2 * ((i in taken[w]) - held[token])
+                move = 0.0 if prices[w][i] <= 0 and move < 0 else move
+                moves[w][i] = float(np.float32(move))
+                squares += move * move
+            norm += squares * sqrt(count)
+        for w, (_, count) in enumerate(words):
+            if norm:
+                far = pace.size * (upper - bound) / norm * sqrt(count)
+                prices[w] = [max(0.0, price + far * move) for price, move in zip(prices[w], moves[w], strict=True)]
+    return pace.best, kept
+
+
+def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
+    """(end, start, token) of every place where a token fits, by end, then in order of the tokens."""
+    return [
+        (end, end - len(token), number)
+        for end in range(1, len(word) + 1)
+        for number, token in enumerate(tokens)
+        if word.endswith(token, 0, end)
+    ]
+
+
+def needed(edges: list[Edge], at: list[float], count: int) -> list[float]:
+    """What the distance between an edge's nodes exceeds a token by."""
+    return [max(0.0, at[end] - at[start] - count) for end, start, _ in edges]
+
+
+def _evaluate(
+    words: Words,
+    edges: list[list[Edge]],
+    prices: list[list[float]],
+    kinds: int,
+    limit: int,
+    lower: bool,
+) -> tuple[float, list[list[float]], list[set[int]], list[float]]:
+    """The bound, the distances, the edges on shortest paths, and the share of each token in the vocabulary."""
+    sums, paths, distances, taken = [0.0] * kinds, 0.0, [], []
+    for w, (word, count) in enumerate(words):
+        before, last = [0.0], [-1]
+        for node in range(1, len(word) + 1):
+            ways = [(before[node - 1] + count, -1)]
+            ways += [
+                (before[start] + count + price, i)
+                for i, ((end, start, _), price) in enumerate(zip(edges[w], prices[w], strict=True))
+                if end == node
+            ]
+            length, who = min(ways)
+            before.append(length)
+            last.append(who)
+        length = before[-1]
+        if lower:
+            after = [inf] * len(word) + [0.0]
+            for node in range(len(word), 0, -1):
+                after[node - 1] = min(after[node - 1], after[node] + count)
+                for (end, start, _), price in zip(edges[w], prices[w], strict=True):
+                    if end == node:
+                        after[start] = min(after[start], after[node] + count + price)
+            before = [0.5 * (one + (length - other)) for one, other in zip(before, after, strict=True)]
+            prices[w] = needed(edges[w], before, count)
+        for (_, _, token), price in zip(edges[w], prices[w], strict=True):
+            sums[token] += price
+        path, node = set(), len(word)
+        while node:
+            path |= {last[node]} - {-1}
+            node = node - 1 if last[node] < 0 else edges[w][last[node]][1]
+        paths += length
+        distances.append(before)
+        taken.append(path)
+    top, held = weighed(sums, limit)
+    return paths - top[0] - top[1], distances, taken, held
+
+
+def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], list[float]]:
+    """What tokens that are let in are worth, those above the last and those like it, and the share of each token."""
+    positive = sorted((price for price in sums if price > 0), reverse=True)
+    least = positive[limit - 1] if len(positive) > limit > 0 else 0.0
+    above = [limit > 0 and price > least for price in sums]
+    equal = [limit > 0 and price == least > 0 for price in sums]
+    left = limit - sum(above)
+    share = left / sum(equal) if any(equal) else 0.0
+    top = 0.0
+    for price, inside in zip(sums, above, strict=True):
+        top += price if inside else 0.0
+    held = [1.0 if inside else share if tied else 0.0 for inside, tied in zip(above, equal, strict=True)]
+    return (top, least * left if any(equal) else 0.0), held
+
+
+def fewest(words: Words, vocabulary: set[bytes]) -> int:
+    """Tokens of the text by shortest paths; single bytes are always there."""
+    total = 0
+    for word, count in words:
+        least = [0]
+        for end in range(1, len(word) + 1):
+            ways = (least[start] for start in range(end) if end - start == 1 or word[start:end] in vocabulary)
+            least.append(1 + min(ways))
+        total += count * least[-1]
+    return total
+
+
+def relief(words: Words, prices: Sequence[Sequence[int]], scale: int) -> dict[bytes, int]:
+    """What each substring saves of prices of bytes, over all its places."""
+    saved: dict[bytes, int] = {}
+    for (word, count), own in zip(words, prices, strict=True):
+        for start in range(len(word)):
+            for end in range(start + 2, len(word) + 1):
+                saving = sum(own[start:end]) - count * scale
+                if saving > 0:
+                    saved[word[start:end]] = saved.get(word[start:end], 0) + saving
+    return saved
+
+
+PRICE_STEP, FLOW_STEP, SHARP, LEAST = 1.0, 0.5, 8.0, 1e-9
+BINARY, NATURAL, TINY, SHIFT = 1.4426950408889634, 0.6931471805599453, 2.0**-64, 64
+
+
+def decayed(by: float) -> float:
+    """e**-by by halvings and a polynomial."""
+    if by > 700:
+        return 0.0
+    by *= BINARY
+    whole = floor(by)
+    rest = (whole - by) * NATURAL
+    rest = 1 + rest * (1 + rest * (0.5 + rest * (1 / 6 + rest * (1 / 24 + rest * (1 / 120 + rest / 720)))))
+    return ldexp(rest, -whole)
+
+
+class _Word:
+    """A word with the edges into each of its nodes: where they start, and their tokens."""
+
+    def __init__(self, word: bytes, count: int, tokens: Sequence[bytes], potentials: Sequence[float]) -> None:
+        self.count, self.size = float(count), len(word)
+        self.into = [
+            [(end - len(token), number) for number, token in enumerate(tokens) if word.endswith(token, 0, end)]
+            for end in range(len(word) + 1)
+        ]
+        self.bytes: list[float] = [0.0]
+        self.prices: list[list[float]] = [[]]
+        self.chances: list[list[float]] = [[]]
+        for end in range(1, len(word) + 1):
+            first = decayed(SHARP * max(0.0, 1 - (potentials[end] - potentials[end - 1]) / self.count))
+            between = [(potentials[end] - potentials[start]) / self.count - 1 for start, _ in self.into[end]]
+            chances = [single(decayed(SHARP * max(0.0, -one))) for one in between]
+            total = first
+            for chance in chances:
+                total += chance
+            self.prices.append([single(max(0.0, one)) for one in between])
+            self.bytes.append(single(max(LEAST, single(first) / total)))
+            self.chances.append([single(max(LEAST, chance / total)) for chance in chances])
+        self.flow()
+
+    def flow(self) -> None:
+        """What flows through each node."""
+        self.through = [0.0] * self.size + [1.0]
+        for node in range(self.size, 0, -1):
+            self.through[node - 1] += self.through[node] * self.bytes[node]
+            for (start, _), chance in zip(self.into[node], self.chances[node], strict=True):
+                self.through[start] += self.through[node] * chance
+
+    def move(self, shares: Sequence[float], sums: list[float]) -> None:
+        """Move prices, then flows."""
+        ahead, level = [1.0], [0.0]
+        for node in range(1, self.size + 1):
+            lengths = []
+            for at, (start, token) in enumerate(self.into[node]):
+                old = self.prices[node][at]
+                price = max(0.0, old + PRICE_STEP * (self.through[node] * self.chances[node][at] - shares[token]))
+                self.prices[node][at] = single(price)
+                sums[token] += self.count * (2 * price - old)
+                lengths.append(level[start] - FLOW_STEP * (1 + (2 * price - old)))
+            by_byte = level[node - 1] - FLOW_STEP
+            highest = max([by_byte, *lengths])
+            total = self.bytes[node] * decayed(highest - by_byte) * ahead[node - 1]
+            first, weights = single(total), []
+            for at, (start, _) in enumerate(self.into[node]):
+                weights.append(self.chances[node][at] * decayed(highest - lengths[at]) * ahead[start])
+                total += weights[-1]
+            self.bytes[node] = single(max(LEAST, first / total))
+            self.chances[node] = [single(max(LEAST, weight / total)) for weight in weights]
+            if total < TINY:
+                total, highest = ldexp(total, SHIFT), highest - SHIFT * NATURAL
+            ahead.append(total)
+            level.append(highest)
+
+    def fitted(self, units: Sequence[int], scale: int) -> int:
+        """What it takes where no edge flows by more than its token's units."""
+        room, spent = [0] * self.size + [scale], 0
+        for node in range(self.size, 0, -1):
+            left = room[node]
+            spent += left
+            for (start, token), chance in zip(self.into[node], self.chances[node], strict=True):
+                flow = min(int(room[node] * chance), units[token], left)
+                left -= flow
+                room[start] += flow
+            room[node - 1] += left
+        return spent
+
+
+def solved(
+    words: Words,
+    tokens: Sequence[bytes],
+    shares: Sequence[float],
+    potentials: Sequence[Sequence[float]],
+    limit: int,
+    steps: int,
+    scale: int,
+) -> tuple[list[float], int]:
+    """The shares after some steps, and the tokens in units of 1 / scale."""
+    text = [_Word(word, count, tokens, own) for (word, count), own in zip(words, potentials, strict=True)]
+    weights = [0.0] * len(tokens)
+    for word in text:
+        for edges in word.into:
+            for _, token in edges:
+                weights[token] += word.count
+    found, threshold = list(shares), 0.0
+    for _ in range(steps):
+        sums = [0.0] * len(tokens)
+        for word in text:
+            word.move(found, sums)
+            word.flow()
+        sums = [one + share * weight / FLOW_STEP for one, share, weight in zip(sums, found, weights, strict=True)]
+        threshold = _threshold(sums, weights, limit, threshold)
+        found = [_share(one, weight, threshold) for one, weight in zip(sums, weights, strict=True)]
+    units = [floor(share * scale) for share in found]
+    over = sum(units) - limit * scale
+    for token in range(len(units)):
+        less = min(max(over, 0), units[token])
+        units[token], over = units[token] - less, over - less
+    return found, sum(count * word.fitted(units, scale) for (_, count), word in zip(words, text, strict=True))
+
+
+def _share(one: float, weight: float, threshold: float) -> float:
+    return min(1.0, max(0.0, (one - threshold) * FLOW_STEP / weight))
+
+
+def _threshold(sums: Sequence[float], weights: Sequence[float], limit: int, start: float) -> float:
+    """What leaves K shares, by Newton's steps, halving where these leave the bracket."""
+    low, high = 0.0, max([0.0, *sums])
+    middle = min(start, high)
+    for _ in range(60):
+        total = slope = 0.0
+        for one, weight in zip(sums, weights, strict=True):
+            share = (one - middle) * FLOW_STEP / weight
+            total += min(1.0, max(0.0, share))
+            slope += FLOW_STEP / weight if 0 < share < 1 else 0.0
+        if total > limit:
+            low = middle
+        else:
+            high = middle
+            if middle == 0:
+                break
+        if abs(total - limit) <= 1e-9 * limit:
+            break
+        if slope > 0 and low < middle + (total - limit) / slope < high:
+            middle += (total - limit) / slope
+        else:
+            middle = 0.5 * (low + high) if high > 1e-9 else 0.0
+    return middle
+
+
+def single(value: float) -> float:
+    """A number as 32 bits hold it."""
+    return float(np.float32(value))
+
+
+def byte_prices_ascend(
+    words: Words, tokens: Sequence[bytes], potentials: Sequence[Sequence[float]], limit: int, steps: int, upper: float
+) -> tuple[float, list[list[float]]]:
+    """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
+    edges = [edges_of(word, tokens) for word, _ in words]
+    kept = [list(own) for own in potentials]
+    prices = _prices(words, kept)
+    moves = [[0.0] * len(word) for word, _ in words]
+    squares = [[1.0] * len(word) for word, _ in words]
+    pace = Pace()
+    for _ in range(steps):
+        bound, before, held = _byte_prices_evaluate(words, edges, prices, len(tokens), limit)
+        if pace.gains(bound):
+            kept = before
+        elif pace.falls(bound, upper):
+            prices, pace.size, moves = _prices(words, kept), pace.size * 0.8, [[0.0] * len(word) for word, _ in words]
+            bound, before, held = _byte_prices_evaluate(words, edges, prices, len(tokens), limit)
+        norm = 0.0
+        for w, (word, count) in enumerate(words):
+            own = 0.0
+            for k, cover in enumerate(_covers(len(word), edges[w], before[w], count, held)):
+                squares[w][k] = 0.9 * squares[w][k] + 0.1 * ((1 - cover) * (1 - cover))
+                move = 0.8 * moves[w][k] + 0.2 * (1 - cover)
+                moves[w][k] = 0.0 if prices[w][k] >= count and move > 0 else move
+                own += moves[w][k] * moves[w][k] * (count / sqrt(squares[w][k] + 0.01))
+            norm += own
+        if norm:
+            stride = pace.size * (upper - bound) / norm
+            prices = [
+                [
+                    min(count, price + stride * (count / sqrt(square + 0.01)) * move)
+                    for price, square, move in zip(prices[w], squares[w], moves[w], strict=True)
+                ]
+                for w, (_, count) in enumerate(words)
+            ]
+    return pace.best, kept
+
+
+def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:
+    """Of each byte, at most what it costs by itself."""
+    return [
+        [min(count, behind - at) for at, behind in pairwise(own)]
+        for own, (_, count) in zip(potentials, words, strict=True)
+    ]
+
+
+def _byte_prices_evaluate(
+    words: Words, edges: list[list[Edge]], prices: list[list[float]], kinds: int, limit: int
+) -> tuple[float, list[list[float]], list[float]]:
+    """The bound, the cost of the bytes before each node, and the share of each token in the vocabulary."""
+    sums, paths, potentials = [0.0] * kinds, 0.0, []
+    for w, (_, count) in enumerate(words):
+        before = [0.0]
+        for price in prices[w]:
+            before.append(before[-1] + price)
+        for (_, _, token), price in zip(edges[w], needed(edges[w], before, count), strict=True):
+            sums[token] += price
+        paths += before[-1]
+        potentials.append(before)
+    top, held = weighed(sums, limit)
+    return paths - top[0] - top[1], potentials, held
+
+
+def _covers(size: int, edges: list[Edge], before: list[float], count: int, held: list[float]) -> list[float]:
+    """How many tokens of the vocabulary lie over each byte of a word where they would be used, shares of tokens too."""
+    more = [0.0] * (size + 1)
+    for (end, start, token), price in zip(edges, needed(edges, before, count), strict=True):
+        if price > 0:
+            more[start] += held[token]
+            more[end] -= held[token]
+    covers, cover = [], 0.0
+    for each in more[:size]:
+        cover += each
+        covers.append(cover)
+    return covers

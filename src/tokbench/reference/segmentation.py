@@ -1,0 +1,364 @@
+"""Plain-Python reference of greedy and longest-prefix segmentation.
+
+Plain-Python reference of segmentation by the longest suffix.
+
+Plain-Python reference of PathPiece's segmentation: algorithm 1 of the paper, line by line.
+
+Plain-Python reference of segmentation by likelihood.
+
+Plain-Python reference of segmentation by merging.
+
+Plain-Python reference of segmentation by the rank of the joined token.
+
+Plain-Python reference of merging in which a token is taken whole.
+
+Segmentation by a history of merges and removals, and by its merges alone with the removals afterwards.
+
+Plain-Python reference of BPE dropout: algorithm 1 of the paper, and the probability of each of its outcomes.
+
+Plain-Python reference of segmentation by a partition cover.
+
+Covered pairs, spelled out: mark every pair inside every occurrence of every token.
+
+Plain-Python reference of the encoder: cut a text by its pre-tokenization, then each pre-token by itself.
+
+Plain-Python reference of counting tokens at every place.
+
+Plain-Python reference of segmentation by derivations: tokens from left to right that agree with their neighbours.
+
+Plain-Python reference of the token trie.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import compress, pairwise, product
+
+from tokbench.reference import scan
+from tokbench.reference.numbers import draws
+
+
+def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list[int]:
+    """Take the longest token of ``first``, then the longest of ``rest`` until the text is used up."""
+    found = []
+    ids = first
+    while text:
+        size = max(size for size in range(1, len(text) + 1) if text[:size] in ids)
+        found.append(ids[text[:size]])
+        text = text[size:]
+        ids = rest
+    return found
+
+
+def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
+    """Take the longest token at the end until the text is used up."""
+    found = []
+    while text:
+        size = max(size for size in range(1, len(text) + 1) if text[-size:] in ids)
+        found.append(ids[text[-size:]])
+        text = text[:-size]
+    return found[::-1]
+
+
+def longest(text: bytes, ids: dict[bytes, int]) -> list[int]:
+    """The fewest tokens; among last tokens that give equally few, the widest."""
+    return _segment(text, ids, None)
+
+
+def random(text: bytes, ids: dict[bytes, int], seed: int, place: int = 0) -> list[int]:
+    """The fewest tokens; the k-th of equal widths replaces the one held with probability 1/k."""
+    return _segment(text, ids, draws(text, seed, place))
+
+
+def _segment(text: bytes, ids: dict[bytes, int], numbers: Iterator[int] | None) -> list[int]:
+    lengths, widths = [0], [0]
+    for end in range(1, len(text) + 1):
+        length, width, equal = len(text) + 1, 0, 0
+        for w in range(1, end + 1):
+            if text[end - w : end] not in ids:
+                continue
+            new = lengths[end - w] + 1
+            if new < length:
+                length, width, equal = new, w, 1
+            elif new == length:
+                equal += 1
+                if numbers is None or (next(numbers) >> 32) * equal < 2**32:
+                    width = w
+        lengths.append(length)
+        widths.append(width)
+    found = []
+    end = len(text)
+    while end:
+        found.append(ids[text[end - widths[end] : end]])
+        end -= widths[end]
+    return found[::-1]
+
+
+def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
+    """The tokens with the greatest sum of scores; among last tokens with equal sums, the longest."""
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(text) + 1):
+        widths = [width for width in range(1, end + 1) if text[end - width : end] in scores]
+        best.append(max((scores[text[end - width : end]] + best[end - width][0], width) for width in widths))
+    found = []
+    while text:
+        width = best[len(text)][1]
+        found.append(text[-width:])
+        text = text[:-width]
+    return found[::-1]
+
+
+def every_segmentation(text: bytes, tokens: set[bytes]) -> list[list[bytes]]:
+    """All ways to cut the text into tokens."""
+    if not text:
+        return [[]]
+    return [
+        [text[:size], *rest]
+        for size in range(1, len(text) + 1)
+        if text[:size] in tokens
+        for rest in every_segmentation(text[size:], tokens)
+    ]
+
+
+def merge(text: bytes, merges: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Join the leftmost pair of the lowest rank until none is left."""
+    ranks: dict[tuple[int, int], int] = {}
+    for rank, (left, right, _) in enumerate(merges):
+        ranks.setdefault((left, right), rank)
+    ids = list(text)
+    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(ids)) if pair in ranks]:
+        rank, i = min(found)
+        ids[i : i + 2] = [merges[rank][2]]
+    return ids
+
+
+def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
+    """Take a text that is a token whole; else join the leftmost neighbours that make the token of the lowest id."""
+    if text in ids:
+        return [ids[text]]
+    tokens = [bytes([byte]) for byte in text]
+    while found := [(ids[left + right], i) for i, (left, right) in enumerate(pairwise(tokens)) if left + right in ids]:
+        _, i = min(found)
+        tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+    return [ids[token] for token in tokens]
+
+
+def whole_or_merge(text: bytes, ids: Mapping[bytes, int], merges: Sequence[tuple[int, int, int]]) -> list[int]:
+    """Take a text that is a token whole, and merge any other."""
+    return [ids[text]] if text in ids else merge(text, merges)
+
+
+Event = tuple[bool, tuple[bytes, ...]]
+
+
+def cut_by(alphabet: Collection[bytes], text: bytes) -> list[bytes]:
+    """The symbols of a text, the longest from the left each time."""
+    ids = {token: index for index, token in enumerate(alphabet)}
+    tokens = list(alphabet)
+    return [tokens[index] for index in greedy(text, ids, ids)]
+
+
+def replace(cut: list[bytes], old: tuple[bytes, ...], new: tuple[bytes, ...]) -> list[bytes]:
+    """Put ``new`` wherever ``old`` stands, from left to right."""
+    done: list[bytes] = []
+    while cut:
+        found = tuple(cut[: len(old)]) == old
+        done += new if found else cut[:1]
+        cut = cut[len(old) if found else 1 :]
+    return done
+
+
+def by_events(
+    text: bytes, tokens: Collection[bytes], alphabet: Collection[bytes], events: Sequence[Event]
+) -> list[bytes]:
+    """Do every event in its order wherever it applies."""
+    if text in tokens:
+        return [text]
+    cut = cut_by(alphabet, text)
+    for split, parts in events:
+        whole = (b"".join(parts),)
+        cut = replace(cut, whole, parts) if split else replace(cut, parts, whole)
+    return cut
+
+
+def post_removal(
+    text: bytes, tokens: Collection[bytes], alphabet: Collection[bytes], events: Sequence[Event]
+) -> list[bytes]:
+    """Join the leftmost pair of the earliest merge until none is left, then split by the last removals."""
+    cut = cut_by(alphabet, text)
+    ranks: dict[tuple[bytes, ...], int] = {}
+    for rank, (split, parts) in enumerate(events):
+        if not split:
+            ranks.setdefault(parts, rank)
+    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
+        i = min(found)[1]
+        cut[i : i + 2] = [cut[i] + cut[i + 1]]
+    removals = {b"".join(parts): parts for split, parts in events if split}
+    while removed := [i for i, token in enumerate(cut) if token not in tokens]:
+        cut[removed[0] : removed[0] + 1] = removals[cut[removed[0]]]
+    return cut
+
+
+Merges = Sequence[tuple[int, int, int]]
+
+
+def bpe_dropout(text: bytes, merges: Merges, dropout: float, draws: Iterator[int]) -> list[int]:
+    """At each step draw for the possible merges, best first, and apply the first that is not dropped."""
+    ids = list(text)
+    while True:
+        kept = (found for found in possible(ids, merges) if next(draws) >> 11 >= dropout * 2**53)
+        best = next(kept, None)
+        if best is None:
+            return ids
+        ids = applied(ids, best, merges)
+
+
+def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...], float]:
+    """The probability of each segmentation, from the algorithm as printed: all possible merges are drawn for."""
+
+    @cache
+    def after(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        total: defaultdict[tuple[int, ...], float] = defaultdict(float)
+        found = possible(list(ids), merges)
+        for kept in product((False, True), repeat=len(found)):
+            probability = (1 - dropout) ** sum(kept) * dropout ** (len(kept) - sum(kept))
+            if not any(kept):
+                total[ids] += probability
+                continue
+            best = min(compress(found, kept))
+            for end, share in after(tuple(applied(list(ids), best, merges))).items():
+                total[end] += probability * share
+        return total
+
+    return after(tuple(text))
+
+
+def possible(ids: list[int], merges: Merges) -> list[tuple[int, int]]:
+    """Rank and place of every possible merge, lowest rank first, the leftmost of equal ones first."""
+    ranks: dict[tuple[int, int], int] = {}
+    for rank, (left, right, _) in enumerate(merges):
+        ranks.setdefault((left, right), rank)
+    return sorted((ranks[pair], place) for place, pair in enumerate(pairwise(ids)) if pair in ranks)
+
+
+def applied(ids: list[int], found: tuple[int, int], merges: Merges) -> list[int]:
+    """The ids with one merge made."""
+    rank, place = found
+    return [*ids[:place], merges[rank][2], *ids[place + 2 :]]
+
+
+def cover(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
+    """Sort all matches by (rank, start) and clear the cuts inside each whose two ends are cut."""
+    matches = sorted(
+        (rank, start, start + len(token))
+        for rank, token in enumerate(tokens)
+        for start in range(len(text))
+        if text.startswith(token, start)
+    )
+    cuts = set(range(len(text) + 1))
+    for _, start, end in matches:
+        if {start, end} <= cuts:
+            cuts -= set(range(start + 1, end))
+    return [text[start:end] for start, end in pairwise(sorted(cuts))]
+
+
+def covered_pairs(tokens: list[bytes], counts: list[tuple[bytes, int]]) -> int:
+    total = 0
+    for text, count in counts:
+        marked: set[int] = set()
+        for token in tokens:
+            for start in range(len(text)):
+                if text.startswith(token, start):
+                    marked.update(range(start, start + len(token) - 1))
+        total += len(marked) * count
+    return total
+
+
+def encode(pattern: str | Sequence[str] | None, text: bytes, cut: Callable[[bytes], list[int]]) -> list[int]:
+    """The ids of each pre-token in turn."""
+    return [index for start, end in pairwise(scan.boundaries(pattern, text)) for index in cut(text[start:end])]
+
+
+def matches(pretokens: Iterable[tuple[bytes, int]], tokens: Sequence[bytes]) -> list[int]:
+    """Occurrences of each token, overlapping ones included, weighted by the pre-tokens' counts."""
+    rows = list(pretokens)
+    return [
+        sum(count for text, count in rows for start in range(len(text)) if text.startswith(token, start))
+        for token in tokens
+    ]
+
+
+Parts = dict[bytes, tuple[bytes, bytes]]
+
+
+def derivations(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]]) -> Parts | None:
+    """The two parts of each token that text can have, by rank; None where a token may be made of later ones."""
+    made: Parts = {}
+    known = {bytes([byte]) for byte in range(256)}
+    first: dict[tuple[bytes, bytes], bool] = {}
+    for left, right, _ in merges:
+        pair = tokens[left], tokens[right]
+        if pair in first:
+            continue
+        first[pair] = known >= set(pair)
+        if first[pair] and agree(*pair, made):
+            made[pair[0] + pair[1]] = pair
+            known.add(pair[0] + pair[1])
+    late = [pair for pair, in_time in first.items() if not in_time and known >= set(pair)]
+    return None if any(agree(*pair, made) for pair in late) else made
+
+
+def agree(left: bytes, right: bytes, made: Parts) -> bool:
+    """Whether merging the bytes of two tokens gives back the two."""
+    numbers = {token: number for number, token in enumerate(made)}
+    pairs = {parts: numbers[token] for token, parts in made.items()}
+    limit = len(made)
+    while pairs.get((left, right), limit) >= limit:
+        if max(numbers.get(left, -1), numbers.get(right, -1)) < 0:
+            return True
+        if numbers.get(left, -1) > numbers.get(right, -1):
+            limit, left = numbers[left], made[left][1]
+        else:
+            limit, right = numbers[right] + 1, made[right][0]
+    return False
+
+
+def cut(text: bytes, made: Parts) -> list[bytes]:
+    """The only sequence of tokens in which all neighbours agree, the longest tokens tried first."""
+    known = {bytes([byte]) for byte in range(256)} | set(made)
+    found: list[bytes] = []
+
+    def behind(start: int) -> bool:
+        """Whether the rest of the text follows what has been found."""
+        if start == len(text):
+            return True
+        for end in range(len(text), start, -1):
+            token = text[start:end]
+            if token in known and (not found or agree(found[-1], token, made)):
+                found.append(token)
+                if behind(end):
+                    return True
+                found.pop()
+        return False
+
+    behind(0)
+    return found
+
+
+def held(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dict[bytes, int]:
+    """The tokens that a trie holds, with the lowest id of each."""
+    ids: dict[bytes, int] = {}
+    for index, token in enumerate(tokens):
+        if included is None or included[index]:
+            ids.setdefault(token, index)
+    return ids
+
+
+def prefixes(ids: dict[bytes, int], text: bytes) -> list[tuple[int, int]]:
+    """The tokens that ``text`` starts with, as (length, id), shortest first."""
+    return [(size, ids[text[:size]]) for size in range(1, len(text) + 1) if text[:size] in ids]
+
+
+def nodes(ids: dict[bytes, int]) -> int:
+    """Distinct prefixes of the tokens, the empty one included."""
+    return len({token[:size] for token in ids for size in range(len(token) + 1)} | {b""})

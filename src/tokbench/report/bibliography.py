@@ -1,0 +1,97 @@
+"""What an experiment cites: its methods, gold data and corpora, and the software behind its language models."""
+
+import re
+from collections.abc import Iterator
+
+from tokbench.config.experiment import Experiment
+from tokbench.construction import constructions
+from tokbench.corpus.sources import HubDataset, HubSource
+from tokbench.metric import Sight, families_of
+from tokbench.pretokenization import Setting, pretokenization_of, schemes
+from tokbench.references import made
+from tokbench.registry import Method
+from tokbench.resource import resource_types
+from tokbench.segmentation import segmentations
+
+CORPORA: dict[str, tuple[str, ...]] = {
+    "embedded": ("cpython_documentation",),
+    "text": (),
+    "jsonl": (),
+    "parquet": (),
+    "counts": (),
+    "hub": (),
+    "parallel": (),
+}
+"""What types of sources cite; those of a user's own files know nothing to cite, and a data set on the hub has an entry
+made for it."""
+BOUNDS = ("tempus2026",)
+NGRAM_MODELS = ("chen1999",)
+BYTE_NGRAMS = ("witten1991",)
+LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
+TRANSLATIONS = ("koehn2004", "papineni2002", "popovic2015", "post2018")
+"""What scores them and compares them, whatever the experiment."""
+
+
+def cited(experiment: Experiment) -> list[str]:
+    """Keys of publications, or whole entries, each once, in alphabetical order."""
+    return sorted(set(_cited(experiment)))
+
+
+def _cited(experiment: Experiment) -> Iterator[str]:
+    for corpus in experiment.corpora.values():
+        yield from CORPORA[corpus.source.type]
+        if isinstance(corpus.source, HubSource):
+            yield _of_hub(corpus.source)
+    for parallel in experiment.parallel_corpora.values():
+        yield from (_of_hub(pairs.source) for pairs in parallel.on_hub())
+    for variant in experiment.built.values():
+        construction = constructions[variant.construction.method]
+        cut = construction.segmentation if variant.segmentation is None else variant.segmentation.method
+        yield from _of_scheme(variant.pretokenization)
+        yield from _of(construction)
+        if construction.initial:
+            yield from _of(constructions[variant.construction.initial])
+        yield from _of(segmentations[cut])
+        if variant.byte_lm is not None and experiment.byte_lms[variant.byte_lm].kind == "ngram":
+            yield from BYTE_NGRAMS
+    if experiment.built:
+        yield from BOUNDS
+    seen: list[Sight] = ["text", "languages"]
+    for resource in experiment.resources.values():
+        kind = resource_types[resource.type]
+        yield from _of(kind)
+        seen.append(kind.gold)
+    if experiment.runs:
+        seen.append("embeddings")
+        yield from LANGUAGE_MODELS
+    for family in families_of(*dict.fromkeys(seen)):
+        yield from _of(family)
+    if experiment.ngram_bits is not None:
+        yield from NGRAM_MODELS
+    if experiment.translations:
+        yield from TRANSLATIONS
+
+
+def _of(method: Method) -> tuple[str, ...]:
+    return method.cites or ()
+
+
+def _of_scheme(setting: Setting) -> Iterator[str]:
+    """Of a pre-tokenization, and of the steps of a sequence."""
+    scheme = pretokenization_of(setting)
+    yield from _of(schemes[scheme.method.name])
+    for step in getattr(scheme.options, "steps", ()):
+        yield from _of_scheme(step)
+
+
+def _of_hub(source: HubDataset) -> str:
+    """A data set at its commit."""
+    key = re.sub(r"[^A-Za-z0-9]+", "_", source.dataset)
+    facts = {
+        "type": "misc",
+        "author": [f"{{{source.dataset.partition('/')[0]}}}"],
+        "title": source.dataset,
+        "note": f"Data set of the Hugging Face hub, commit {source.revision}",
+        "url": f"https://huggingface.co/datasets/{source.dataset}/tree/{source.revision}",
+    }
+    return made(key, facts)

@@ -1,0 +1,104 @@
+"""Tokenizers that were made elsewhere, marked wherever a number of theirs stands, with what they lose."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from tokbench.report.content import ReportContent
+from tokbench.report.layout import Drawing, Exhibit, Section, Table
+from tokbench.report.wording import counted, listed
+from tokbench.tabulation.external_tokenizers import IMPORTED, NATIVE
+from tokbench.tokenizer.folder import OWN
+
+AS_IT_IS, LOSSY = "*", "†"
+UNRANKED = "By what it makes of a text it is neither ranked nor tested beside those that lose none."
+NAMES = ("variant", "a", "b")
+"""Columns in which a variant stands."""
+
+
+class Elsewhere:
+    """The tokenizers of a report that were made elsewhere.
+
+    Args:
+        content: what the report shows.
+    """
+
+    def __init__(self, content: ReportContent) -> None:
+        frame = content.part(IMPORTED.name)
+        self._rows: dict[str, dict[str, Any]] = (
+            {} if frame is None else {row["variant"]: row for row in frame.iter_rows(named=True)}
+        )
+
+    @cached_property
+    def lossy(self) -> frozenset[str]:
+        """Those that do not give back every document, or of which nobody has tried."""
+        return frozenset(name for name, row in self._rows.items() if row["documents_changed"] != 0)
+
+    def noted(self, section: Section) -> Section:
+        """A section with marks and notes at its tables, and a sentence in the captions of its figures."""
+        if not self._rows:
+            return section
+        return replace(section, exhibits=[self._noted(one) for one in section.exhibits])
+
+    def _noted(self, exhibit: Exhibit) -> Exhibit:
+        if isinstance(exhibit, Table):
+            return self._marked(exhibit)
+        if isinstance(exhibit, Drawing):
+            shown = [variant for variant in exhibit.variants if variant in self._rows]
+            return replace(exhibit, caption=" ".join([exhibit.caption, *self._told(shown)]))
+        return exhibit
+
+    def _marked(self, table: Table) -> Table:
+        names = [column.name for column in table.shown if column.name in NAMES]
+        found = {
+            (index, name): str(variant)
+            for name in names
+            for index, variant in enumerate(table.frame[name].to_list())
+            if variant in self._rows
+        }
+        if not found or table.name == IMPORTED.name:
+            return table
+        marks = {place: LOSSY if variant in self.lossy else AS_IT_IS for place, variant in found.items()}
+        paths = dict(found)
+        for index, name in found:
+            paths[index, "size"] = OWN if name == "variant" else "*"
+        lossy = frozenset(index for (index, _), mark in marks.items() if mark == LOSSY)
+        return replace(
+            table,
+            marks={**table.marks, **marks},
+            paths={**table.paths, **paths},
+            notes=[*table.notes, *self._told(dict.fromkeys(found.values()))],
+            reference_rows=table.reference_rows | lossy,
+        )
+
+    def _told(self, variants: Iterable[str]) -> list[str]:
+        """One sentence on those that lose nothing, and one on each of the others."""
+        names = list(variants)
+        ways: dict[str, list[str]] = {}
+        for name in names:
+            if name not in self.lossy:
+                ways.setdefault(self._rows[name]["works_through"], []).append(name)
+        told = [
+            f"{AS_IT_IS} Made elsewhere, at its own size, {_way(way)}: {listed(those)}." for way, those in ways.items()
+        ]
+        return told + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
+
+    def _lost(self, name: str) -> str:
+        row = self._rows[name]
+        through = f"{name}: made elsewhere, at its own size, works through {row['works_through']}"
+        if row["documents"] is None:
+            return f"{through}; what it loses of a text was not measured. {UNRANKED}"
+        parts = [
+            f"{row['documents_changed']:,} of {counted(row['documents'], 'document')} not restored",
+            f"at most {row['bytes_lost']:,} of {row['bytes']:,} bytes lost",
+            f"{counted(row['unknown_tokens'], 'unknown token')}",
+            f"{row['characters_normalised']:,} characters normalised",
+        ]
+        return f"{through} and loses text: {listed(parts)}. {UNRANKED}"
+
+
+def _way(works_through: str) -> str:
+    if works_through == NATIVE:
+        return "in our three phases, with the ids of its own library; nothing is lost"
+    return f"works through {works_through}; nothing of the evaluation split is lost"

@@ -1,0 +1,249 @@
+"""Dots by variant: one row per variant, one hollow mark per vocabulary size, a bar at their mean.
+
+Drawn for average accuracy by rank (figure 1 of "Tokenization Is More Than Compression", turned so that names can be
+read), for Rényi efficiency, for bits per byte: for any number that each tokenizer has once.
+
+Dots by language: one row a language, one mark a tokenizer, each beside the lowest of its language.
+
+Average accuracy of each variant under each model (figure 6 of "Tokenization Is More Than Compression").
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from math import isfinite
+from typing import Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from tokbench.report.figures.style import (
+    FULL,
+    GREY,
+    INK,
+    PAPER,
+    RULE,
+    Style,
+    areas,
+    fix_layout,
+    house_style,
+    in_units,
+    new_figure,
+    size_key,
+)
+
+
+def draw(
+    values: Mapping[tuple[str, int], float],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    xlabel: str,
+    *,
+    numbered: bool = False,
+    unnumbered: Collection[str] = (),
+    baseline: tuple[str, float] | None = None,
+    width: float = FULL,
+) -> Figure:
+    """One dot per (variant, vocabulary size).
+
+    Args:
+        values: (variant, size) -> value, in the unit that ``xlabel`` names.
+        order: variants from top to bottom; those without a value are passed over.
+        styles: each variant's colour.
+        xlabel: what the values are, with unit and split.
+        numbered: whether the names are preceded by their rank, their place in ``order``.
+        unnumbered: variants that have no rank; they stand last.
+        baseline: (name, value) of a reference, drawn as a dashed line where it is in reach of the values, and otherwise
+            told at the edge.
+        width: inches.
+    """
+    values = {key: value for key, value in values.items() if isfinite(value)}
+    ranked = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in values)]
+    sizes = sorted({size for _, size in values})
+    area = areas(sizes)
+    with house_style():
+        figure = new_figure(width, 0.95 + 0.17 * len(ranked))
+        axes = figure.subplots()
+        for row, (_, variant) in enumerate(ranked):
+            found = [(size, values[variant, size]) for size in sizes if (variant, size) in values]
+            axes.plot([min(v for _, v in found), max(v for _, v in found)], [row, row], color=RULE, lw=1.5, zorder=1)
+            marks = axes.scatter(
+                [value for _, value in found],
+                [row] * len(found),
+                s=[area[size] for size, _ in found],
+                facecolors="none",
+                edgecolors=styles[variant].colour,
+                linewidths=1.0,
+                zorder=2,
+            )
+            figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
+            if len(found) > 1:
+                mean = sum(value for _, value in found) / len(found)
+                axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
+        names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
+        axes.set_yticks(range(len(ranked)), names)
+        axes.set_ylim(len(ranked) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x")
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.set_xlabel(xlabel + in_units(axes.xaxis, max(values.values())), loc="right")
+        if baseline is not None:
+            _mark_baseline(axes, baseline, list(values.values()))
+        if len(sizes) > 1:
+            size_key(figure, sizes, mean=True)
+        return fix_layout(figure)
+
+
+def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[float]) -> None:
+    """Draw the reference, or say where it lies when drawing it would squeeze the values into a third of the width."""
+    name, place = baseline
+    low, high = min(values), max(values)
+    span = max(high - low, 1e-9)
+    if low - span <= place <= high + span:
+        axes.axvline(place, color=GREY, lw=0.8, ls=(0, (4, 3)), zorder=0)
+        axes.annotate(
+            name, (place, 1), xycoords=("data", "axes fraction"), xytext=(0, 2), textcoords="offset points",
+            ha="center", va="bottom", fontsize=7, color=GREY,
+        )  # fmt: skip
+    else:
+        side: Literal["left", "right"] = "left" if place < low else "right"
+        axes.set_title(f"{name} {place:.3g}, off to the {side}", loc=side, fontsize=7, color=GREY, pad=3)
+
+
+def by_language_draw(
+    values: Mapping[tuple[str, str], float],
+    languages: Sequence[str],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    xlabel: str,
+    *,
+    width: float = FULL,
+) -> Figure:
+    """One mark per (variant, language), with a legend of variants below.
+
+    Args:
+        values: (variant, language) -> value.
+        languages: from top to bottom.
+        order: variants in the order of the legend; those without a value are passed over.
+        styles: each variant's colour and mark.
+        xlabel: what the values are.
+        width: inches.
+    """
+    drawn = [variant for variant in order if any(one == variant for one, _ in values)]
+    columns = max(int(width // 1.6), 1)
+    with house_style():
+        figure = new_figure(width, 0.75 + 0.17 * len(languages) + 0.14 * -(-len(drawn) // columns))
+        axes = figure.subplots()
+        for row, language in enumerate(languages):
+            here = [values[variant, language] for variant in drawn if (variant, language) in values]
+            axes.plot([min(here), max(here)], [row, row], color=RULE, lw=1.2, zorder=1)
+        for variant in drawn:
+            found = [(values[variant, one], row) for row, one in enumerate(languages) if (variant, one) in values]
+            across, up = zip(*found, strict=True)
+            style = styles[variant]
+            marks = axes.scatter(
+                across, up, s=20, marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9,
+                zorder=2, label=variant,
+            )  # fmt: skip
+            figure.add_tooltip(marks, variant, *(f"{variant}, {languages[row]}: {x:,.4g}" for x, row in found))
+        axes.set_yticks(range(len(languages)), list(languages))
+        axes.set_ylim(len(languages) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.grid(axis="x")
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.set_xlabel(xlabel, loc="right")
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, handletextpad=0.2,
+            labelspacing=0.35, columnspacing=1.0, borderpad=0,
+        )  # fmt: skip
+        return fix_layout(figure)
+
+
+_LINE = 0.115
+
+
+def by_model_draw(
+    averages: Mapping[tuple[str, str], float],
+    models: Sequence[str],
+    order: Sequence[str],
+    styles: Mapping[str, Style],
+    ylabel: str,
+    *,
+    width: float = FULL,
+) -> Figure:
+    """One line per variant across the models that trained with it; names stand at the right end, moved apart.
+
+    Args:
+        averages: (model, variant) -> average accuracy in percent.
+        models: from left to right.
+        order: variants; one under a single model has a mark and no line.
+        styles: each variant's colour, mark and line.
+        ylabel: what the averages are.
+        width: inches.
+    """
+    paths = {v: [(i, averages[m, v]) for i, m in enumerate(models) if (m, v) in averages] for v in order}
+    paths = {variant: path for variant, path in paths.items() if path}
+    with house_style():
+        figure = new_figure(width, max(0.5 * width, 0.8 + 1.4 * _LINE * len(paths)))
+        axes = figure.subplots()
+        for variant, path in paths.items():
+            style = styles[variant]
+            (line,) = axes.plot(
+                *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER
+            )
+            figure.add_tooltip(line, variant, *(f"{variant}, {models[place]}: {value:,.4g}" for place, value in path))
+        axes.set_xticks(range(len(models)), models)
+        axes.set_xlim(-0.15, len(models) - 0.85)
+        axes.set_ylabel(ylabel)
+        axes.grid(axis="y")
+        low, high = axes.get_ylim()
+        step = (high - low) * _LINE / (figure.get_figheight() - 0.6)
+        ends = sorted((path[-1][1], variant) for variant, path in paths.items())
+        heights = _within(_apart([end for end, _ in ends], step), step, low, high)
+        for height, (value, variant) in zip(heights, ends, strict=True):
+            last = paths[variant][-1][0]
+            colour = styles[variant].colour
+            axes.annotate(
+                variant,
+                (last, value),
+                xytext=(1.02, height),
+                textcoords=("axes fraction", "data"),
+                va="center",
+                fontsize=7,
+                annotation_clip=False,
+                arrowprops={
+                    "arrowstyle": "-",
+                    "lw": 0.4,
+                    "color": colour,
+                    "shrinkB": 4,
+                    "shrinkA": 0,
+                    "relpos": (0, 0.5),
+                },
+            )
+        return fix_layout(figure)
+
+
+def _apart(values: Sequence[float], step: float) -> list[float]:
+    """Ascending values moved as little as needed, up and down alike, for neighbours to be at least ``step`` apart."""
+    groups: list[list[float]] = []
+    for value in values:
+        groups.append([value])
+        while len(groups) > 1 and _top(groups[-2], step) + step > _bottom(groups[-1], step):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [_bottom(group, step) + index * step for group in groups for index in range(len(group))]
+
+
+def _within(values: Sequence[float], step: float, low: float, high: float) -> list[float]:
+    """Ascending values that are ``step`` apart, moved between ``low`` and ``high`` as far as there is room."""
+    raised = [max(value, low + index * step) for index, value in enumerate(values)]
+    last = len(values) - 1
+    return [min(value, high - (last - index) * step) for index, value in enumerate(raised)]
+
+
+def _bottom(group: Sequence[float], step: float) -> float:
+    return sum(group) / len(group) - step * (len(group) - 1) / 2
+
+
+def _top(group: Sequence[float], step: float) -> float:
+    return _bottom(group, step) + step * (len(group) - 1)

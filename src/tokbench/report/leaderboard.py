@@ -1,0 +1,113 @@
+"""The leaderboard: the scoreboard with what made it and checksums of what it was measured on, for other sites.
+
+What the leaderboard's files hold; docs/programs.md says it key by key.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.corpus.documents import Contents, counts_of, splits_of
+from tokbench.io.json import read_json
+from tokbench.io.provenance import provenance
+from tokbench.io.tables import read_frame
+from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.tabulation.table import TidyTable
+from tokbench.tokenizer.folder import SETTINGS
+
+NAME = "leaderboard.json"
+FORMAT = 1
+"""Raised when a key changes its meaning or goes."""
+AGAIN = "build the tokenizer again"
+
+
+def leaderboard(
+    name: str,
+    scores: pl.DataFrame,
+    tokenizers: Iterable[Path],
+    corpora: Mapping[str, Contents],
+    made: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The leaderboard of an experiment. It tells no time, so that the same results give the same file.
+
+    Args:
+        name: the experiment's.
+        scores: its table of the scoreboard.
+        tokenizers: their folders.
+        corpora: what splits of corpora hold, by ``CORPUS/SPLIT``.
+        made: what makes the file, see :func:`tokbench.io.provenance.provenance`.
+    """
+    versions = dict(made["versions"])
+    return {
+        "format": FORMAT,
+        "experiment": name,
+        "tokbench": {"version": versions.pop("tokbench", None), "revision": made["revision"]},
+        "versions": {**versions, "python": made["hardware"]["python"]},
+        "corpora": [
+            dict(zip(("corpus", "split"), key.split("/", 1), strict=True)) | found._asdict()
+            for key, found in sorted(corpora.items())
+        ],
+        "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda one: (one["variant"], str(one["size"]))),
+        "scores": scores.to_dicts(),
+    }
+
+
+def leaderboard_of(
+    name: str, statistics: Path | str, tokenizers: Iterable[str], documents: Iterable[str], counts: Iterable[str]
+) -> dict[str, Any]:
+    """The leaderboard of an experiment's files.
+
+    Args:
+        name: the experiment's.
+        statistics: folder of its statistics.
+        tokenizers: folders.
+        documents: folders of corpora.
+        counts: files ``CORPUS/SPLIT/SCHEME.parquet`` of corpora that have no documents.
+
+    Raises:
+        TokbenchError: a file is missing or damaged.
+    """
+    scores = read_frame(Path(statistics) / f"{SCOREBOARD.name}.parquet", "compute the statistics again")
+    SCOREBOARD.check(scores)
+    corpora: dict[str, Contents] = {}
+    for folder in documents:
+        corpora |= splits_of(Path(folder))
+    for file in counts:
+        corpora |= counts_of(Path(file))
+    return leaderboard(name, scores, map(Path, tokenizers), corpora, provenance())
+
+
+def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.DataFrame:
+    """The scores as a table, each with what a reader of one line must know: versions, commit, checksums."""
+    evaluated = {one["corpus"]: one["sha256"] for one in board["corpora"] if one["split"] == "evaluation"}
+    vocabularies = {(one["variant"], one["size"]): one["sha256"] for one in board["tokenizers"]}
+    scores = pl.DataFrame(board["scores"], schema=declared.schema, orient="row")
+    return scores.with_columns(
+        pl.lit(board["experiment"]).alias("experiment"),
+        pl.lit(board["tokbench"]["version"]).alias("tokbench"),
+        pl.lit(board["tokbench"]["revision"], pl.String).alias("revision"),
+        pl.Series("corpus_sha256", [evaluated.get(name) for name in scores["corpus"]], pl.String),
+        pl.Series(
+            "tokenizer_sha256",
+            [vocabularies.get(key) for key in scores.select("variant", "size").iter_rows()],
+            pl.String,
+        ),
+    )
+
+
+def _tokenizer(folder: Path) -> dict[str, Any]:
+    """What a tokenizer's folder says of itself: its size is the one that tables know it by."""
+    settings = read_json(folder / SETTINGS, AGAIN, lenient=True)
+    origin = settings.get("origin") or {}
+    asked = origin.get("requested_size")
+    return {
+        "variant": settings.get("name"),
+        "size": settings.get("size") if asked is None else asked,
+        "tokens": settings.get("size"),
+        "sha256": settings.get("sha256"),
+        "pretokenization": settings.get("pretokenization"),
+        "construction": (origin.get("construction") or {}).get("method"),
+        "segmentation": (settings.get("segmentation") or {}).get("method"),
+    }

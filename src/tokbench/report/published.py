@@ -1,0 +1,321 @@
+"""The tables of the recomputation: every derived number beside the paper's, and what the comparisons say beyond it.
+
+Whether the translations of "BPE Gets Picky" tell thresholds apart: our own test, of the intervals that it prints.
+
+The paper compares systems by a bootstrap paired by sentence, whose translations it does not print. It prints BLEU with
+the half-width of a 95 % interval, from which the difference to BPE (threshold 1) has an interval as if the two were not
+paired. Systems that translate the same sentences vary together, so that a paired interval would be narrower: what this
+test tells apart is apart, and what it does not may still be.
+
+Write the recomputation: tables, figures and a page that leads to them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from math import hypot
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.io.atomic import atomic_folder
+from tokbench.published import facts
+from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, VERDICTS, WITHIN, Statistic
+from tokbench.published.recompute import Compared, compared, recompute, released
+from tokbench.report.figures.style import COLUMN, FULL, save
+from tokbench.report.layout import Column, Drawing, Table
+from tokbench.report.published_figures import drawings
+from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
+from tokbench.report.typeset import to_markdown, write_table
+from tokbench.report.wording import words
+from tokbench.statistics.distributions import chi_squared_tail
+from tokbench.statistics.wilcoxon import holm
+from tokbench.tabulation.table import Kind
+
+PAPER, BASE = "picky_bpe", "picky_10"
+NORMAL = 1.959963984540054
+"""Half-width of a 95 % interval, in standard errors."""
+
+
+def translations_table() -> Table:
+    """BLEU of every threshold less that of BPE, by direction."""
+    rows = _differences()
+    for row, adjusted in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
+        row["holm"] = adjusted
+    columns = [
+        Column("direction"),
+        Column("variant"),
+        Column("bleu", "BLEU", "real", 1),
+        Column("base", "BPE's", "real", 1),
+        Column("difference", kind="real", decimals=1),
+        Column("low", kind="real", decimals=2),
+        Column("high", kind="real", decimals=2),
+        Column("p", kind="p"),
+        Column("holm", "p, Holm", "p"),
+    ]
+    caption = (
+        "Table 1 of “BPE Gets Picky”: is BLEU other than BPE's? Our test beside theirs, which rests on translations "
+        "that are not printed: 95 % interval of the difference and two-sided p from the printed intervals, as if "
+        f"unpaired; Holm's correction over all {len(rows)}."
+    )
+    return Table("picky-bpe-bleu", caption, pl.DataFrame(rows), columns)
+
+
+def _differences() -> list[dict[str, Any]]:
+    cells = facts.cells().filter(paper=PAPER, where="Table 1").filter(pl.col("metric").is_in(["bleu", "bleu_interval"]))
+    printed = {
+        (row["corpus"], row["variant"], row["metric"]): float(row["value"]) for row in cells.iter_rows(named=True)
+    }
+    rows: list[dict[str, Any]] = []
+    for direction, variant, metric in printed:
+        if metric != "bleu" or variant == BASE:
+            continue
+        bleu, base = (printed[direction, name, "bleu"] for name in (variant, BASE))
+        half = hypot(*(printed[direction, name, "bleu_interval"] for name in (variant, BASE)))
+        difference = round(bleu - base, 1)
+        rows.append(
+            {
+                "direction": direction,
+                "variant": variant,
+                "bleu": bleu,
+                "base": base,
+                "difference": difference,
+                "low": difference - half,
+                "high": difference + half,
+                "p": chi_squared_tail((NORMAL * difference / half) ** 2, 1),
+            }
+        )
+    return rows
+
+
+KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
+    "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
+    "ranks": ("ranks", ("rank",), "count", None),
+    "p-values": (
+        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also take "
+        "the null of untied ranks, as scipy does",
+        ("wilcoxon_p",),
+        "p",
+        3,
+    ),
+    "r-squared": ("R² of average accuracies at two vocabulary sizes", ("r_squared",), "real", 4),
+    "correlations": ("Pearson's r over 54 tokenizers", ("pearson_r",), "real", 4),
+    "improvements": (
+        "improvements of GreedTok (percent of the other's value)",
+        ("improvement_percent:tokens_per_word", "improvement_percent:unigram_objective"),
+        "real",
+        2,
+    ),
+    "shares": ("shares of a vocabulary (percent)", ("removed_percent", "unique_percent"), "real", 2),
+}
+"""Tables of derived numbers: caption, the statistics in it, how its numbers are printed."""
+OURS = (
+    "Ours is recomputed from the numbers that the paper prints. Where a task's number of questions is known, an "
+    "accuracy is the share of right answers nearest to the one printed. Least and greatest: what ours can be within "
+    "rounding."
+)
+
+
+def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kind, decimals: int | None) -> Table:
+    """Derived numbers beside ours, one a row."""
+    frame = pl.DataFrame(
+        [asdict(statistic) for statistic in statistics],
+        schema={field.name: _TYPES.get(field.name, pl.String) for field in fields(Statistic)},
+    ).with_columns(pl.when(pl.col("relation") == "=").then(pl.lit("")).otherwise(pl.col("relation")).alias("relation"))
+    columns = [
+        Column("paper"),
+        Column("where", "printed in"),
+        Column("statistic"),
+        Column("model"),
+        Column("size"),
+        Column("a"),
+        Column("b"),
+        Column("relation", "bound"),
+        Column("published", "theirs"),
+        Column("ours", "ours", kind, decimals),
+        Column("low", "least", kind, decimals),
+        Column("high", "greatest", kind, decimals),
+        Column("verdict", "agreement"),
+        Column("note"),
+    ]
+    empty = [column for column in columns if not any(value not in ("", None) for value in frame[column.name].to_list())]
+    shown = [column for column in columns if column not in empty]
+    reasons = {
+        (index, column): statistic.note
+        for index, statistic in enumerate(statistics)
+        for column in ("ours", "low", "high")
+        if statistic.ours is None
+    }
+    return Table(name, caption, frame, shown, reasons, notes=[OURS], folded=True)
+
+
+_TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
+
+
+def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[Compared]) -> list[Table]:
+    """All tables, those that sum up first.
+
+    Args:
+        statistics: every derived number, recomputed.
+        released: numbers recomputed from released files; empty where there are none.
+        sets: the sets of models that can be compared.
+    """
+    made = [agreement_table([*statistics, *released]), lacking_table(bool(released))]
+    for name, (caption, wanted, kind, decimals) in KINDS.items():
+        chosen = [statistic for statistic in statistics if statistic.statistic in wanted]
+        made.append(table_of(name, f"Theirs and ours: {caption}.", chosen, kind, decimals))
+    if released:
+        caption = "Theirs, and ours from the released vocabularies and token counts at 40,960: figure 5, table 11."
+        made.append(table_of("released-files", caption, released, "real", 4))
+    for models in sets:
+        made += _of_set(models)
+    return [*made, translations_table(), recipes_table()]
+
+
+def agreement_table(statistics: Sequence[Statistic]) -> Table:
+    """How many numbers of each kind agree."""
+    counts = Counter((words(statistic.statistic.replace(":", ", ")), statistic.verdict) for statistic in statistics)
+    kinds = dict.fromkeys(kind for kind, _ in counts)
+    rows = [{"statistic": kind, **{verdict: counts[kind, verdict] for verdict in VERDICTS}} for kind in kinds]
+    total = {verdict: sum(row[verdict] for row in rows) for verdict in VERDICTS}  # type: ignore[misc]
+    frame = pl.DataFrame([*rows, {"statistic": "all", **total}])
+    columns = [Column("statistic"), *(Column(verdict, kind="count") for verdict in VERDICTS)]
+    notes = [f"{verdict}: {meaning}." for verdict, meaning in VERDICTS.items()]
+    return Table("agreement", "Derived numbers that the papers print, recomputed.", frame, columns, notes=notes)
+
+
+def lacking_table(released: bool) -> Table:
+    """What could not be recomputed, and why."""
+    frame = facts.lacking()
+    if not released:
+        more = ("pathpiece", "Figure 5, Table 11", "from the vocabularies", "the released files were not given")
+        frame = pl.concat([frame, pl.DataFrame([more], schema=frame.schema, orient="row")])
+    return Table("not-recomputed", "What of the papers is not recomputed, and why.", frame)
+
+
+def recipes_table() -> Table:
+    """The papers' variants as recipes of ours."""
+    caption = "The papers' tokenizers: our name, what the paper calls it, and the recipe; alternatives are parted by |."
+    return Table("variants", caption, facts.variants(), folded=True)
+
+
+def _of_set(compared: Compared) -> list[Table]:
+    ranks = compared.ranks.sort("rank", "variant", nulls_last=True)
+    columns = [
+        Column("rank", kind="count"),
+        Column("variant"),
+        Column("average", "average (%)", "percent", 2, "highest"),
+    ]
+    notes = [power_statement(compared.power)]
+    if compared.intervals is not None:
+        ranks = ranks.join(compared.intervals.select("variant", "low", "high"), on="variant", how="left")
+        columns += [Column("low", kind="percent", decimals=2), Column("high", kind="percent", decimals=2)]
+        notes.append("low, high: 95 % interval of the average, were the same models asked other questions.")
+    columns.append(Column("n", "scores", "count"))
+    reasons = {
+        (index, column): row["reason"] or ""
+        for index, row in enumerate(ranks.iter_rows(named=True))
+        for column in ("rank", "average", "low", "high")
+    }
+    caption = f"Average accuracy: {compared.of}."
+    made = [Table(f"ranks-{compared.name}", caption, ranks, columns, reasons, notes=notes)]
+    caption = f"Is a better than b? {compared.of}; p of the {TEST}."
+    made.append(comparisons_table(f"comparisons-{compared.name}", caption, compared.pairs, compared.order))
+    rank_exhibits = average_ranks(f"average-ranks-{compared.name}", compared.average_ranks, compared.order, compared.of)
+    return [*made, *(exhibit for exhibit in rank_exhibits if isinstance(exhibit, Table))]
+
+
+NARROW = {"venn": COLUMN, "figure-4": 4.6}
+"""Figures of less than a page's width, in inches, by a part of their name."""
+
+
+def write_published(folder: Path | str, released_folder: Path | str | None = None) -> list[Statistic]:
+    """Recompute everything and write ``tables/``, ``figures/`` and ``README.md``, the folder whole or not at all.
+
+    Args:
+        folder: where it goes.
+        released_folder: the vocabularies that the authors of "Tokenization Is More Than Compression" released, for
+            figure 5 and rows of table 11; without them these are listed as not recomputed.
+
+    Returns:
+        Every derived number beside the paper's.
+
+    Raises:
+        TokbenchError: a released file is missing or not readable.
+    """
+    statistics = recompute()
+    from_files = [] if released_folder is None else released(released_folder)
+    sets = compared()
+    made = tables(statistics, from_files, sets)
+    figures = drawings(sets[0], sets[1], statistics)
+    with atomic_folder(folder, "published") as partial:
+        for table in made:
+            write_table(table, partial / "tables" / table.name)
+        for figure in figures:
+            width = next((width for part, width in NARROW.items() if part in figure.name), FULL)
+            save(figure.draw(width=width), partial / "figures" / figure.name)
+        everything = [*statistics, *from_files]
+        page = _page(everything, made, figures, power_statement(sets[0].power), bool(from_files))
+        (partial / "README.md").write_text(page, encoding="utf-8")
+    return everything
+
+
+def _page(
+    statistics: Sequence[Statistic], made: list[Table], figures: list[Drawing], power: str, from_files: bool
+) -> str:
+    counts = Counter(statistic.verdict for statistic in statistics)
+    agreement, lacking = made[0], made[1]
+    lines = [
+        "# The papers, recomputed",
+        "",
+        "What four papers derive from the numbers they print, recomputed from these numbers: "
+        + "; ".join(f"*{title}* (`{name}`)" for name, title in PAPERS.items())
+        + ". Nothing is trained and no corpus is read.",
+        "",
+        f"Of {len(statistics)} numbers {counts[SAME]} come out as printed, {counts[WITHIN]} as near as the rounding of "
+        f"the printed tables allows, {counts[DIFFERS]} do not, and {counts[MISSING]} rest on numbers that are not "
+        "printed.",
+        "",
+        "```",
+        "snakemake --cores 1 published" + " --config released=FOLDER" * from_files,
+        "```",
+        "",
+        *(
+            ["FOLDER holds vocabularies and token counts that the authors of the first paper released.", ""]
+            * from_files
+        ),
+        to_markdown(agreement),
+        "## What differs",
+        "",
+        *_rows(statistics, DIFFERS),
+        "",
+        "## What is not recomputed",
+        "",
+        *_rows(statistics, MISSING),
+        "",
+        to_markdown(lacking),
+        "## What the 350M models could not have shown",
+        "",
+        power,
+        "",
+        "## Figures",
+        "",
+    ]
+    for figure in figures:
+        lines += [f"![{figure.caption}](figures/{figure.name}.svg)", "", figure.caption, ""]
+    lines += ["## Tables", "", "Each in `tables/` as CSV, Markdown and LaTeX, which the command above writes.", ""]
+    lines += [f"- `{table.name}`: {table.caption}" for table in made]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(statistics: Sequence[Statistic], verdict: str) -> list[str]:
+    chosen = [statistic for statistic in statistics if statistic.verdict == verdict]
+    rows = ["| paper | printed in | number | theirs | ours | remark |", "|---|---|---|---|---|---|"]
+    for one in chosen:
+        what = ", ".join(
+            filter(None, (one.statistic.replace("_", " ").replace(":", ", "), one.a, one.b, one.model, one.size))
+        )
+        ours = "–" if one.ours is None else f"{one.ours:,.{0 if one.ours == int(one.ours) else 3}f}"
+        rows.append(f"| {one.paper} | {one.where} | {what} | {one.published} | {ours} | {one.note} |")
+    return rows if chosen else ["Nothing."]

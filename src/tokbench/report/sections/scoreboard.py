@@ -1,0 +1,342 @@
+"""The scoreboard: a row for each tokenizer, a column for each thing that is asked first."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from tokbench.intrinsic.encoding_speed import TOO_SHORT
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table, fitting_decimals, printed
+from tokbench.report.sections.comparisons import SELECTED
+from tokbench.report.sections.downstream import BELOW, UNSURE
+from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
+from tokbench.report.wording import defined, listed
+from tokbench.statistics.ranks import BASELINE, BEST, UNRANKED, UNTESTED
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, ONE_TRAINING, WORSE, in_full
+from tokbench.tabulation.table import Kind
+
+FIRST = "★"
+SIGNS = {BETTER: "↑", WORSE: BELOW, NO_DIFFERENCE: "≈", UNTESTED: UNSURE}
+"""Sign of each verdict on a difference from the baseline."""
+SPEED = "speed"
+ORDER = (TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT, SPEED)
+DOWNSTREAM = "downstream/{model}/{variant}/{size}/{suite}.json"
+FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTREAM, ACCURACY: DOWNSTREAM,
+         ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json",
+         SPEED: "speeds/{variant}/{size}/*.json"}  # fmt: skip
+ABOUT = {
+    TOKENS: "tokens that the text takes; the fewer the better",
+    GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
+    "percent. Compare only tokenizers of the same pre-tokenizer by it",
+    NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
+    "for a language model, good for ordering tokenizers; its level says nothing",
+    BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
+    ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
+    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
+    "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
+    SPEED: "megabytes per second of one thread's processor time, cold: the first pass of a fresh tokenizer over the "
+    "text; the median of several rounds. It differs from run to run, as other jobs ran at the same time",
+}
+TIMES = "times of one run are not independent"
+WITHOUT_INTERVAL = {
+    GAP: "the bound is of this very text, not of others like it",
+    SPEED: TIMES,
+}
+"""Why columns have no interval whatever was measured."""
+SEEDS = (
+    f"Language models with one seed have no {FIRST} and no difference from the baseline: another seed can change their "
+    "order."
+)
+FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
+
+
+_DIFFERENCE = ("difference", "difference_low", "difference_high")
+_TIMED = dict.fromkeys(
+    ("low", "high", "n", "over", "seeds", "best", "reason", "pretokenization", "baseline", *_DIFFERENCE)
+) | {
+    "definition": "",
+    "verdict": UNRANKED,
+    "difference_verdict": UNTESTED,
+    "difference_reason": TIMES,
+}
+Cell = dict[str, Any]
+"""A row of the scoreboard, which is a cell of the table."""
+Place = tuple[int, str]
+
+
+_HEADS = {
+    "variant": Column("variant"),
+    "pretokenization": Column("pretokenization", "pre-tokenizer"),
+    "size": Column("size", kind="count"),
+    "corpus": Column("corpus"),
+}
+LACKING = "not measured for this tokenizer"
+
+
+class Key(NamedTuple):
+    """A column: what is measured, by which model on which suite."""
+
+    measure: str
+    model: str
+    suite: str
+
+    @property
+    def name(self) -> str:
+        return ".".join(filter(None, self))
+
+    def header(self, of: str) -> str:
+        """What stands above the column.
+
+        Args:
+            of: what tells it from others of its measure, see :func:`_told_apart`.
+        """
+        return {
+            TOKENS: "tokens",
+            GAP: "above the optimum (%)",
+            NGRAM: "bits per byte, n-grams",
+            BITS: f"bits per byte, {self.model}",
+            ACCURACY: f"accuracy, {of} (%)",
+            ALIGNMENT: "alignment with morphemes",
+            SPEED: "encoding, cold (MB/s)",
+        }[self.measure]
+
+    @property
+    def kind(self) -> Kind:
+        return "count" if self.measure == TOKENS else "percent" if self.measure in (GAP, ACCURACY) else "real"
+
+
+def scoreboard(content: ReportContent) -> Table | None:
+    """The table; None where nothing of it was measured."""
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None or frame.is_empty():
+        return None
+    frame = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
+    timed = {Key(SPEED, "", "")} if content.speeds else set()
+    keys = sorted(
+        {Key(*row) for row in frame.select("measure", "model", "suite").rows()} | timed,
+        key=lambda key: (ORDER.index(key.measure), _place(content, key.model), key.model, key.suite),
+    )
+    cells: dict[tuple[str, int, str, Key], dict[str, Any]] = {}
+    for row in frame.iter_rows(named=True):
+        corpus = "" if row["measure"] in (ACCURACY, ALIGNMENT) else row["corpus"]
+        cells[corpus, row["size"], row["variant"], Key(row["measure"], row["model"], row["suite"])] = row
+    known = {key[:3] for key in cells}
+    for at, speed in content.speeds.items():
+        if at in known:
+            measured = {"value": None, "reason": TOO_SHORT} if speed is None else {"value": speed.megabytes_per_second}
+            cells[*at, Key(SPEED, "", "")] = _TIMED | measured | {"timed": speed}
+    return _table(content, keys, cells)
+
+
+def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, str, Key], Cell]) -> Table:
+    tokenizers = {(size, variant) for _, size, variant, _ in cells}
+    corpora = sorted({corpus for corpus, *_ in cells} - {""}, key=content.place_of_corpus)
+    of = {variant: cell["pretokenization"] for (_, _, variant, key), cell in cells.items() if key.measure != SPEED}
+    pretokenizers = sorted(set(of.values()), key=content.place_of_pretokenizer)
+    several, groups = len(corpora) > 1, len(pretokenizers) > 1
+    rows = sorted(
+        {(corpus, size, variant) for corpus, size, variant, _ in cells if corpus}
+        | {("", *one) for one in tokenizers - {(size, variant) for corpus, size, variant, _ in cells if corpus}},
+        key=lambda row: (
+            content.place_of_corpus(row[0]), -row[1], pretokenizers.index(of[row[2]]), _level(cells, keys, *row), row[2]
+        ),
+    )  # fmt: skip
+    found = [[cells.get((*row, key), cells.get(("", *row[1:], key))) for key in keys] for row in rows]
+    data: dict[str, list[Any]] = {"variant": [row[2] for row in rows]}
+    if groups:
+        data["pretokenization"] = [of[row[2]] or UNKNOWN_PRETOKENIZER for row in rows]
+    data["size"] = [row[1] for row in rows]
+    if several:
+        data["corpus"] = [row[0] for row in rows]
+    heads = [_HEADS[name] for name in data]
+    for number, key in enumerate(keys):
+        data[key.name] = [None if (cell := row[number]) is None else cell["value"] for row in found]
+    flat = [
+        ((index, key.name), key, cell) for index, row in enumerate(found) for key, cell in zip(keys, row, strict=True)
+    ]
+    known = [(place, key, cell) for place, key, cell in flat if cell is not None]
+    by_key = {key: [cell for _, one, cell in known if one == key] for key in keys}
+    columns = [*heads, *(_column(key, keys, by_key[key]) for key in keys)]
+    first = _first(known, rows, of)
+    valued = [(place, key, cell) for place, key, cell in known if cell["value"] is not None]
+    marks = {place: FIRST * (place in first) + SIGNS.get(cell["difference_verdict"], "") for place, _, cell in valued}
+    return Table(
+        "scoreboard",
+        _caption(content, corpora, pretokenizers, [cell for _, _, cell in known]),
+        pl.DataFrame(data, infer_schema_length=None),
+        columns,
+        {place: (cell["reason"] or UNEXPLAINED) if cell else LACKING for place, _, cell in flat},
+        best=first,
+        marks={place: mark for place, mark in marks.items() if mark},
+        small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
+        remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
+        definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
+        notes=[*_legend(corpora, groups), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
+        source=Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
+        choose=["size", *["corpus"] * several],
+    )  # fmt: skip
+
+
+def _first(
+    known: Sequence[tuple[Place, Key, Cell]], rows: Sequence[tuple[str, int, str]], of: Mapping[str, str | None]
+) -> frozenset[Place]:
+    """The best cells of columns: of each corpus, size and pre-tokenizer of which two or more are ranked."""
+    ranked: Counter[tuple[Any, ...]] = Counter()
+    groups = {}
+    for place, key, cell in known:
+        corpus, size, variant = rows[place[0]]
+        if cell["best"] is not None:
+            groups[place] = (corpus, size, of[variant], key)
+            ranked[groups[place]] += 1
+    return frozenset(place for place, _, cell in known if cell["verdict"] == BEST and ranked[groups[place]] > 1)
+
+
+def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
+    """The difference from the baseline with its interval; "baseline" for that one, nothing where there is neither."""
+    if cell["difference_verdict"] == BASELINE:
+        return BASELINE
+    return "" if cell["difference"] is None else "; ".join(filter(None, difference_texts(key.measure, cell, column)))
+
+
+def difference_texts(measure: str, cell: Cell, column: Sequence[Cell]) -> tuple[str, str]:
+    """A difference from the baseline with its unit, and its interval or nothing, in digits that fit a column.
+
+    Args:
+        measure: what the difference is of.
+        cell: the row of the scoreboard.
+        column: rows of the same measure.
+    """
+    kind: Kind = "percent" if measure in (TOKENS, GAP, ACCURACY) else "real"
+    parts = [abs(value) for one in column for name in _DIFFERENCE if (value := one[name])]
+    decimals = fitting_decimals(parts or [0.0]) if kind == "real" else 1 + (min(parts, default=1) < 0.0005)
+    told, *ends = (
+        ("+" if value > 0 else "") + printed(value, kind, decimals)
+        for name in _DIFFERENCE
+        if (value := cell[name]) is not None
+    )
+    unit = " %" if measure == TOKENS else " points" if kind == "percent" else ""
+    return told + unit, " to ".join(ends)
+
+
+def _of_other_groups(
+    rows: Sequence[tuple[str, int, str]], found: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
+) -> dict[Place, str]:
+    """A remark on rows whose baseline has another pre-tokenizer."""
+    told = {}
+    for index, (row, cells) in enumerate(zip(rows, found, strict=True)):
+        baseline = next((cell["baseline"] for cell in cells if cell and cell["baseline"]), None)
+        if baseline is None:
+            continue
+        other = next(cell["baseline_pretokenization"] for cell in cells if cell and cell["baseline"])
+        if other != of[row[2]]:
+            mine, theirs = of[row[2]] or UNKNOWN_PRETOKENIZER, other or UNKNOWN_PRETOKENIZER
+            told[index, "pretokenization"] = (
+                f"pre-tokenizer {mine}, baseline {baseline} has {theirs}: differences from the baseline are of "
+                "pre-tokenizers, too"
+            )
+    return told
+
+
+def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
+    """Why cells are not tested, where the definition of the column does not say it of all of them."""
+    return {
+        place: in_full(cell["difference_reason"] or UNEXPLAINED)
+        for place, key, cell in valued
+        if cell["difference_verdict"] == UNTESTED and len(_why_untested(by_key[key])) > 1
+    }
+
+
+def _why_untested(column: Sequence[Cell]) -> set[str | None]:
+    """The reasons of a column; None is among them where a cell is tested."""
+    return {cell["difference_reason"] for cell in column if cell["difference_verdict"] != BASELINE}
+
+
+def _told_apart(key: Key, keys: Sequence[Key]) -> str:
+    """Model and suite of a column of accuracy, or the one of them that differs where there are several columns."""
+    models, suites = ({one[place] for one in keys if one.measure == key.measure} for place in (1, 2))
+    if len(models) == len(suites) == 1 or (len(models) > 1 and len(suites) > 1):
+        return f"{key.model} on {key.suite}"
+    return key.model if len(models) > 1 else key.suite
+
+
+def _place(content: ReportContent, model: str) -> int:
+    names = list(content.models)
+    first = model.partition(" (")[0]
+    return names.index(first) if first in names else len(names)
+
+
+def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Key], *row: Any) -> float:
+    """What rows of a size are ordered by: the first column."""
+    cell = cells.get((*row, keys[0])) or cells.get(("", *row[1:], keys[0]))
+    return cell["value"] if cell and cell["value"] is not None else float("inf")
+
+
+def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Column:
+    drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
+    told, of = ABOUT[key.measure], _told_apart(key, keys)
+    if key.measure == ACCURACY and of in (key.model, key.suite):
+        shared = f"of {key.suite}" if of == key.model else f"that {key.model}"
+        told = told.replace("questions", f"questions {shared}", 1)
+    definitions = sorted({cell["definition"] for cell in cells})
+    if key.measure in (NGRAM, ALIGNMENT) and len(definitions) == 1:
+        told += f" ({definitions[0]})"
+    if drawn:
+        most = max(n for n, _ in drawn)
+        told += f"; interval over {most:,} {sorted(drawn)[0][1]}" + " or fewer" * (len({n for n, _ in drawn}) > 1)
+    why = _why_untested(cells)
+    if key.measure in WITHOUT_INTERVAL:
+        told += f"; {in_full(WITHOUT_INTERVAL[key.measure])}"
+    elif len(why) == 1 and (reason := next(iter(why))) is not None:
+        told += f"; {in_full(reason)}"
+    elif not drawn and why:
+        told += f"; {in_full(max(filter(None, why), default=UNEXPLAINED))}"
+    if key.measure == SPEED and (timed := [cell["timed"] for cell in cells if cell["timed"]]):
+        sizes, rounds = ({f"{getattr(one, name):,}" for one in timed} for name in ("bytes", "rounds"))
+        told += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
+    decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
+    at = {"model": key.model, "suite": key.suite} if key.model else {}
+    return Column(
+        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
+    )
+
+
+def _caption(
+    content: ReportContent, corpora: list[str], pretokenizers: Sequence[str | None], cells: Sequence[Cell]
+) -> str:
+    split = "split" if len(corpora) == 1 else "splits"
+    on = f" on the evaluation {split} of {listed(corpora)}" if corpora else ""
+    told = f"The scoreboard: every tokenizer{on}."
+    if len(pretokenizers) > 1:
+        told += " Rows are grouped by pre-tokenizer."
+    elif pretokenizers[0] is not None:
+        told += f" All have the pre-tokenizer {pretokenizers[0]}."
+    named = {cell["baseline"] for cell in cells} - {None}
+    baselines = sorted(named, key=lambda name: content.reading.index(name) if name in content.reading else 0)
+    if baselines:
+        which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
+        told += f" Small numbers: the difference from the {which}, with its 95 % interval."
+    one = "size on one corpus" if len(corpora) > 1 else "size"
+    return f"{told} Compare only tokenizers of one {one}."
+
+
+def _legend(corpora: Sequence[str], groups: bool) -> list[str]:
+    """What the signs mean."""
+    of = f"its size{', corpus' * (len(corpora) > 1)}{' and pre-tokenizer' * groups}"
+    if len(corpora) > 1 and not groups:
+        of = "its size and corpus"
+    on = " on one corpus" * (len(corpora) > 1)
+    return [
+        f"{FIRST} and bold: the best number of {of}, where two or more are ranked.",
+        f"Compared with the baseline: {SIGNS[BETTER]} significantly better, {SIGNS[WORSE]} significantly worse, "
+        f"{SIGNS[NO_DIFFERENCE]} no significant difference, {SIGNS[UNTESTED]} not tested.",
+        "A difference, its interval and its sign are of one paired test, over the documents, words, questions or seeds "
+        f"that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}; "
+        f"intervals are not corrected, so that one next to {SIGNS[NO_DIFFERENCE]} may exclude zero.",
+    ]
+
+
+def _notes(cells: list[dict[str, Any]]) -> list[str]:
+    return [SEEDS] * any(ONE_TRAINING in (cell["reason"], cell["difference_reason"]) for cell in cells)

@@ -1,0 +1,309 @@
+"""The answer at a glance: three or four short sentences on the scoreboard.
+
+:mod:`tokbench.report.sentences` has the longer sentences, with intervals, other sizes and other corpora.
+
+Sentences on each measure of the scoreboard: the best, and the verdicts on the others.
+
+Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
+from tokbench.report.layout import fitting_decimals, printed
+from tokbench.report.sections.comparisons import SELECTED
+from tokbench.report.sections.scoreboard import difference_texts
+from tokbench.report.wording import listed
+from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
+from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, ONE_TRAINING, in_full
+from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.table import Kind
+
+_NAMED = 4
+_FIRST = {
+    TOKENS: "{best} needs the fewest tokens for {corpus}",
+    BITS: "with the language model “{model}”, {best} gives the fewest bits per byte",
+    NGRAM: "with token n-gram models of {corpus}, {best} gives the fewest bits per byte",
+    ACCURACY: "with the language model “{model}”, {best} answers the most questions of the suite “{suite}” right",
+    ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
+}
+
+_NUMBERS = {
+    BITS: "bits per byte with the language model “{model}”",
+    ACCURACY: "accuracy of the language model “{model}” on the suite “{suite}”",
+}
+ANOTHER_SEED = "Another seed could change their order."
+_UNITS = {BITS: " bits per byte", NGRAM: " bits per byte", ALIGNMENT: " of F1"}
+_BEHIND = {
+    TOKENS: "needs {} % more",
+    BITS: "needs {} bits per byte more",
+    NGRAM: "needs {} bits per byte more",
+    ACCURACY: "is {} points behind",
+    ALIGNMENT: "has an F1 that is {} lower",
+}
+
+
+def summary(content: ReportContent) -> list[str]:
+    """A sentence or two on each measure, four measures at most."""
+    chosen = f" {SELECTED}" if content.many else ""
+    found = claims(content)
+    told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
+    told += [crossed(one) for one in crossings(content)]
+    told += [f"{unranked(one, content)} {ANOTHER_SEED}" for one in numbers(content)]
+    frame = content.frames.get(SCOREBOARD.name)
+    told += _which_corpus(content, found)
+    if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
+        told.append(f"Not ranked, since they do not give back all of a text: {few_of(lossy)}.")
+    return told + _smaller(content)
+
+
+def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
+    """Of which corpus the sentences are, where the scoreboard has several."""
+    about = next((one for one in found if one.on_others), None)
+    if about is None:
+        return []
+    built = list(content.built_from)
+    which = "the first of the configuration"
+    if about.corpus in built:
+        which = f"{'one of the corpora' if len(built) > 1 else 'the corpus'} that the vocabularies were built from"
+    rest = listed(list(about.on_others))
+    return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
+
+
+def said(claim: Claim) -> str:
+    """A claim in words."""
+    best = claim.best
+    text = f"{among(claim)}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
+    return " ".join(filter(None, told))
+
+
+def unranked(found: Numbers, content: ReportContent) -> str:
+    """Return a sentence with the lowest and the highest of numbers that are not tested, with pre-tokenizers where
+    these differ."""
+    first, last = found.rows[0], found.rows[-1]
+    decimals = fitting_decimals([row["value"] for row in (first, last)])
+    named = [f"{_number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
+    span = named[0] if len(found.rows) == 1 else f"from {named[0]} to {named[1]}"
+    of = _NUMBERS[found.measure].format(model=found.model, suite=found.suite)
+    return f"At a vocabulary of {found.size:,}, {of}: {span}; {ONE_TRAINING}."
+
+
+def _named(row: Row, content: ReportContent) -> str:
+    own = f", pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER}"
+    return f"{row['variant']}{own * content.several_pretokenizers}"
+
+
+def states(claim: Claim) -> str:
+    """Return the verdicts on all but the best: significantly worse, no significant difference, not tested."""
+    rest = claim.ranked - 1
+    worse = rest - len(claim.alike) - len(claim.untested)
+    told = [f"significantly worse: {_of_all(rest) if worse == rest else f'{worse} of {rest} others'}"] * bool(worse)
+    return "; ".join([*told, *_undecided(claim.alike, claim.untested, rest)])
+
+
+def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> list[str]:
+    """Return the variants without a significant difference, and the untested ones with their reasons.
+
+    Args:
+        alike, untested: as of :class:`tokbench.report.claims.Claim`.
+        rest: number of variants besides the best; all of them are then not named one by one. 0: name them.
+    """
+
+    def name(variants: list[str]) -> str:
+        return _of_all(rest) if len(variants) == rest else few_of(variants)
+
+    told = [f"{NO_DIFFERENCE}: {name(alike)}"] * bool(alike)
+    for reason in dict.fromkeys(untested.values()):
+        why = reason.removeprefix("not tested: ") or "no interval"
+        told.append(f"not tested ({why}): {name([one for one in untested if untested[one] == reason])}")
+    return told
+
+
+def _of_all(rest: int) -> str:
+    return {1: "the other one", 2: "both others"}.get(rest, f"all {rest} others")
+
+
+def among(claim: Claim) -> str:
+    """The size, and the pre-tokenizer where there are several: the beginning of a sentence."""
+    at = f"t a vocabulary of {claim.size:,}"
+    return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
+
+
+def crossed(crossing: Crossing, *, bare: bool = False) -> str:
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
+    interval where bare."""
+    row = crossing.best
+    best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
+    text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"
+    other = row["baseline_pretokenization"] or UNKNOWN_PRETOKENIZER
+    if row["difference"] is None:
+        return f"{text}. The pre-tokenizers differ, so this compares more than the constructions."
+    significant = {
+        NOT_TESTED: in_full(row["difference_reason"]),
+        NO_DIFFERENCE: "not significant after correction",
+    }.get(row["difference_verdict"], "significant after correction")
+    difference, ends = difference_texts(crossing.measure, row, [row])
+    interval = f" (95 % interval {ends})" if ends and not bare else ""
+    return (
+        f"{text}; the difference from the baseline {row['baseline']} (pre-tokenizer {other}) is "
+        f"{difference}{_UNITS.get(crossing.measure, '')}{interval}, {significant}. The pre-tokenizers differ, so this "
+        "compares more than the constructions."
+    )
+
+
+def subject(claim: Claim) -> str:
+    """Which tokenizer is the best at what, the middle of a sentence."""
+    return _first(claim, f"{claim.best['variant']}{', of those ranked,' * claim.outdone}")
+
+
+def _first(claim: Claim | Crossing, best: str) -> str:
+    corpus = "the gold data" if claim.corpus == ALL_RESOURCES else claim.corpus
+    names = {"best": best, "corpus": corpus, "model": claim.model, "suite": claim.suite}
+    return _FIRST[claim.measure].format(**names)
+
+
+def _number(claim: Claim | Numbers, value: object, decimals: int | None = None) -> str:
+    assert isinstance(value, float)
+    if claim.measure == TOKENS:
+        return printed(value, "count")
+    if claim.measure == ACCURACY:
+        return f"{printed(value, 'percent', 1)} %"
+    return printed(value, "real", fitting_decimals([value]) if decimals is None else decimals)
+
+
+def _interval(claim: Claim) -> str:
+    best = claim.best
+    if best["low"] is None:
+        return ""
+    ends = f"{_number(claim, best['low']).removesuffix(' %')} to {_number(claim, best['high'])}"
+    return f" (95 % interval {ends}, over {_drawn(claim)})"
+
+
+def _drawn(claim: Claim) -> str:
+    over, n = str(claim.best["over"]), claim.best["n"]
+    seeds = claim.best["seeds"]
+    if over == "seeds and documents":
+        return f"{seeds} seeds and {n:,} documents"
+    return f"{n:,} {over}" + (f", a mean of {seeds} seeds" if seeds else "")
+
+
+def _others(claim: Claim) -> str:
+    """Return the verdicts on the others, and how far the last one is behind."""
+    told = states(claim)
+    told = f"After correction, {told}." if len(claim.untested) < claim.ranked - 1 else f"{told.capitalize()}."
+    return f"{told} The last, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
+
+
+def how_far(claim: Claim, *, bare: bool = False) -> str:
+    """How far the last is behind the best, in the measure's unit, with the interval of the distance unless bare."""
+    last = claim.last
+    sign = -1 if claim.measure in HIGHEST else 1
+    kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
+    whole = kind == "percent" and abs(last["behind"]) >= 0.0005  # Less is no 0.0 %.
+    decimals = 1 if whole else fitting_decimals([last["behind"] * (100 if kind == "percent" else 1)])
+    number = printed(sign * last["behind"], kind, decimals)
+    far = _BEHIND[claim.measure].format(number)
+    if bare or last["behind_low"] is None:
+        return far
+    low, high = sorted(sign * last[end] for end in ("behind_low", "behind_high"))
+    unit = " %" * (claim.measure == TOKENS)
+    return f"{far} (95 % interval {printed(low, kind, decimals)} to {printed(high, kind, decimals)}{unit})"
+
+
+def other_sizes(claim: Claim) -> str:
+    """Which is the best at other sizes; nothing where there are none."""
+    others = {size: one for size, one in claim.elsewhere.items() if size != claim.size}
+    if not others:
+        return ""
+    best, number = claim.best["variant"], len(claim.elsewhere)
+    different = [f"{one} at {size:,}{_tie(claim, size)}" for size, one in sorted(others.items()) if one != best]
+    ties = [
+        f"at {size:,} {_close(claim, size)}"
+        for size, one in sorted(others.items())
+        if one == best and any(claim.tied[size])
+    ]
+    close = f", {listed(ties)}" if ties else ""
+    compared = "" if claim.every_size else " compared"
+    if not different:
+        return f"{best} comes first at {'both' if number == 2 else f'all {number}'} sizes{compared}{close}."
+    if len(different) == len(others):
+        at = f"{'other sizes' if number > 2 else 'the other size'}{compared}"
+        return f"At {at} the first is another: {few_of(different)}."
+    at = f"{number - len(different)} of {number}"
+    return f"{best} comes first at {at} sizes{compared}{close}; at the others it is {few_of(different)}."
+
+
+def _tie(claim: Claim, where: int | str) -> str:
+    """Return the undecided variants of another size or corpus, in brackets."""
+    return f" ({_close(claim, where)})" if any(claim.tied.get(where, ())) else ""
+
+
+def _close(claim: Claim, where: int | str) -> str:
+    return "; ".join(_undecided(*claim.tied[where]))
+
+
+def on_other_corpora(claim: Claim) -> list[str]:
+    """On which other corpora it is the best as well, and which is the best on the others."""
+    first: dict[str, list[str]] = {}
+    for corpus, variant in claim.on_others.items():
+        first.setdefault(variant, []).append(f"{corpus}{_tie(claim, corpus)}")
+    same = first.pop(str(claim.best["variant"]), [])
+    different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
+    told = [f"{claim.best['variant']} comes first on {few_of(same)}, too."] * bool(same)
+    told += [f"On other texts the first is another: {few_of(different)}."] * bool(different)
+    return told
+
+
+def _smaller(content: ReportContent) -> list[str]:
+    """Which vocabularies stand under a size that they do not have, since a text may yield fewer tokens."""
+    measured = content.frames.get(INTRINSIC.name)
+    if measured is None:
+        return []
+    sizes = measured.filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
+    found = sizes.select("variant", "size", "value").unique().sort("variant", "size").rows()
+    told: dict[str, list[str]] = {}
+    for variant, size, tokens in found:
+        kind = (
+            "others of their size, so not ranked"
+            if (variant, size) in content.fewer
+            else "their size, but not than others of it"
+        )
+        told.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
+    return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in told.items()]
+
+
+def few_of(names: Sequence[str]) -> str:
+    """The names, or three of them and how many more there are."""
+    return listed(names) if len(names) <= _NAMED else listed([*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"])
+
+
+MOST = 4
+
+
+def glance(content: ReportContent) -> list[str]:
+    """A sentence on each measure, and one on the best of all pre-tokenizers where it has another than the baseline;
+    while there is room also on the first one's last tokenizer, other sizes and corpora.
+
+    Returns:
+        At most :data:`MOST`; none where nothing is ranked or trained.
+    """
+    across = [crossed(one, bare=True) for one in crossings(content)[:1]]
+    found = claims(content)[: MOST - len(across)]
+    single = [unranked(one, content) for one in numbers(content)][: MOST - len(across) - len(found)]
+    if not found:
+        return [*across, *single]
+    first, *others = found
+    last = f"The last, {first.last['variant']}, {how_far(first, bare=True)}." if first.last["behind"] else ""
+    elsewhere = [other_sizes(first), *on_other_corpora(first)]
+    kept = [one for one in (last, *elsewhere) if one][: MOST - len(found) - len(across) - len(single)]
+    more = [one for one in (*elsewhere, last) if one in kept]
+    return [_sentence(first), *more, *across, *map(_sentence, others), *single]
+
+
+def _sentence(claim: Claim) -> str:
+    return f"{among(claim)}, {subject(claim)}; {states(claim)}."

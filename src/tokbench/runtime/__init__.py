@@ -1,0 +1,1 @@
+"""The process: exit statuses, memory."""

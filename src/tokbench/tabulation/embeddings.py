@@ -1,0 +1,251 @@
+"""Embedding norms by probability, tokens counted in cells of a grid: what a figure needs of any number of models.
+
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token.
+
+Embeddings of translation models, encoder and decoder: cells for a figure, and what they amount to.
+
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which mark the tokens that a threshold removes and adds.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from math import isinf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tokbench.io.json import read_result
+from tokbench.io.tables import read_frame
+from tokbench.kernels.elementary import decimal_logs_of, powers_of
+from tokbench.metric.measurement import ADDED, DROPPED
+from tokbench.tabulation.columns import MODEL, PARALLEL, REASON, SIZE, SOURCE, TARGET, TOKENIZERS, VARIANT
+from tokbench.tabulation.reading import framed, size_of, taken
+from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
+from tokbench.tabulation.tokenizer_pairs import marked
+
+PER_DECADE, STEPS = 8, 32
+"""Classes of probability in each power of ten, and of norm between zero and the largest of the model."""
+
+
+def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]) -> pl.DataFrame:
+    """Count the tokens of trained models by probability and by norm of their input embeddings.
+
+    Args:
+        models: model -> (variant, size) -> its tokens, with ``probability`` in the pretraining text and ``norm``.
+
+    Returns:
+        One row a cell that holds a token: its ends and ``tokens``. Tokens that the text never holds have 0 for both
+        ends of the probability. Classes of norm are the same for all tokenizers of a model.
+    """
+    frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
+    for model, tokenizers in models.items():
+        step = norm_step(tokenizers.values())
+        cells = [
+            norm_cells(frame, step).select(
+                pl.lit(model).alias("model"), pl.lit(variant).alias("variant"), pl.lit(size).alias("size"), pl.all()
+            )
+            for (variant, size), frame in tokenizers.items()
+        ]
+        keys = EMBEDDING_NORMS.columns[:-1]
+        frames.append(pl.concat(cells).cast(EMBEDDING_NORMS.schema).sort([key.name for key in keys]))  # type: ignore[arg-type]
+    return pl.concat(frames)
+
+
+def norm_step(frames: Iterable[pl.DataFrame]) -> float:
+    """Width of the classes of norm of tokens that are compared."""
+    largest = max((float(frame["norm"].max() or 0.0) for frame in frames), default=0.0)  # type: ignore[arg-type]
+    return largest / STEPS if largest > 0 else 1.0
+
+
+def norm_cells(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
+    """The cells of one tokenizer that hold tokens, with classes of norm of this width: the columns :data:`CLASSES`."""
+    place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
+    row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
+    cells = tokens.select(
+        _power_of_ten(place).alias("probability_low"),
+        pl.when(probability=0.0).then(0.0).otherwise(_power_of_ten(place + 1)).alias("probability_high"),
+        (row * step).alias("norm_low"),
+        ((row + 1) * step).alias("norm_high"),
+    )
+    return cells.group_by(cells.columns).len("tokens")
+
+
+def _power_of_ten(places: pl.Series) -> pl.Series:
+    """The end of a class of probability; zero of the class at minus infinity."""
+    ends = {place: 0.0 if isinf(place) else float(powers_of(10.0, place / PER_DECADE)) for place in places.unique()}
+    return places.replace_strict(ends, return_dtype=pl.Float64)
+
+
+CLASSES = (
+    Column("probability_low", pl.Float64, "least probability of the class, in what the model was trained on"),
+    Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens that it never met"),
+    Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
+    Column("norm_high", pl.Float64, "end of the class"),
+    Column("tokens", pl.Int64, "tokens in the class", "tokens"),
+)
+EMBEDDING_NORMS = TidyTable(
+    "embedding_norms",
+    "a class of probability and of norm that holds a token, of a model with a tokenizer",
+    (
+        MODEL,
+        VARIANT,
+        SIZE,
+        *CLASSES,
+    ),
+    maker=embedding_norms,
+    takes=("tokens",),
+    command="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their "
+            "probability in the pretraining text; above 0 stand the tokens that never occur in it. Tokens that are "
+            "both rare and of small norm are probably under-trained.",
+            by=("model", "size"),
+            files=("embeddings/{model}/{variant}/{size}/tokens.csv",),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)
+
+
+AGAIN = "measure the embeddings again"
+SIDE = Column("side", pl.String, "encoder, decoder, or both, whose embeddings are one with a joint vocabulary")
+OF = (PARALLEL, SOURCE, TARGET, MODEL, SIZE, SIDE)
+"""What embeddings have in common that are compared."""
+
+
+class Measured(NamedTuple):
+    """Embeddings of one side of a model.
+
+    Attributes:
+        keys: values of :data:`OF`.
+        tokenizers: as in the other tables of translations.
+        folder: where they are.
+    """
+
+    keys: tuple[str, str, str, str, int, str]
+    tokenizers: str
+    folder: Path
+
+    def tokens(self) -> pl.DataFrame:
+        """Every token with its norm and probability."""
+        return read_frame(self.folder / f"{self.keys[-1]}.parquet", AGAIN)
+
+
+def translation_embedding_norms(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
+    """Count tokens by probability and norm; classes of norm are the same for all tokenizers that are compared.
+
+    Args:
+        folders: ``MODEL/PARALLEL/SOURCE/TARGET/VARIANT/TARGET_VARIANT/SIZE``.
+        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere.
+    """
+    frames = [pl.DataFrame(schema=TRANSLATION_EMBEDDING_NORMS.schema)]
+    for group in _compared(folders, own_sizes):
+        step = norm_step(one.tokens().select("norm") for one in group)
+        for one in group:
+            heads = zip(TRANSLATION_EMBEDDING_NORMS.schema, (*one.keys, one.tokenizers), strict=False)
+            cells = norm_cells(one.tokens(), step).sort([column.name for column in CLASSES[:-1]])
+            frame = cells.select(*(pl.lit(value).alias(name) for name, value in heads), pl.all())
+            frames.append(frame.cast(TRANSLATION_EMBEDDING_NORMS.schema))  # type: ignore[arg-type]
+    return pl.concat(frames)
+
+
+def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
+    """Measurements of the embeddings, and of the tokens that tokenizers drop and add beside the first of their group.
+
+    Dropped tokens are looked at in the model of the first, added ones in the other's.
+
+    Args:
+        folders, own_sizes: as of :func:`translation_embedding_norms`.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for group in _compared(folders, own_sizes):
+        first = group[0]
+        base = first.tokens()
+        for one in group:
+            path = one.folder / "measurements.json"
+            for row in taken(read_result(path, AGAIN), "measurements", path, kind=list):
+                if taken(row, "side", path) == one.keys[-1]:
+                    names = ("metric", "definition", "value", "n", "reason")
+                    rows.append((*one.keys, one.tokenizers, *(taken(row, name, path) for name in names)))
+            if one is not first:
+                own = one.tokens()
+                added = own.join(base, on="token", how="anti")
+                dropped = base.join(own, on="token", how="anti")
+                found = [
+                    *marked(added, f"tokens that {first.tokenizers} lacks {ADDED}"),
+                    *marked(dropped, f"tokens of {first.tokenizers} that are lacking {DROPPED}, in its model"),
+                ]
+                rows += ((*one.keys, one.tokenizers, *asdict(row).values()) for row in found)
+    return framed(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")
+
+
+def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[Measured]]:
+    """The sides of all models, those together that differ in their tokenizers alone."""
+    groups: dict[tuple[Any, ...], list[Measured]] = {}
+    for folder in map(Path, folders):
+        model, parallel, source, target, variant, target_variant, size = folder.parts[-7:]
+        tokenizers = variant if variant == target_variant else f"{variant} + {target_variant}"
+        known = size_of(folder, size, variant, own_sizes)
+        for side in sorted(path.stem for path in folder.glob("*.parquet")):
+            keys = (parallel, source, target, model, known, side)
+            groups.setdefault(keys, []).append(Measured(keys, tokenizers, folder))
+    yield from groups.values()
+
+
+TRANSLATION_EMBEDDING_NORMS = TidyTable(
+    "translation_embedding_norms",
+    "a class of probability and of norm that holds a token, of a side of a translation model",
+    (*OF, TOKENIZERS, *CLASSES),
+    maker=translation_embedding_norms,
+    takes=("translation_embeddings_folders", "own_sizes"),
+    command="tabulate",
+    prints=(
+        Print(
+            "translation",
+            "Tokens of the {side} of {model} at vocabulary size {size:,}, from {source_language} into "
+            "{target_language} on {parallel}, by the L2 norm of their embedding and their probability in the training "
+            "text; over 0 those that it never holds. Tokens that are rare and have a small norm are taken for "
+            "under-trained. The decoder's embeddings are those of the output layer, too.",
+            by=("parallel", "source_language", "target_language", "model", "size", "side"),
+            files=("translation_embeddings/{model}/{parallel}/{source_language}/{target_language}/",),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)
+TRANSLATION_EMBEDDINGS = TidyTable(
+    "translation_embeddings",
+    "a measurement of the embeddings of a side of a translation model",
+    (
+        *OF,
+        TOKENIZERS,
+        Column("metric", pl.String, "what is measured"),
+        Column("definition", pl.String, "of which tokens, and how"),
+        Column("value", pl.Float64, "the number", MEASURE),
+        Column("n", pl.Int64, "tokens that it is over", "tokens"),
+        REASON,
+    ),
+    maker=translation_embeddings,
+    takes=("translation_embeddings_folders", "own_sizes"),
+    command="tabulate",
+    prints=(
+        Print(
+            "translation",
+            "Embeddings of the {side} of {model} at vocabulary size {size:,}, from {source_language} into "
+            "{target_language} on {parallel}; tokens are added and dropped beside the first tokenizer.",
+            shown=("tokenizers", "definition", "value", "n"),
+            by=("parallel", "source_language", "target_language", "model", "size", "side"),
+            files=("translation_embeddings/{model}/{parallel}/{source_language}/{target_language}/",),
+            folds_above=20,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

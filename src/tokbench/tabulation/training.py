@@ -1,0 +1,334 @@
+"""Training curves, one row a batch.
+
+What each language model was trained on, one row a model and tokenizer.
+
+What models can do on their way: scores of the checkpoints that were kept, one row a checkpoint and suite.
+
+Bits per byte of held-out text, one row a model and tokenizer.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.io.json import read_json, read_result
+from tokbench.io.paths import literal
+from tokbench.io.text_files import first_line
+from tokbench.tabulation.columns import MODEL, REASON, SIZE, SUITE, VARIANT
+from tokbench.tabulation.reading import AGAIN, HEAD, framed, run_of, taken
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
+
+
+def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
+    """Training curves of every model.
+
+    Args:
+        models: folders ``.../{model}/{variant}/{size}`` with a ``curve.csv`` of batch, tokens and loss.
+        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+
+    Returns:
+        Columns ``model``, ``variant``, ``size``, ``batch``, ``tokens``, ``loss`` (nats per token), in the order given.
+
+    Raises:
+        TokbenchError: a folder has no readable curve.
+    """
+    frames = [pl.DataFrame(schema=CURVES.schema)]
+    for folder in map(Path, models):
+        model, variant, size = run_of(folder, own_sizes)
+        try:
+            curve = pl.read_csv(literal(folder / "curve.csv"), columns=["batch", "tokens", "loss"])
+            names = {"model": pl.lit(model), "variant": pl.lit(variant), "size": pl.lit(size, pl.Int64)}
+            frames.append(curve.with_columns(**names).select(list(CURVES.schema)).cast(CURVES.schema))  # type: ignore[arg-type]
+        except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = first_line(error)
+            raise TokbenchError(f"{folder / 'curve.csv'}: not a training curve ({reason}); pretrain again") from None
+    return pl.concat(frames)
+
+
+CURVES = TidyTable(
+    "curves",
+    "a batch in the training of a model with a tokenizer",
+    (
+        MODEL,
+        VARIANT,
+        SIZE,
+        Column("batch", pl.Int64, "number of the batch"),
+        Column("tokens", pl.Int64, "tokens seen after it", "tokens"),
+        Column("loss", pl.Float64, "mean training loss of the batch", "nats per token"),
+    ),
+    maker=curve_table,
+    takes=("models", "own_sizes"),
+    command="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Training loss of {model} in nats per token, against tokens seen. The steep beginning is left out.",
+            by=("model",),
+            files=("models/{model}/{variant}/{size}/curve.csv",),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+    of_models=True,
+)
+
+
+PETA = 1e15
+
+
+def trained_on_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
+    """How much text every model read, and how much arithmetic that took.
+
+    Args:
+        models: folders ``.../{model}/{variant}/{size}``, whose manifests tell what was read.
+        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+
+    Returns:
+        The columns of :data:`TRAINED_ON`, ordered by model, size and variant; no row for a model whose manifest does
+        not tell what it read.
+
+    Raises:
+        TokbenchError: a manifest is not JSON or holds a value of another type; the message names the file.
+    """
+    frames = [framed([], TRAINED_ON.schema, "")]
+    for folder in map(Path, models):
+        file = folder / "manifest.json"
+        if read := _read(file):
+            model, variant, size = run_of(folder, own_sizes)
+            values = [read.get(key) for key in ("documents", "text_bytes", "tokens", "sequences", "batches")]
+            frames.append(framed([(variant, size, model, *values, _petaflop(read))], TRAINED_ON.schema, file))
+    return pl.concat(frames).sort("model", "size", "variant")
+
+
+def _read(manifest: Path) -> Mapping[str, Any]:
+    """What a manifest says was read; nothing where it does not say it, or there is none."""
+    settings = read_json(manifest, "pretrain again", lenient=True).get("settings") if manifest.is_file() else None
+    read = settings.get("read") if isinstance(settings, dict) else None
+    return read if isinstance(read, dict) else {}
+
+
+def _petaflop(read: Mapping[str, Any]) -> Any:
+    flops = read.get("flops")
+    return flops / PETA if isinstance(flops, int | float) else flops
+
+
+UNTOLD = "the model's manifest does not tell it"
+TRAINED_ON = TidyTable(
+    "trained_on",
+    "a model with a tokenizer that was trained here",
+    (
+        VARIANT,
+        SIZE,
+        MODEL,
+        Column("documents", pl.Int64, "documents read, each as often as it was; the last one may not be whole",
+               "documents", "documents", empty=UNTOLD),
+        Column("text_bytes", pl.Int64, "bytes of their text", "bytes", "bytes of text",
+               empty="not told by the model's manifest, or the tokens' bytes are not known"),
+        Column("tokens", pl.Int64, "tokens read, ends of documents among them", "tokens", "tokens", empty=UNTOLD),
+        Column("sequences", pl.Int64, "sequences of tokens read, the last one maybe not whole", "sequences",
+               "sequences", empty=UNTOLD),
+        Column("batches", pl.Int64, "batches, each one step of the optimizer", "batches", "batches", empty=UNTOLD),
+        Column("petaflop", pl.Float64, "floating-point operations of the training, counted by a formula and not "
+               "measured, batches taken as full", "10^15 operations", "PFLOP", empty=UNTOLD),
+    ),
+    maker=trained_on_table,
+    takes=("models", "own_sizes"),
+    keys=("variant", "size", "model"),
+    command="tabulate",
+    prints=(
+        Print(
+            "models",
+            "What every model was trained on. Where all read as many tokens, those whose tokens are longer read more "
+            "text. Operations (PFLOP, 10^15 of them) are counted by a formula and not measured.",
+            ("variant", "model", "size", "documents", "text_bytes", "tokens", "sequences", "batches", "petaflop"),
+            files=("models/{model}/{variant}/{size}/manifest.json",),
+            folds_above=0,
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+
+
+PRETRAIN = "pretrain again"
+Reached = Mapping[str, Mapping[str, Any]]
+"""Batches and tokens at each kept checkpoint, by the share of the training."""
+
+
+def convergence_table(
+    along: Iterable[Path | str],
+    downstream: Iterable[Path | str],
+    models: Iterable[Path | str],
+    own_sizes: Mapping[str, int],
+) -> pl.DataFrame:
+    """Scores of kept checkpoints and of the models that they became.
+
+    Args:
+        along: results ``.../{model}/{variant}/{size}/{share}/{suite}.json`` of checkpoints.
+        downstream: results of models; of those without checkpoints nothing is taken.
+        models: folders of the models, whose manifests tell how far each checkpoint was.
+        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+
+    Returns:
+        The columns of :data:`CONVERGENCE`, one row per model, suite, size, variant and checkpoint, in this order.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    files = [(Path(path), Path(path).parts[-2]) for path in along]
+    reached = dict(_reached(models, own_sizes)) if files else {}
+    rows = []
+    for path, share in (*files, *((Path(path), "1.0") for path in downstream if files)):
+        result = read_result(path, AGAIN, lenient=True)
+        variant, size, model, suite = (taken(result, key, path) for key in HEAD)
+        if share not in (at := reached.get((model, variant, size), {})):
+            continue
+        found = [taken(task, "accuracy", path) for task in taken(result, "tasks", path, kind=dict).values()]
+        known = [one for one in found if one is not None]
+        accuracy = sum(known) / len(known) if known and len(known) == len(found) else None
+        batch, tokens = (taken(at[share], key, path) for key in ("batch", "tokens"))
+        bits = result.get("bits_per_byte")
+        rows.append((variant, size, model, suite, float(share), batch, tokens, accuracy, len(found), bits))
+    return framed(rows, CONVERGENCE.schema, "").sort("model", "suite", "size", "variant", "share")
+
+
+def _reached(
+    models: Iterable[Path | str], own_sizes: Mapping[str, int]
+) -> Iterator[tuple[tuple[str, str, int], Reached]]:
+    """What the manifests of models with kept checkpoints tell, by model, variant and size."""
+    for folder in map(Path, models):
+        file = folder / "manifest.json"
+        settings = taken(read_json(file, PRETRAIN, lenient=True), "settings", file, kind=dict)
+        if checkpoints := settings.get("checkpoints"):
+            yield (
+                run_of(folder, own_sizes),
+                {**checkpoints, "1.0": _end(taken(settings, "read", file, kind=dict), file)},
+            )
+
+
+def _end(read: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    return {"batch": taken(read, "batches", file), "tokens": taken(read, "tokens", file)}
+
+
+CONVERGENCE = TidyTable(
+    "convergence",
+    "a checkpoint of a model with a tokenizer, or the model that it became, on a suite",
+    (
+        VARIANT,
+        SIZE,
+        MODEL,
+        SUITE,
+        Column("share", pl.Float64, "how much of the training was done", SHARE, "trained"),
+        Column("batch", pl.Int64, "batches trained on", "batches"),
+        Column("tokens", pl.Int64, "tokens seen", "tokens"),
+        Column(
+            "accuracy", pl.Float64, "unweighted mean over the suite's tasks", SHARE,
+            empty="the suite has no tasks, or one without accuracy",
+        ),
+        Column("tasks", pl.Int64, "tasks of the suite", "tasks"),
+        Column(
+            "bits_per_byte", pl.Float64, "what the checkpoint spends on the evaluation split", "bits per byte",
+            "bits per byte", 4, empty="the suite did not measure bits per byte",
+        ),
+    ),
+    maker=convergence_table,
+    takes=("along", "downstream", "models", "own_sizes"),
+    keys=("variant", "size", "model", "suite", "share"),
+    command="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Convergence of {model} on {suite}: what checkpoints along the training spend on the evaluation split, and "
+            "their accuracy, unweighted over the tasks, against tokens seen. The last point is the model itself. One "
+            "training each, and one learning rate's course: a model whose budget ended there would have a lower rate "
+            "there, and do better.",
+            by=("model", "suite"),
+            files=(
+                "convergence/{model}/{variant}/{size}/*/{suite}.json",
+                "downstream/{model}/{variant}/{size}/{suite}.json",
+            ),
+            arranged=True,
+            form="figure",
+        ),
+        Print(
+            "models",
+            "Convergence of {model} on {suite} in numbers: accuracy in percent, unweighted over the tasks.",
+            by=("model", "suite"),
+            shown=("variant", "size", "share", "batch", "tokens", "accuracy", "bits_per_byte"),
+            files=(
+                "convergence/{model}/{variant}/{size}/*/{suite}.json",
+                "downstream/{model}/{variant}/{size}/{suite}.json",
+            ),
+            folds_above=12,
+            name="convergence-in-numbers",
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+
+
+def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
+    """Bits per byte of every model.
+
+    Returns:
+        Columns ``variant``, ``size``, ``model``, ``suite``, ``value``, ``equal_context``, ``reason``, one row per file;
+        a file without the figures gives nulls with a reason.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    frames = [framed([], BITS_PER_BYTE.schema, "")]
+    for path in results:
+        result = read_result(path, AGAIN, lenient=True)
+        value = result.get("bits_per_byte")
+        equal = result.get("bits_per_byte_equal_context")
+        reason = None
+        if value is None:
+            reason = "the suite did not measure bits per byte"
+        elif equal is None and "bits_per_byte_equal_context" in result:
+            reason = "works through another library, whose tokens are not known by their bytes"
+        row = (*(taken(result, key, path) for key in HEAD), value, equal, reason)
+        frames.append(framed([row], BITS_PER_BYTE.schema, path))
+    return pl.concat(frames).sort("model", "suite", "size", "variant")
+
+
+BITS_PER_BYTE = TidyTable(
+    "bits_per_byte",
+    "a model with a tokenizer, and the suite that measured it",
+    (
+        VARIANT,
+        SIZE,
+        MODEL,
+        SUITE,
+        Column("value", pl.Float64, "what the model spends on the evaluation split", "bits per byte", decimals=4),
+        Column(
+            "equal_context",
+            pl.Float64,
+            "likewise, with half as many bytes of context as the window has tokens, and up to as many",
+            "bits per byte",
+            decimals=4,
+        ),
+        REASON,
+    ),
+    maker=bits_per_byte_table,
+    takes=("downstream",),
+    keys=("variant", "size", "model", "suite"),
+    command="tabulate",
+    prints=(
+        Print(
+            "models",
+            "Bits per byte of {names} by vocabulary size: the bits that the model needs for the text of the "
+            "evaluation split, on which it was not trained, divided by the bytes of that text; n = {models}. A window "
+            "of a fixed number of tokens holds more text where tokens are longer. The columns with equal context "
+            "therefore give every tokenizer the same number of bytes to look back on.",
+            by=("model", "suite"),
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)

@@ -1,0 +1,201 @@
+"""Overlap of vocabularies, pair by pair.
+
+The regions of a Venn diagram of vocabularies.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import polars as pl
+
+from tokbench.errors import TokbenchError
+from tokbench.metric.measurement import Form, forms
+from tokbench.tabulation import columns
+from tokbench.tabulation.columns import REASON, SIZE, A, B
+from tokbench.tabulation.table import Column, Print, TidyTable, schema
+from tokbench.vocabulary import Vocabulary
+
+COLUMNS = (
+    A,
+    B,
+    Column("tokens", pl.String, "which tokens were counted"),
+    Column("size_a", pl.Int64, "such tokens of a", "tokens"),
+    Column("size_b", pl.Int64, "such tokens of b", "tokens"),
+    Column("shared", pl.Int64, "those that both have", "tokens", "shared tokens"),
+    Column("jaccard", pl.Float64, "shared tokens / tokens in either", "ratio", "Jaccard index", 3),
+    Column("share_of_a", pl.Float64, "shared tokens / tokens of a", "ratio"),
+    Column("share_of_b", pl.Float64, "shared tokens / tokens of b", "ratio"),
+    REASON,
+)
+
+
+def overlap(
+    vocabularies: Mapping[str, Vocabulary],
+    *,
+    single_bytes: bool = True,
+    pairs: Iterable[tuple[str, str]] | None = None,
+) -> pl.DataFrame:
+    """Common tokens of every pair of vocabularies, or of those that are named.
+
+    Args:
+        vocabularies: by name; pairs come in this order.
+        pairs: names of the pairs, where not all are asked for.
+        single_bytes: False leaves out the single bytes, which all vocabularies hold, as the share of common tokens in
+            "A partition cover approach to tokenization" does.
+
+    Returns:
+        One row per pair: ``a``, ``b``, ``tokens`` (what was counted), ``size_a``, ``size_b``, ``shared`` = |A and B|,
+        ``jaccard`` = |A and B| / |A or B|, ``share_of_a`` = |A and B| / |A|, ``share_of_b``. Ratios over empty sets
+        are null with a ``reason``.
+    """
+    sets = {name: forms(vocabulary, single_bytes=single_bytes) for name, vocabulary in vocabularies.items()}
+    over = "all" if single_bytes else "longer than one byte"
+    rows = []
+    for a, b in combinations(sets, 2) if pairs is None else pairs:
+        tokens_a, tokens_b = sets[a], sets[b]
+        common = len(tokens_a & tokens_b)
+        sizes = len(tokens_a), len(tokens_b)
+        shares = [common / size if size else None for size in (sum(sizes) - common, *sizes)]
+        empty = [name for name, size in zip((a, b), sizes, strict=True) if not size]
+        reason = f"no tokens longer than one byte in {', '.join(empty)}" if empty else None
+        rows.append((a, b, over, *sizes, common, *shares, reason))
+    return pl.DataFrame(rows, schema=schema(COLUMNS), orient="row")
+
+
+def overlaps_by_size(
+    vocabularies: Mapping[tuple[str, int], Vocabulary], baselines: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Common tokens of every two variants at each vocabulary size.
+
+    Of more than :data:`tokbench.tabulation.columns.EVERY_PAIR_UP_TO` variants at a size these are the pairs of each
+    with the baselines, or with the first of them where no baseline is among them.
+
+    Args:
+        vocabularies: by variant and size.
+        baselines: variant that others are relative to, by corpus.
+
+    Returns:
+        The columns of :func:`overlap` and ``size``.
+    """
+    frames = [pl.DataFrame(schema=OVERLAPS.schema)]
+    for size in sorted({size for _, size in vocabularies}):
+        chosen = {variant: vocabulary for (variant, other), vocabulary in vocabularies.items() if other == size}
+        pairs = None if len(chosen) <= columns.EVERY_PAIR_UP_TO else _with_baselines(chosen, (baselines or {}).values())
+        frames.append(overlap(chosen, pairs=pairs).with_columns(size=pl.lit(size, pl.Int64)))
+    return pl.concat(frames)
+
+
+def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[tuple[str, str]]:
+    """Each variant with each baseline that is among them, or else with the first."""
+    names = list(variants)
+    chosen = [one for one in dict.fromkeys(baselines) if one in names] or names[:1]
+    return [(one, other) for place, one in enumerate(chosen) for other in names if other not in chosen[: place + 1]]
+
+
+OVERLAPS = TidyTable(
+    "overlaps",
+    f"two variants at a vocabulary size; of more than {columns.EVERY_PAIR_UP_TO} variants those with a baseline alone",
+    (*COLUMNS, SIZE),
+    maker=overlaps_by_size,
+    takes=("vocabularies", "baselines"),
+    keys=("size", "a", "b", "tokens"),
+    command="tabulate",
+    prints=(
+        Print(
+            "vocabularies",
+            "Tokens that two vocabularies of one size share. Jaccard index: tokens in both / tokens in either.",
+            ("size", "a", "b", "shared", "jaccard"),
+            files=("tokenizers/{a}/{size}/tokens.vocab", "tokenizers/{b}/{size}/tokens.vocab"),
+            folds_above=40,
+            arranged=True,
+        ),
+    ),
+)
+
+
+REGIONS = {
+    "only_a": "in a alone",
+    "only_b": "in b alone",
+    "only_c": "in c alone",
+    "a_and_b": "in a and b, not in c",
+    "a_and_c": "in a and c, not in b",
+    "b_and_c": "in b and c, not in a",
+    "all": "in all three",
+}
+
+
+def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
+    """Tokens by the exact set of vocabularies that hold them, as in a Venn diagram.
+
+    Args:
+        vocabularies: two or more, by name.
+
+    Returns:
+        One row per region, empty ones included: ``region`` (names joined by `` & ``, in the order given) and
+        ``tokens`` (Int64). Regions of fewer vocabularies come first.
+
+    Raises:
+        TokbenchError: fewer than two vocabularies.
+    """
+    if len(vocabularies) < 2:
+        raise TokbenchError(f"vocabulary overlap: {len(vocabularies)} vocabulary given; name two or more")
+    membership: dict[Form, int] = {}
+    for index, vocabulary in enumerate(vocabularies.values()):
+        for form in forms(vocabulary):
+            membership[form] = membership.get(form, 0) | 1 << index
+    sizes = Counter(membership.values())
+    names = list(vocabularies)
+    rows = []
+    for members in range(1, len(names) + 1):
+        for chosen in combinations(range(len(names)), members):
+            key = sum(1 << index for index in chosen)
+            rows.append((" & ".join(names[index] for index in chosen), sizes[key]))
+    return pl.DataFrame(rows, schema={"region": pl.String, "tokens": pl.Int64}, orient="row")
+
+
+def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], variants: Sequence[str]) -> pl.DataFrame:
+    """The seven regions of three variants' vocabularies, at each size at which all three stand.
+
+    Args:
+        vocabularies: by variant and size.
+        variants: three names; with any other number there are no rows.
+
+    Returns:
+        Columns ``size``, ``a``, ``b``, ``c`` (names), ``only_a``, ``only_b``, ``only_c``, ``a_and_b``, ``a_and_c``,
+        ``b_and_c`` and ``all`` (tokens in exactly these).
+    """
+    rows = []
+    for size in sorted({size for _, size in vocabularies}):
+        present = all((variant, size) in vocabularies for variant in variants)
+        if len(variants) == 3 and present:
+            counted = venn_regions({variant: vocabularies[variant, size] for variant in variants})
+            rows.append((size, *variants, *counted["tokens"].to_list()))
+    return pl.DataFrame(rows, schema=VENN.schema, orient="row")
+
+
+VENN = TidyTable(
+    "venn",
+    "three variants at a vocabulary size",
+    (
+        SIZE,
+        Column("a", pl.String, "the first of three variants"),
+        Column("b", pl.String, "the second"),
+        Column("c", pl.String, "the third"),
+        *(Column(name, pl.Int64, f"tokens {where}", "tokens") for name, where in REGIONS.items()),
+    ),
+    maker=venn_by_size,
+    takes=("vocabularies", "venn_variants"),
+    keys=("size", "a", "b", "c"),
+    command="tabulate",
+    prints=(
+        Print(
+            "vocabularies",
+            "Tokens in the vocabularies of {a}, {b} and {c} at size {size:,}. The numbers are exact; three circles can "
+            "show them by their areas only nearly.",
+            by=("a", "b", "c", "size"),
+            arranged=True,
+            form="figure",
+        ),
+    ),
+)

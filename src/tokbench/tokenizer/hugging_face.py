@@ -1,0 +1,113 @@
+"""The file by which ``transformers.AutoTokenizer`` finds our class, and the special tokens that it names.
+
+The printable spelling of bytes that GPT-2 introduced and Hugging Face's byte-level tokenizers share.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.io.compression import read_regular
+
+CONFIGURATION = "tokenizer_config.json"
+CLASS = "TokbenchTokenizer"
+END_OF_TEXT = "<|endoftext|>"
+PADDING = "<|padding|>"
+
+
+def end_token(origin: Mapping[str, Any]) -> str:
+    """Return the name of the end of text of a tokenizer. Default: ``<|endoftext|>``.
+
+    Args:
+        origin: Origin of the tokenizer. An import records its end of text there.
+    """
+    recorded = _recorded_end(origin)
+    return END_OF_TEXT if recorded is None else str(recorded["token"])
+
+
+def special_tokens(
+    size: int, own: Mapping[int, bytes] | None = None, origin: Mapping[str, Any] | None = None
+) -> dict[str, int]:
+    """The special tokens with their ids, for a vocabulary of a size: the end of text and the padding.
+
+    Args:
+        size: one more than its largest id.
+        own: special ids that it has of its own, with their names: where one bears a name of ours, it is that one.
+        origin: Origin of the tokenizer, see :func:`end_token`.
+    """
+    named = {name.decode("utf-8", "replace"): number for number, name in (own or {}).items()}
+    recorded = _recorded_end(origin or {})
+    end = {END_OF_TEXT: named.get(END_OF_TEXT, size)} if recorded is None else {recorded["token"]: recorded["id"]}
+    return end | {PADDING: named.get(PADDING, size + 1)}
+
+
+def _recorded_end(origin: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    imported = origin.get("imported")
+    return imported.get("end_of_text") if isinstance(imported, Mapping) else None
+
+
+def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT) -> None:
+    """Write the file by which ``AutoTokenizer`` finds a class: ours, or one of its own.
+
+    Args:
+        folder: Folder of the tokenizer.
+        name: Name of the class.
+        end: Name of the token that ends a text.
+    """
+    configuration = {
+        "tokenizer_class": name,
+        "eos_token": end,
+        "bos_token": end,
+        "pad_token": PADDING,
+        "model_max_length": 10**9,
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / CONFIGURATION).write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+
+
+def names_another_class(folder: Path) -> bool:
+    """Whether a folder has that file and it names another class than ours, or none."""
+    try:
+        configuration: Any = json.loads(read_regular(folder / CONFIGURATION))
+        return bool(configuration["tokenizer_class"] != CLASS)
+    except FileNotFoundError:
+        return False
+    except (ValueError, TypeError, KeyError):
+        return True
+
+
+PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
+"""The bytes that are spelt as the character of the same code point; the others follow from U+0100, in order."""
+CONTINUATION = "\u203f"
+"""Stands before tokens that match only inside a pre-token. No byte is spelt with it, so spellings stay unique,
+which WordPiece's own ``##`` would not be."""
+
+
+def _characters() -> tuple[str, ...]:
+    replacements = iter(range(0x100, 0x200))
+    return tuple(chr(byte if byte in PRINTABLE else next(replacements)) for byte in range(256))
+
+
+CHARACTERS: tuple[str, ...] = _characters()
+"""The character of each of the 256 bytes."""
+BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
+
+
+def spell(token: bytes, continuation: bool = False) -> str:
+    """A token's printable spelling."""
+    return (CONTINUATION if continuation else "") + "".join(CHARACTERS[byte] for byte in token)
+
+
+def unspell(spelling: str) -> bytes:
+    """The bytes of a printable spelling."""
+    return bytes(BYTE_OF[character] for character in spelling.removeprefix(CONTINUATION))
+
+
+def spelling_ranks() -> NDArray[np.int64]:
+    """int64 [256], each byte's place in the order of characters, by which Hugging Face settles ties."""
+    order = sorted(range(256), key=CHARACTERS.__getitem__)
+    return np.argsort(np.array(order)).astype(np.int64)

@@ -1,0 +1,442 @@
+"""What the rules ask of an experiment's language models.
+
+What the rules ask of an experiment's suites: where their tasks come from and what settles them.
+
+What the rules ask of an experiment's translation models.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Size, Translation
+from tokbench.errors import TokbenchError
+from tokbench.models.evaluation.local_tasks import task_files
+from tokbench.models.evaluation.offline_tasks import examples_of
+from tokbench.models.evaluation.suites import SuiteOptions
+from tokbench.models.memory import (
+    ON_GPU,
+    documents_memory,
+    lm_applying_memory,
+    lm_training_memory,
+    lm_training_operations,
+    lm_training_seconds,
+    on_processor,
+    pairs_memory,
+    translation_parameters,
+    translation_training_memory,
+)
+from tokbench.models.pretraining.options import ModelOptions
+from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
+from tokbench.tokenizer.folder import OWN
+from tokbench.workflow.corpora import shard_names
+from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.resources import (
+    MAX_RUNTIME,
+    OVERHEAD,
+    Request,
+    estimated_runtime,
+    memory_on_attempt,
+    runtime_on_attempt,
+)
+from tokbench.workflow.shell import canonical, flags
+
+PACKED_AT_ONCE = 16
+"""Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
+one for each slice of the order that has about as much text."""
+SEQUENCES = 16
+"""Sequences that evaluation scores at a time."""
+LARGE = 200_000
+"""Tokens that are reckoned with of a tokenizer made elsewhere, whose number is not known before it is read: as many as
+the largest have that people use."""
+
+
+@dataclass(frozen=True)
+class Models:
+    """The language models of one experiment; wildcards name a model, a variant and a vocabulary size."""
+
+    experiment: Experiment
+
+    def recipe(self, wildcards: Any) -> str:
+        """Options, but for what training asks of machines."""
+        return self._recipes[wildcards.model]
+
+    def corpus(self, wildcards: Any) -> str:
+        """Corpus whose pretraining and evaluation splits the model reads."""
+        key = (wildcards.model, wildcards.variant, OWN if wildcards.size == OWN else int(wildcards.size))
+        return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
+
+    def packed_whole(self, wildcards: Any) -> list[str]:
+        """The corpus that one job packs; none where it is packed in slices."""
+        return [] if self.slices(wildcards) else [self.corpus(wildcards)]
+
+    def packed_from(self, wildcards: Any, input: Any) -> list[str]:
+        """What is packed, for the command line: slices, or of a corpus the shards of the pretraining split."""
+        if self.slices(wildcards):
+            return [str(each) for each in input.slices]
+        return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Names of the shards of the pretraining split."""
+        return shard_names(self.experiment, self.corpus(wildcards))
+
+    def slices(self, wildcards: Any) -> list[str]:
+        """Names of the slices in which the text is packed; none where one job packs it."""
+        shards = len(self.shards(wildcards))
+        return [] if shards <= PACKED_AT_ONCE else [f"{each:04}" for each in range(-(-shards // PACKED_AT_ONCE))]
+
+    def order(self, wildcards: Any) -> list[str]:
+        """What decides the order of the documents and its slices, as flags of the command line."""
+        options = self._options(wildcards)
+        flags = {"seed": options.seed, "second-phase": options.second_phase, "slices": len(self.slices(wildcards))}
+        return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
+
+    def packing_source(self, wildcards: Any) -> str:
+        """Fingerprint of what packs; of what encodes and packs slices, too, because these are not kept."""
+        stages = (
+            "tokbench.tokenizer:Tokenizer",
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.models.pretraining.order:encoded",
+            "tokbench.models.pretraining.order:in_order",
+        )
+        if not self.slices(wildcards):
+            return fingerprint(
+                *stages, "tokbench.models.pretraining.pack:pack", "tokbench.models.pretraining.pack:pack_phases"
+            )
+        return fingerprint(
+            *stages,
+            "tokbench.models.pretraining.pack_slices:write_tokens",
+            "tokbench.models.pretraining.pack_slices:gather",
+            "tokbench.models.pretraining.pack_slices:pack_slice",
+            "tokbench.models.pretraining.pack:join",
+        )
+
+    def length(self, wildcards: Any) -> int:
+        """Tokens of a packed sequence."""
+        return self._options(wildcards).max_seq_len
+
+    def seed(self, wildcards: Any) -> int:
+        """Decides the order of the documents."""
+        return self._options(wildcards).seed
+
+    def text_budget(self, wildcards: Any) -> list[str]:
+        """The budget of text and the second phase, as flags of the command line; none where a recipe has neither."""
+        options = self._options(wildcards)
+        flags = {"text-bytes": options.text_bytes, "epochs": options.epochs, "second-phase": options.second_phase}
+        return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
+
+    def nodes(self, wildcards: Any) -> int:
+        """Machines that train the model."""
+        return self._options(wildcards).resources.nodes
+
+    def processes_per_node(self, wildcards: Any) -> int:
+        """Processes on each of them."""
+        return self._options(wildcards).resources.processes_per_node
+
+    def gpus(self, wildcards: Any) -> int:
+        """GPUs that train the model on one node, one for each process; those of several are asked for by the node."""
+        options = self._options(wildcards)
+        one_node = options.resources.nodes == 1 and not on_processor(options)
+        return options.resources.processes_per_node if one_node else 0
+
+    def gpus_of_each_node(self, wildcards: Any) -> str:
+        """GPUs of each of several nodes, in SLURM's form of a generic resource; nothing where there is one node."""
+        options = self._options(wildcards)
+        several = options.resources.nodes > 1 and not on_processor(options)
+        return f"gpu:{options.resources.processes_per_node}" if several else ""
+
+    def testing_gpus(self, wildcards: Any) -> int:
+        """GPUs that apply the model: one, if only there is one."""
+        return int(not on_processor(self._options(wildcards)))
+
+    def threads(self, wildcards: Any) -> int:
+        """Threads of matrix products, of all processes of a node."""
+        options = self._options(wildcards)
+        return options.cpu_threads * options.resources.processes_per_node
+
+    def training_memory(self, wildcards: Any, attempt: int) -> int:
+        """MB of main memory that training asks for, on each node."""
+        options = self._options(wildcards)
+        if options.resources.mem_mb is not None:
+            return memory_on_attempt(options.resources.mem_mb, attempt)
+        return _asked(lm_training_memory(options, vocabulary_of(wildcards.size)), attempt)
+
+    def applying_memory(self, wildcards: Any, attempt: int) -> int:
+        """MB of main memory that evaluation asks for."""
+        return _asked(lm_applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
+
+    def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
+        as it can: the next attempt goes on from its checkpoint. Of a budget of text the packed sequences tell how much
+        that is, once they are there."""
+        options = self._options(wildcards)
+        if options.resources.runtime is not None:
+            return options.resources.runtime
+        operations = lm_training_operations(options, vocabulary_of(wildcards.size))
+        if operations is None:
+            operations = _operations(options, Path(str(input.packed)))
+        if operations is None:
+            return runtime_on_attempt(MAX_RUNTIME, attempt)
+        return estimated_runtime(lm_training_seconds(options, operations), attempt)
+
+    def device(self, wildcards: Any) -> str:
+        """Where the model is tested: where it was trained."""
+        return str(self._options(wildcards).device)
+
+    @cached_property
+    def _recipes(self) -> dict[str, str]:
+        return {name: canonical(options.recipe()) for name, options in self.experiment.models.items()}
+
+    @cached_property
+    def _read(self) -> dict[tuple[str, str, Size], str]:
+        """Corpus that each language model reads; the runs do not contradict each other."""
+        return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
+
+    def _options(self, wildcards: Any) -> ModelOptions:
+        return self.experiment.models[wildcards.model]
+
+
+def vocabulary_of(size: Size | str) -> int:
+    """Tokens of a vocabulary that is still to be made, for what its models will take."""
+    return LARGE if size == OWN else int(size)
+
+
+def _operations(options: ModelOptions, packed: Path) -> float | None:
+    """Floating-point operations of a training on packed sequences; None while they are not there."""
+    from tokbench.models.pretraining.phases import read_phases
+
+    try:
+        return sum(phase.course.flops for phase in read_phases(options, packed))
+    except TokbenchError:  # The job itself tells what is wrong with them.
+        return None
+
+
+def _asked(size: float, attempt: int) -> int:
+    """Bytes as the MB that a job asks for."""
+    return memory_on_attempt(OVERHEAD + round(size / 1e6), attempt)
+
+
+@dataclass(frozen=True)
+class Suites:
+    """The suites of one experiment; wildcards name one, or the digest of a fetched one."""
+
+    experiment: Experiment
+
+    def source(self, wildcards: Any) -> str:
+        """Where the tasks come from: ``offline``, ``local`` or ``hub``."""
+        return self._suite(wildcards).source
+
+    def recipe(self, wildcards: Any) -> str:
+        """Options; the files of a local suite are inputs, and their folder is not named here."""
+        return self._recipes[wildcards.suite]
+
+    def digest(self, wildcards: Any) -> str:
+        """Names the data of a hub suite by what is fetched, so that experiments share them."""
+        return _digest(self._suite(wildcards))
+
+    def fetch_recipe(self, wildcards: Any) -> str:
+        """The hub suite that has this digest."""
+        hub = (suite for suite in self.experiment.suites.values() if suite.source == "hub")
+        return canonical(next(suite for suite in hub if _digest(suite) == wildcards.digest))
+
+    def local_files(self, wildcards: Any) -> list[str]:
+        """The files of a local suite."""
+        return [str(path) for path in task_files(self._suite(wildcards))]
+
+    def local_folder(self, wildcards: Any) -> str:
+        """Folder of those files."""
+        return str(self._suite(wildcards).path)
+
+    def import_recipe(self, wildcards: Any) -> str:
+        """Return what the tasks of a local suite are made by: their files, and how many examples prompts need."""
+        suite = self._suite(wildcards)
+        files = {name: suite.local_task(name).model_dump(mode="json") for name in suite.tasks}
+        needed = {name: {"num_fewshot": number} for name in suite.tasks if (number := suite.settings(name).num_fewshot)}
+        overrides = {"overrides": needed} if needed else {}
+        return canonical({"source": "local", "tasks": suite.tasks, "files": files, **overrides})
+
+    def examples(self, wildcards: Any) -> list[str]:
+        """Return how many examples prompts of the offline tasks of a corpus need, as a flag; none where none do."""
+        needed: dict[str, int] = {}
+        for run in self.experiment.runs:
+            if wildcards.corpus in self.experiment.corpora_of(run).values():
+                for name in run.suites:
+                    for task, number in examples_of(self.experiment.suites[name]).items():
+                        needed[task] = max(number, needed.get(task, 0))
+        return ["--examples", canonical(needed)] if needed else []
+
+    @cached_property
+    def _recipes(self) -> dict[str, str]:
+        suites = self.experiment.suites.items()
+        return {name: canonical(suite.model_dump(mode="json", exclude={"path"})) for name, suite in suites}
+
+    def _suite(self, wildcards: Any) -> SuiteOptions:
+        return self.experiment.suites[wildcards.suite]
+
+
+def checkpoint_flags(wildcards: Any, input: Any) -> list[str]:
+    """Every named input as a flag, the checkpoint of the model in place of the model."""
+    named = {name: paths for name, paths in input.items() if name != "model"}
+    return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, named)]
+
+
+def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
+    """MB that evaluation asks for: what its model asks for, and for the documents, once they are there.
+
+    Args:
+        applying: the model's.
+    """
+
+    def asked(wildcards: Any, input: Any, attempt: int) -> int:
+        try:
+            held = documents_memory(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
+        except TokbenchError:  # The job itself tells what is wrong with them.
+            held = 0
+        return applying(wildcards, attempt) + memory_on_attempt(round(held / 1e6), attempt)
+
+    return asked
+
+
+def _digest(suite: SuiteOptions) -> str:
+    named = [sorted((*suite.tasks, *suite.texts)), suite.revisions]
+    return hashlib.sha256(canonical(named).encode()).hexdigest()[:16]
+
+
+PAIRS = 1000
+"""MB for pairs that are not there yet, and for tests."""
+
+
+class TrainedTranslation(NamedTuple):
+    """A translation model."""
+
+    model: str
+    parallel: str
+    source: str
+    target: str
+    variant: str
+    target_variant: str
+    size: Size
+
+    @property
+    def path(self) -> str:
+        """Where its files lie, below their stage's folder."""
+        return "/".join(map(str, self))
+
+
+class TestedTranslation(NamedTuple):
+    """A translation model on a test."""
+
+    path: str
+    test: str
+
+
+@dataclass(frozen=True)
+class Translations:
+    """The translation models of one experiment; wildcards name all that :class:`TrainedTranslation` has."""
+
+    experiment: Experiment
+
+    @cached_property
+    def trained(self) -> dict[TrainedTranslation, Translation]:
+        """Every model that is asked for, with the first entry that does."""
+        found: dict[TrainedTranslation, Translation] = {}
+        for run in self.experiment.translations:
+            for model in run.models:
+                for parallel in run.corpora:
+                    for pair in run.pairs():
+                        for size in self.experiment.sizes_between(run, *pair):
+                            one = TrainedTranslation(model, parallel, run.source, run.target, *pair, size)
+                            found.setdefault(one, run)
+        return found
+
+    @property
+    def tested(self) -> list[TestedTranslation]:
+        """Every model on every test of its corpus."""
+        corpora = self.experiment.parallel_corpora
+        return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
+
+    def source_size(self, wildcards: Any) -> Size | str:
+        """Size of the source's tokenizer: its own where it was made elsewhere."""
+        return self._size(wildcards.variant, wildcards.size)
+
+    def target_size(self, wildcards: Any) -> Size | str:
+        """Size of the target's."""
+        return self._size(wildcards.target_variant, wildcards.size)
+
+    def training_recipe(self, wildcards: Any) -> str:
+        """Options but those of the search, which are set to fixed values."""
+        options = self._options(wildcards)
+        defaults = TranslationOptions()
+        return canonical(options.model_copy(update={name: getattr(defaults, name) for name in OF_SEARCH}))
+
+    def recipe(self, wildcards: Any) -> str:
+        """Options."""
+        return canonical(self._options(wildcards))
+
+    def scoring(self, wildcards: Any) -> list[str]:
+        """How translations are scored, as flags of the command line."""
+        run = next(run for one, run in self.trained.items() if one.path == _path(wildcards))
+        return ["--tokenize", run.bleu_words, *([] if run.comet is None else ["--comet", str(run.comet)])]
+
+    def gpus(self, wildcards: Any) -> int:
+        """GPUs that the recipe asks for: one, if only there is one."""
+        return int(self._options(wildcards).device != "cpu")
+
+    def threads(self, wildcards: Any) -> int:
+        """Threads of matrix products."""
+        return self._options(wildcards).cpu_threads
+
+    def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB of main memory that training asks for, with its pairs once they are there; the search takes less."""
+        options = self._options(wildcards)
+        pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
+        if self.gpus(wildcards):
+            return memory_on_attempt(OVERHEAD + pairs + round(ON_GPU / 1e6), attempt)
+        own = translation_training_memory(options, *self._vocabularies(wildcards), joint=_joint(wildcards))
+        return memory_on_attempt(OVERHEAD + pairs + round(own / 1e6), attempt)
+
+    def time(self, wildcards: Any, attempt: int) -> int:
+        """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
+        attempt goes on from its checkpoint."""
+        return runtime_on_attempt(MAX_RUNTIME, attempt)
+
+    def parameters(self, wildcards: Any) -> int:
+        """Parameters that the model learns, as far as its vocabularies are known before they are made."""
+        return translation_parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
+
+    def keeps_best(self, wildcards: Any) -> bool:
+        """Whether training stores the best weights beside the last ones."""
+        options = self._options(wildcards)
+        return options.select == "best" and self.experiment.parallel_corpora[wildcards.parallel].dev is not None
+
+    def _vocabularies(self, wildcards: Any) -> tuple[int, int]:
+        source, target = (self._size(name, wildcards.size) for name in (wildcards.variant, wildcards.target_variant))
+        return vocabulary_of(source), vocabulary_of(target)
+
+    def _size(self, variant: str, size: Size | str) -> Size | str:
+        return OWN if variant in self.experiment.elsewhere else size
+
+    def _options(self, wildcards: Any) -> TranslationOptions:
+        return self.experiment.translation_models[wildcards.model]
+
+
+def _joint(wildcards: Any) -> bool:
+    return bool(wildcards.variant == wildcards.target_variant)
+
+
+def _held(corpus: Path) -> int:
+    """Bytes in which the pairs of training are held; 0 while they are not there."""
+    try:
+        return sum(
+            pairs_memory(split) for split in (corpus / "train.parquet", corpus / "dev.parquet") if split.is_file()
+        )
+    except TokbenchError:  # The job itself tells what is wrong with them.
+        return 0
+
+
+def _path(wildcards: Any) -> str:
+    return "/".join(getattr(wildcards, name) for name in TrainedTranslation._fields)

@@ -1,0 +1,337 @@
+"""What the rules ask of an experiment's variants: the three phases of each, and what its construction reads.
+
+What the rules ask of an experiment's tokenizers that were made elsewhere: their files, and what these do not say.
+
+What the rules ask of an experiment's metrics and resources.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.forms.transformers import FILES as FOLDER
+from tokbench.adapters.forms.transformers import RANKS
+from tokbench.adapters.libraries import MODULES
+from tokbench.adapters.read import FILES
+from tokbench.building import READERS
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import MadeElsewhere, Resource, Variant, files_among
+from tokbench.construction import Construction, constructions
+from tokbench.io.compression import COMPRESSED
+from tokbench.metric import Sight, families_of
+from tokbench.pretokenization import Pretokenization, pretokenization_of
+from tokbench.resource import resource_files, resource_types
+from tokbench.segmentation import segmentations
+from tokbench.workflow.corpora import shard_names
+from tokbench.workflow.fingerprint import fingerprint
+from tokbench.workflow.resources import memory_for_counts
+from tokbench.workflow.shell import canonical, canonical_setting
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The variants of one experiment; wildcards name one.
+
+    What not every construction reads is a list, empty for a variant that does without.
+    """
+
+    experiment: Experiment
+
+    def corpus(self, wildcards: Any) -> str:
+        """Corpus whose tokenizer split builds the variant."""
+        return self.experiment.corpus_of(wildcards.variant)
+
+    def scheme(self, wildcards: Any) -> str:
+        """Pre-tokenization, as paths call it."""
+        return self._pretokenization(wildcards).slug
+
+    def pretokenization(self, wildcards: Any) -> str:
+        """Pre-tokenization with its options."""
+        return canonical_setting(self._pretokenization(wildcards))
+
+    def method(self, wildcards: Any) -> str:
+        """Name of the construction."""
+        method: str = self._variant(wildcards).construction.method
+        return method
+
+    def recipe(self, wildcards: Any) -> str:
+        """The construction's own options, nothing else."""
+        return canonical(self._variant(wildcards).construction)
+
+    def segmentation(self, wildcards: Any) -> list[str]:
+        """The variant's own segmentation as a flag of the command line; empty for the construction's default."""
+        chosen = self._variant(wildcards).segmentation
+        return ["--segmentation", canonical(chosen)] if chosen is not None else []
+
+    def min_count(self, wildcards: Any) -> list[str]:
+        """The least count of a pre-token that is built from, as a flag of the command line; empty where it is 1."""
+        least = self._variant(wildcards).min_count
+        return ["--min-count", str(least)] if least > 1 else []
+
+    def byte_lm(self, wildcards: Any) -> list[str]:
+        """Byte language model whose scores the construction reads."""
+        chosen = self._variant(wildcards).byte_lm
+        return [] if chosen is None else [chosen]
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Names of the shards of the corpus."""
+        return shard_names(self.experiment, self.corpus(wildcards))
+
+    def documents(self, wildcards: Any) -> list[str]:
+        """Corpus whose running text the construction reads."""
+        return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
+
+    def initial(self, wildcards: Any) -> list[str]:
+        """Initial vocabulary that the construction starts from."""
+        options = self._variant(wildcards).construction
+        return [options.initial] if self._construction(wildcards).initial else []
+
+    def initial_size(self, wildcards: Any) -> list[int]:
+        """Size of that vocabulary."""
+        options = self._variant(wildcards).construction
+        return [options.initial_size] if self._construction(wildcards).initial else []
+
+    def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB that building asks for: by the counts that it reads, once they are there."""
+        options = self._variant(wildcards).construction
+        longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
+        return memory_for_counts(
+            [self.method(wildcards)],
+            input.get("counts"),
+            attempt,
+            longest=longest,
+            max_pretoken_bytes=longest_pretoken,
+        )
+
+    def files(self, wildcards: Any) -> list[str]:
+        """The user's files that the construction's options name."""
+        return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
+
+    def source(self, wildcards: Any) -> str:
+        """Fingerprint of the modules and kernels of the three phases."""
+        variant, construction = self._variant(wildcards), self._construction(wildcards)
+        cut = variant.segmentation.method if variant.segmentation else construction.segmentation
+        phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
+        return fingerprint(*_stages(construction), *phases)
+
+    def _variant(self, wildcards: Any) -> Variant:
+        return self.experiment.built[wildcards.variant]
+
+    def _pretokenization(self, wildcards: Any) -> Pretokenization:
+        return pretokenization_of(self._variant(wildcards).pretokenization)
+
+    def _construction(self, wildcards: Any) -> Construction:
+        return constructions[self.method(wildcards)]
+
+
+def initial_source(wildcards: Any) -> str:
+    """Fingerprint of an initial vocabulary's construction."""
+    construction = constructions[wildcards.initial]
+    return fingerprint(*_stages(construction), construction.definition)
+
+
+def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
+    """MB that building an initial vocabulary asks for."""
+    return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
+
+
+def _stages(construction: Construction) -> tuple[str, ...]:
+    """What reads and builds; counts are read for any construction, to compare ids with other libraries."""
+    build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
+    return *build, READERS["counts"], READERS[construction.source]
+
+
+BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
+"""What is read beside a file of merges."""
+
+
+@dataclass(frozen=True)
+class Imports:
+    """The tokenizers of one experiment that were made elsewhere; wildcards name one, or the digest of a fetched one."""
+
+    experiment: Experiment
+
+    @property
+    def names(self) -> str:
+        """Their names, as a pattern."""
+        return "|".join(self.experiment.elsewhere) or "(?!)"
+
+    def files(self, wildcards: Any) -> list[str]:
+        """The user's files that a tokenizer is read from; none of one on the hub."""
+        variant = self._variant(wildcards)
+        if variant.revision is not None:
+            return []
+        place = Path(variant.path or "")
+        if place.is_dir():
+            names = ("merges.txt*", "vocab.json*") if variant.form == "merges" else tuple(f"{name}*" for name in FILES)
+            return sorted({str(file) for name in names for file in place.glob(name) if file.is_file()})
+        near = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
+        if variant.form == "tiktoken" and (settings := beside(place)) is not None:
+            near.append(settings)
+        return [str(place), *(str(file) for file in near if file.is_file())]
+
+    def digest(self, wildcards: Any) -> list[str]:
+        """Names what is fetched of a hub, so that experiments share it; none for files of the user."""
+        variant = self._variant(wildcards)
+        return [_digest(variant)] if variant.revision is not None else []
+
+    def fetch_recipe(self, wildcards: Any) -> str:
+        """Name and revision of the one on the hub that has this digest."""
+        hub = (variant for variant in self.experiment.elsewhere.values() if variant.revision is not None)
+        return canonical(_named(next(variant for variant in hub if _digest(variant) == wildcards.digest)))
+
+    def path(self, wildcards: Any, input: Any) -> str:
+        """Where the tokenizer lies: the user's file or folder, or what was fetched."""
+        variant = self._variant(wildcards)
+        return str(variant.path) if variant.revision is None else str(input.fetched)
+
+    def options(self, wildcards: Any) -> list[str]:
+        """Its form, and what its file does not say, as flags of the command line."""
+        variant = self._variant(wildcards)
+        given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
+        given |= {"added": variant.added, "end-of-text": variant.end_of_text}
+        special = sorted((variant.special_tokens or {}).items(), key=lambda one: one[1])
+        return [
+            *(f"--{key}={value}" for key, value in given.items() if value is not None),
+            *(f"--special={name}={number}" for name, number in special),
+        ]
+
+    def check(self, wildcards: Any, input: Any) -> list[str]:
+        """The shards of the evaluation split on which it is checked, as flags."""
+        corpus = self.experiment.corpus_of(wildcards.variant)
+        return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
+
+    def source(self, wildcards: Any) -> str:
+        """Fingerprint of the reader of its form and of what it is held against."""
+        libraries = (f"tokbench.adapters.libraries.{module}" for module in MODULES.values())
+        form = self._variant(wildcards).form
+        names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
+        forms = (f"tokbench.adapters.forms.{name}" for name in names)
+        return fingerprint(
+            "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.text_files:read_files", *forms, *libraries
+        )
+
+    def _variant(self, wildcards: Any) -> MadeElsewhere:
+        return self.experiment.elsewhere[wildcards.variant]
+
+
+def _named(variant: MadeElsewhere) -> dict[str, str | None]:
+    return {"path": variant.path, "revision": variant.revision}
+
+
+def _digest(variant: MadeElsewhere) -> str:
+    return hashlib.sha256(canonical(_named(variant)).encode()).hexdigest()[:16]
+
+
+UNKNOWN = 4000
+"""MB for measuring what is not there yet, or is no counts."""
+OF_TEXT: tuple[Sight, ...] = ("text", "languages")
+RECORD = "tokbench.intrinsic.tokenizer:record_of"
+GOLD = (
+    RECORD,
+    "tokbench.intrinsic.resource:read_resource",
+    "tokbench.metric.words:words_of",
+    "tokbench.intrinsic.tokenizer:measure_cut_words",
+    "tokbench.intrinsic.tokenizer:words_without_values",
+    "tokbench.tokenizer:Tokenizer",
+)
+STAGES: dict[Sight, tuple[str, ...]] = {
+    "text": (
+        RECORD,
+        "tokbench.corpus.text_files:read_files",
+        "tokbench.pretokens.external_count:count_texts",
+        "tokbench.pretokens.files:all_languages",
+        "tokbench.intrinsic.tokenizer:measure_text",
+        "tokbench.intrinsic.tokenizer:measure_encoded",
+        "tokbench.adapters.loss:Watched",
+        "tokbench.tokenizer:Tokenizer",
+    ),
+    "languages": (),
+    "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),
+    "lexical_decisions": (*GOLD, "tokbench.intrinsic.resource:nothing_by_word"),
+    "embeddings": (
+        RECORD,
+        "tokbench.metric.embeddings:embeddings_of",
+        "tokbench.intrinsic.tokenizer:measure_embeddings",
+        "tokbench.models.training:read_occurrences",
+        "tokbench.tokenizer:Tokenizer",
+    ),
+}
+"""What measures, by what a metric sees."""
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The measurements of one experiment's tokenizers; wildcards name the resource where there is one."""
+
+    experiment: Experiment
+
+    def metrics(self, *of: Sight) -> str:
+        """Options of the metrics that see one of these."""
+        chosen = {method.name for method in families_of(*of)}
+        return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
+
+    def schemes(self, wildcards: Any) -> list[str]:
+        """The pre-tokenization of the counts that a tokenizer is measured on; none where it counts by itself:
+        what a tokenizer made elsewhere cuts by is known only once it is read."""
+        variant = self.experiment.built.get(wildcards.variant)
+        return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
+
+    def corpora(self, wildcards: Any) -> list[str]:
+        """The corpus on whose documents a tokenizer made elsewhere is measured; none for the others."""
+        made = wildcards.variant in self.experiment.elsewhere
+        return [self.corpus(wildcards)] if made else []
+
+    def corpus(self, wildcards: Any) -> str:
+        """The corpus that a tokenizer is measured on: its own, or another that the wildcards name."""
+        named: str | None = getattr(wildcards, "on", None)
+        return self.experiment.corpus_of(wildcards.variant) if named is None else named
+
+    def text(self, wildcards: Any, input: Any) -> list[str]:
+        """What a tokenizer is measured on, as flags of the command line: counts, or shards of documents."""
+        if wildcards.variant in self.experiment.built:
+            counts = input.counts
+            return ["--counts", counts if isinstance(counts, str) else counts[0]]
+        shards = shard_names(self.experiment, self.corpus(wildcards))
+        return [f"--documents={input.corpus}/evaluation/{shard}.parquet" for shard in shards]
+
+    def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB that measuring asks for: by the counts that it reads, once they are there."""
+        return memory_for_counts(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
+
+    def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """Return the MB that the search for a bound asks for, by the counts that it reads once they exist."""
+        longest = self.experiment.bounds.max_pretoken_bytes
+        return memory_for_counts(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
+
+    def resource_files(self, wildcards: Any) -> list[str]:
+        """The user's files that a resource is read from."""
+        resource = self._resource(wildcards)
+        return [str(path) for _, path in resource_files(resource.type, resource)]
+
+    def resource_recipe(self, wildcards: Any) -> str:
+        """Type and options of a resource; files are inputs, and named here only where they have language tags."""
+        recipe = self._resource(wildcards).model_dump(mode="json")
+        if not isinstance(recipe["path"], dict):
+            recipe.pop("path")
+        return canonical(recipe)
+
+    def resource_metrics(self, wildcards: Any) -> str:
+        """Options of the metrics that are taken of a resource."""
+        return self.metrics(resource_types[self._resource(wildcards).type].gold)
+
+    def resource_source(self, wildcards: Any) -> str:
+        """Fingerprint of how a resource is read and of every metric that is taken of it."""
+        kind = resource_types[self._resource(wildcards).type]
+        return measured_by(kind.gold, also=(kind.definition,))
+
+    def _resource(self, wildcards: Any) -> Resource:
+        return self.experiment.resources[wildcards.resource]
+
+
+def measured_by(*of: Sight, also: tuple[str, ...] = ()) -> str:
+    """Fingerprint of what measures, and of every metric that sees one of these."""
+    families = (method.definition for method in families_of(*of))
+    return fingerprint(*(stage for one in of for stage in STAGES[one]), *families, *also)

@@ -1,0 +1,377 @@
+"""``tokbench import``: folders, names on the hub, and mistakes.
+
+Files that make texts long: the growth is computed before any text is encoded, and rejected in one line.
+"""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+import base64
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Regex, normalizers
+
+from tests.conftest import TOPICS, Tokbench
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import DATA, few, level, ranks, read  # noqa: F401  # noqa: F401
+from tokbench.adapters.forms import FORMS
+from tokbench.adapters.forms.sentencepiece import check_charsmaps
+from tokbench.adapters.libraries.hugging_face import MOST, growth
+from tokbench.errors import TokbenchError
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+# The command line
+def test_import(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """Both kinds of folder go where others go; what needs counts says so of an adapter."""
+    ours = made.written(tmp_path / "ours.json", level)
+    theirs = made.written(tmp_path / "theirs.json", level | {"normalizer": {"type": "Lowercase"}})
+    text = made.written(tmp_path / "text.txt", TOPICS[0] + b" Straight")
+    told = tokbench("import", ours, "--from", "tokenizer_json", "-o", tmp_path / "ours", "--check", text)
+    assert told.status == 0
+    assert "native: merge; ids equal those of tokenizers on" in told.stderr
+    assert "and 1 documents" in told.stderr
+    assert "420 tokens that a text can give, ids below 420" in told.stderr
+    assert "nothing lost of 1 documents" in told.stderr
+    told = tokbench("import", theirs, "--from", "tokenizer_json", "-o", tmp_path / "theirs", "--check", text)
+    assert "by tokenizers; it normalises texts (Lowercase)" in told.stderr
+    assert "1 of 1 documents are not restored" in told.stderr
+    loss = json.loads((tmp_path / "theirs" / "tokbench.json").read_text())["origin"]["imported"]["loss"]
+    assert (loss["documents"], loss["documents_changed"]) == (1, 1)
+    told = tokbench("import", theirs, "--from", "tokenizer_json", "-o", tmp_path / "theirs")
+    assert "what it loses is not measured; name documents with --check" in told.stderr
+    for name in ("ours", "theirs"):
+        folder = tmp_path / name
+        number = int(tokbench("encode", folder, text, "--count").stdout)
+        assert number == len(Tokenizer.load(folder).encode(text.read_bytes()))
+        tokbench("encode", folder, text, "-o", tmp_path / f"{name}.ids")
+        decoded = tokbench("decode", folder, tmp_path / f"{name}.ids").stdout
+        assert decoded == (text.read_bytes().lower() if name == "theirs" else text.read_bytes())
+    assert tokbench("compare", tmp_path / "ours", tmp_path / "theirs", text).status == 0
+    assert tokbench("count", "--scheme", "gpt2", text, "-o", tmp_path / "counts.parquet").status == 0
+    assert tokbench("measure", tmp_path / "ours", "--counts", tmp_path / "counts.parquet").status == 0
+    line = tokbench("measure", tmp_path / "theirs", "--counts", tmp_path / "counts.parquet").message
+    assert line == (
+        f"tokbench: {tmp_path / 'theirs'}: works through tokenizers and has no pre-tokens; give --documents"
+    )
+
+
+def test_a_name_on_the_hub(
+    level: dict[str, Any], tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tokenizer's files alone are fetched, at the revision that is named; the hub is not asked without one."""
+    asked = []
+
+    def download(name: str, *, revision: str, allow_patterns: list[str], local_dir: str) -> None:
+        asked.append((name, revision))
+        assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in allow_patterns)
+        if revision.startswith("0"):
+            raise OSError("not there\nat all")
+        made.written(Path(local_dir) / "tokenizer.json", level)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    revision = "a" * 40
+    line = ["import", "some/model", "--from", "transformers", "-o", tmp_path / "out"]
+    assert tokbench(*line, "--revision", revision).status == 0
+    assert asked == [("some/model", revision)]
+    imported = Tokenizer.load(tmp_path / "out").origin["imported"]
+    assert (imported["file"], imported["options"]["revision"]) == ("some/model", revision)
+    assert "some/model at 00000000: cannot be fetched (not there)" in tokbench(*line, "--revision", "0" * 40).message
+    assert "name one, or a name on the hub with its --revision" in tokbench(*line).message
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("import @ranks --from rank", "--from: 'rank' is not a form ("),
+        ("import @ranks --from tiktoken", "does not say how texts are cut; name the pattern, as in --pattern cl100k"),
+        ("import @ranks --from tiktoken --pattern cl100", "--pattern: 'cl100' is not a pattern"),
+        (
+            "import @ranks --from tiktoken --pattern (",
+            "pattern: is no regular expression (missing )",
+        ),
+        ("import @ranks --from tekken", "not JSON"),
+        ("import @ranks --from sentencepiece", "not a model of SentencePiece"),
+        ("import @ranks --from tokenizer_json --pattern gpt2", "how it cuts texts is in the file; leave --pattern out"),
+        ("import @ranks --from tokens", "name both, as in --pattern gpt2 --segmentation greedy"),
+        ("import @ranks --from merges", "a part or the result of the merge is no token"),
+        ("import @ranks --from transformers", "no folder of transformers"),
+        ("import @nowhere --from tokens", "no such file or folder"),
+        ("import @ranks --from tokens --revision abc", "only --from transformers takes a name on the hub"),
+        ("import name --from transformers --revision main", "give the full hash, 40 hexadecimal digits"),
+        ("import @folder --from tiktoken --pattern gpt2", "a folder; name a file in it"),
+        ("import @folder --from transformers", "no tokenizer that is known"),
+        ("import @ranks --from tiktoken --pattern gpt2 --segmentation merge", "segmentation 'merge' needs merges"),
+        ("import @ranks --from tiktoken --pattern gpt2 --segmentation gready", "'gready' is not a segmentation"),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>",
+            "--special <s>: '<s>' is not a whole number; write plain digits, as in 1024; give NAME=ID",
+        ),
+        ("import @ranks --from tiktoken --pattern gpt2 --special =7", "--special =7: it has no name; give NAME=ID"),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=500 --special <s>=501",
+            "--special <s>=501: '<s>' has the ids 500 and 501",
+        ),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=500 --special </s>=500",
+            "special tokens: '<s>' and '</s>' have one id, 500; give each its own",
+        ),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --special <s>=3",
+            "special tokens: '<s>' has the id 3, which is a rank of the file; give it another",
+        ),
+        (
+            "import @ranks --from tekken --special <s>=500",
+            "special tokens are given with files of ranks alone, not with 'tekken'; leave them out",
+        ),
+        (
+            "import @ranks --from tiktoken --pattern gpt2 --text-field a",
+            "--text-field: for files of --check only; name some",
+        ),
+    ],
+)
+def test_mistakes(line: str, told: str, ranks: dict[bytes, int], tmp_path: Path, tokbench: Tokbench) -> None:
+    made.written(tmp_path / "ranks", made.tiktoken_file(ranks))
+    (tmp_path / "folder").mkdir()
+    words = [str(tmp_path / word[1:]) if word.startswith("@") else word for word in line.split(" ")]
+    message = tokbench(*words, "-o", tmp_path / "out").message
+    assert told in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_damaged_ranks(tmp_path: Path) -> None:
+    bytes_alone = made.tiktoken_file({byte: rank for rank, byte in enumerate(BYTES)})
+    for content, told in (
+        (b"YQ== 0\n", "255 of the 256 bytes are no tokens"),
+        (bytes_alone + b"YQ== 300\n", "the token 61 stands twice"),
+        (bytes_alone + b"YWI= 3\n", "have one rank, 3"),
+        (bytes_alone + b"YWI= -3\n", ":257: this line is no token"),
+        (bytes_alone + b"YW!I= 300\n", ":257: this line is no token"),
+        (bytes_alone + b" 300\n", ":257:"),
+        (b"\xff\xfe", ":1: "),
+    ):
+        path = made.written(tmp_path / "a.tiktoken", content)
+        with pytest.raises(TokbenchError) as error:
+            read(path, "tiktoken", pattern="gpt2")
+        assert told in str(error.value)
+        assert str(path) in str(error.value)
+
+
+def test_a_file_without_end_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokbench.adapters.forms.LARGEST_FILE", 1000)
+    path = made.written(tmp_path / "a.tiktoken", b"x" * 2000)
+    with pytest.raises(TokbenchError, match="more than 1,000 bytes, as no tokenizer has"):
+        read(path, "tiktoken", pattern="gpt2")
+
+
+def test_every_form_has_a_reader() -> None:
+    folder = Path(__file__).parents[2] / "src" / "tokbench" / "adapters" / "forms"
+    assert all((folder / f"{form}.py").is_file() for form in FORMS)
+    assert DATA  # The real ones are in test_existing_real.
+
+
+def test_names_that_are_no_utf8(tmp_path: Path, tokbench: Tokbench) -> None:
+    """What a file is called does not end a command, and a folder of such a name is opened again."""
+    ranks, text, folder = (tmp_path / os.fsdecode(name) for name in (b"r\xff.tiktoken", b"t\xff.txt", b"o\xff"))
+    made.written(ranks, b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256)))
+    made.written(text, TOPICS[0])
+    counts, none = tmp_path / "counts.parquet", tmp_path / os.fsdecode(b"c\xff.parquet")
+    assert tokbench("count", "--pretokenization", "gpt2", text, "-o", counts).status == 0
+    built = ("build", "bpe", "--counts", counts, "--size", 260, "-o", folder)
+    for command in (("count", "--pretokenization", "gpt2", text, "-o", none), built):
+        told = tokbench(*command)
+        assert told.status == 2
+        assert told.message.endswith("the name is not UTF-8, as is needed here; rename it")
+    assert tokbench("import", ranks, "--from", "tiktoken", "--pattern", "gpt2", "-o", folder).status == 0
+    assert Tokenizer.load(folder).name == r"o\udcff"
+    assert int(tokbench("encode", folder, text, "--count").stdout) == len(TOPICS[0])
+    assert tokbench("measure", folder, "--counts", counts).status == 0
+    other = tmp_path / "other"
+    assert tokbench(*built[:-1], other).status == 0
+    assert tokbench("compare", folder, other, text).status == 0
+    assert tokbench("check", ranks, "--pattern", "gpt2").status == 0
+    trained = ("ngram_bits", folder, "--train", text, "--test", text, "-o", tmp_path / "bits.json")
+    assert tokbench(*trained).status == 0
+    counts.rename(none)
+    assert tokbench("measure", folder, "--counts", none).message.endswith(
+        "the name is not UTF-8, as is needed here; rename it"
+    )
+
+
+def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    """A third tokenizer of 'compare' is no text of the other two, wherever texts are named."""
+    for name in ("a", "b"):
+        Tokenizer(Vocabulary(BYTES), "gpt2" if name == "a" else "none", "greedy", name=name).save(tmp_path / name)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    made.written(theirs / "tokenizer.json", level)
+    text = made.written(tmp_path / "text.txt", TOPICS[0])
+    for folder in (tmp_path / "a", theirs):
+        for command in (
+            ("compare", tmp_path / "a", tmp_path / "b", folder, text),
+            ("count", "--pretokenization", "gpt2", text, folder, "-o", tmp_path / "c.parquet"),
+            ("measure", tmp_path / "a", "--documents", folder),
+            ("check", tmp_path / "a", folder),
+        ):
+            told = tokbench(*command)
+            assert told.status == 2
+            assert told.message == (
+                f"tokbench: {folder}: a tokenizer's folder, and a text is read here; name a file or folder of text"
+            )
+
+
+def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) -> None:
+    """None is taken unnamed; a folder of such a name is no file."""
+    ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+    folder = tmp_path / "folder"
+    (folder / "a.tiktoken").mkdir(parents=True)
+    made.written(folder / "b.tiktoken", ranks)
+    assert tokbench("check", folder, "--pattern", "gpt2").status == 0
+    made.written(folder / "c.tiktoken", ranks)
+    told = tokbench("check", folder, "--pattern", "gpt2")
+    assert told.status == 2
+    assert told.message.endswith("several files of ranks (b.tiktoken, c.tiktoken); name one of them")
+
+
+SIGNS = "a\u00e9\u00bd\ufdfa\u4e2d \u0130\ufb01b\U0001f642x"
+
+
+def replaced(pattern: str, content: str, kind: str = "String") -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {kind: pattern}, "content": content}
+
+
+def steps(*inner: dict[str, Any], what: str = "normalizers") -> dict[str, Any]:
+    return {"type": "Sequence", what: list(inner)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "most"),
+    [
+        ([], 1),
+        ([{"type": "NFKC"}], 18),
+        ([{"type": "NFKD"}, {"type": "StripAccents"}, {"type": "Lowercase"}, replaced(" {2,}", " ", "Regex")], 18),
+        ([{"type": "Prepend", "prepend": "\u2581"}, replaced(" ", "\u2581")], 2),
+        ([{"type": "BertNormalizer"}], 54),
+        ([replaced("``", '"'), replaced("\u2026", "...")], 3),
+        ([{"type": "NFKC"}, replaced("\u2026", "...")], 18),
+        ([{"type": "NFKC"}, replaced("a", "\ufdfa")], 324),
+        ([replaced("", "ab")], 3),
+        ([replaced("a*", "ab", "Regex"), replaced("(a|b)+", "ab", "Regex"), replaced("(?=a)", "b", "Regex")], 12),
+        ([{"type": "ByteLevel"}, {"type": "ByteLevel"}], 16),
+        ([replaced("a", "a" * 10)] * 500, float("inf")),
+    ],
+)
+def test_growth_of_steps(parts: list[dict[str, Any]], most: float) -> None:
+    assert growth(parts) == most
+
+
+def test_no_text_grows_more() -> None:
+    """Over many sequences of steps. The library itself ends on some of them."""
+    drawn = random.Random(3)
+
+    def some(most: int) -> str:
+        return "".join(drawn.choices(SIGNS, k=drawn.randint(0, most)))
+
+    makers = [
+        *(normalizers.NFKC, normalizers.NFD, normalizers.NFKD, normalizers.Lowercase, normalizers.BertNormalizer),
+        normalizers.ByteLevel,
+        lambda: normalizers.Prepend(drawn.choice(["x", "\u00bd\ufdfa"])),
+        lambda: normalizers.Replace(some(2) or "a", some(4)),
+        lambda: normalizers.Replace(Regex(drawn.choice(["a|b", "[^a]", "\u00e9", "[ab]+"])), some(3)),
+    ]
+    grown = 0
+    for _ in range(3000):
+        made_here = normalizers.Sequence([drawn.choice(makers)() for _ in range(drawn.randint(1, 4))])
+        most = growth(json.loads(made_here.__getstate__())["normalizers"])
+        if most > 2000:
+            continue
+        for text in (*SIGNS, "".join(drawn.choices(SIGNS, k=4))):
+            length = len(made_here.normalize_str(text))
+            assert length <= most * (len(text) + 1), (made_here.__getstate__(), text)
+            grown += length > len(text)
+    assert grown > 1000
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("normalizer", steps(*[replaced("a", "a" * 10)] * 8), "one character may become 400,000,000 (256"),
+        ("normalizer", steps(*[steps(steps(replaced("a", "aaaaa")))] * 12), "normalizer and pre_tokenizer: one char"),
+        (
+            "pre_tokenizer",
+            steps(*[made.byte_level()["pre_tokenizer"]] * 30, what="pretokenizers"),
+            "normalizer and pre_tokenizer: one character may become over 10^12 (256 at most); remove",
+        ),
+        ("decoder", steps(*[replaced("a", "a" * 10)] * 3, what="decoders"), ": decoder: one character may become"),
+        ("normalizer", {"type": "Precompiled", "precompiled_charsmap": None}, "normalizer of type Precompiled has no"),
+        ("normalizer", {"type": "Precompiled"}, "normalizer of type Precompiled has no table"),
+    ],
+)  # fmt: skip
+def test_files_that_make_texts_too_long(
+    key: str, value: Any, message: str, level: dict[str, Any], tmp_path: Path, tokbench: Tokbench
+) -> None:
+    path = made.written(tmp_path / "tokenizer.json", level | {key: value})
+    for call in (("import", path, "--from", "tokenizer_json", "-o", tmp_path / "made"), ("check", path)):
+        ended = tokbench(*call)
+        assert ended.status == 2
+        assert message in ended.message
+        assert str(path) in ended.message
+    assert not (tmp_path / "made").exists()
+
+
+def test_steps_that_files_have_are_read(level: dict[str, Any], tmp_path: Path) -> None:
+    value = steps({"type": "NFKC"}, {"type": "Lowercase"}, replaced(r"\s+", " ", "Regex"))
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", level | {"normalizer": value}), "tokenizer_json")
+    tokenizer.save(tmp_path / "made")
+    assert Tokenizer.load(tmp_path / "made").encode("A  B").tolist() == tokenizer.encode("a b").tolist()
+
+
+@pytest.mark.parametrize("table", ["normalizer_spec", "denormalizer_spec"])
+def test_tables_of_sentencepiece_that_make_texts_too_long(table: str, tmp_path: Path) -> None:
+    sentencepiece_model_pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    rules = tmp_path / "rules.tsv"
+    models = {}
+    for length in (MOST, MOST + 1):
+        rules.write_text(f"61\t{' '.join(['62'] * length)}\n")
+        trained = made.sentencepiece_model(normalization_rule_tsv=str(rules))
+        content = sentencepiece_model_pb2.ModelProto.FromString(trained).normalizer_spec.precompiled_charsmap
+        model = sentencepiece_model_pb2.ModelProto.FromString(made.sentencepiece_model())
+        getattr(model, table).precompiled_charsmap = content
+        models[length] = made.written(tmp_path / f"{length}.model", model.SerializeToString())
+    assert len(read(models[MOST], "sentencepiece")) > 256
+    with pytest.raises(TokbenchError, match=r"its table of normalisations makes 257 characters of one, and 256 are"):
+        read(models[MOST + 1], "sentencepiece")
+    with pytest.raises(TokbenchError, match="not a model of SentencePiece"):
+        read(made.written(tmp_path / "cut.model", models[MOST].read_bytes()[:-400]), "sentencepiece")
+
+
+def test_tables_count_in_the_growth() -> None:
+    sentencepiece_model_pb2 = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    trained = sentencepiece_model_pb2.ModelProto.FromString(made.sentencepiece_model())
+    table = base64.b64encode(trained.normalizer_spec.precompiled_charsmap).decode()
+    step = {"type": "Precompiled", "precompiled_charsmap": table}
+    check_charsmaps(steps(step))
+    assert growth([step]) == growth([{"type": "NFKD"}, step]) == 18
+    assert growth([step] * 2) == 18 * 18
+
+
+def test_an_unknown_token_that_makes_texts_too_long(tmp_path: Path) -> None:
+    """Each character that the vocabulary lacks would become this name."""
+    for length in (1022, 1023):
+        name = f"<{'u' * length}>"
+        values = json.loads(json.dumps(made.bert()).replace("[UNK]", name))
+        path = made.written(tmp_path / "tokenizer.json", values)
+        if length == 1022:
+            assert read(path, "tokenizer_json").decode([0]) == name.encode()
+            continue
+        with pytest.raises(TokbenchError, match=r"the unknown token decodes to 1,025 bytes \(1,024 at most\); shorten"):
+            read(path, "tokenizer_json")
+    model = made.sentencepiece_model(unk_surface="u" * 1025)
+    with pytest.raises(TokbenchError, match="the unknown token decodes to 1,025 bytes"):
+        read(made.written(tmp_path / "a.model", model), "sentencepiece")

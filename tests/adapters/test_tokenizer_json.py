@@ -1,0 +1,533 @@
+"""A tokenizer.json made elsewhere that becomes ours: its cuts, its models, its special and added tokens, its ids.
+
+Whole tokenizers give the ids of Hugging Face ``tokenizers`` and of SentencePiece for the same vocabulary.
+
+How single pre-tokens are cut, ties forced, is compared in ``test_segmentation_hugging_face.py``; here it is text: real,
+of many scripts, and of any characters.
+"""
+
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
+import gzip
+import json
+import pydoc_data.topics
+from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+from tests.conftest import ODD
+from tests.support import library_tokenizers as made
+from tests.support.external_tokenizers import DATA, TEXT, few, level, library_ids, needs, read, why  # noqa: F401
+from tests.support.fake_results import drawn_examples_drawn, some
+from tests.support.texts import EDGES, EVERY
+from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
+from tokbench.adapters.export_hugging_face import export, to_hugging_face
+from tokbench.construction import constructions
+from tokbench.errors import TokbenchError
+from tokbench.pretokens.count import count_pretokens
+from tokbench.segmentation import segmentations
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.hugging_face import CHARACTERS, END_OF_TEXT, PADDING, spell, unspell
+from tokbench.vocabulary import BYTES, Vocabulary
+
+
+def test_byte_level_merges_become_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    path = made.written(tmp_path / "tokenizer.json", level)
+    tokenizer = read(path, "tokenizer_json")
+    assert (tokenizer.segmentation, tokenizer.pretokenization) == ("merge", "gpt2")
+    assert why(tokenizer).startswith("ids equal those of tokenizers on ")
+    for text in (TEXT, "", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(level, text)
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+
+
+@pytest.mark.parametrize(
+    ("steps", "setting"),
+    [
+        ([made.split(made.CL100K)], "cl100k"),
+        ([made.split(r"\p{N}{1,3}"), made.split(r"\s+")], None),
+        ([{"type": "Digits", "individual_digits": True}], None),
+        ([{"type": "Sequence", "pretokenizers": [made.split("a|b"), made.split("[c-f]+")]}], None),
+        ([{"type": "Split", "pattern": {"String": "a."}, "behavior": "Isolated", "invert": True}], None),
+    ],
+)
+@pytest.mark.parametrize("use_regex", [False, True])
+def test_cuts_become_ours(
+    steps: list[Any], setting: str | None, use_regex: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    values = deepcopy(level)
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
+    values["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [*steps, last]}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    if setting and not use_regex:
+        assert tokenizer.pretokenization == setting
+    for text in (TEXT, "a.b a. ab cafe", *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], tmp_path: Path) -> None:
+    """Tokens that no merge makes are reached so, and holes in the ids stay where they are."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = True
+    values["model"]["vocab"] |= {"\u0120paying": 900, "zzyzx": 1000}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "whole_or_merge"
+    text = "I am paying zzyzx zzyzx"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+    assert {900} < set(tokenizer.encode("zzyzx paying").tolist()) == {900, 1000}
+    assert tokenizer.decode([1000, 900]) == b"zzyzx paying"
+    assert (len(tokenizer), tokenizer.id_limit) == (422, 1001)
+    with pytest.raises(TokbenchError, match="id 950 is not in the vocabulary, whose ids have holes"):
+        tokenizer.decode([900, 950])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_special_tokens_that_texts_are_cut_within_are_special(
+    whole: bool, level: dict[str, Any], tmp_path: Path
+) -> None:
+    """They stand among the model's tokens; one that may be a whole pre-token is text's where merges are ignored."""
+    values = deepcopy(level)
+    values["model"]["ignore_merges"] = whole
+    values["model"]["vocab"] |= {"<|endoftext|>": 420, "zzyzx": 421}
+    values["added_tokens"] = [made.added(420, "<|endoftext|>", special=True), made.added(421, "zzyzx", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == ("whole_or_merge" if whole else "merge"), why(tokenizer)
+    assert 420 in tokenizer.vocabulary.special
+    assert (421 in tokenizer.vocabulary.special) != whole
+    assert (len(tokenizer), tokenizer.id_limit) == (420 + whole, 422)
+    text = "<|endoftext|> zzyzx\nzzyzx<|endoftext|>"
+    assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_special_tokens_of_an_export_come_back(level: dict[str, Any], tmp_path: Path) -> None:
+    vocabulary = Vocabulary(
+        (*BYTES, b"ab", b"abc"), ids=np.arange(258, dtype=np.int32), special={258: b"<|endoftext|>"}
+    )
+    made_here = Tokenizer(vocabulary, "gpt2", "ranked")
+    assert export(made_here, None, tmp_path).startswith("tokenizer.json gives the same ids")
+    tokenizer = read(tmp_path / "tokenizer.json", "tokenizer_json")
+    assert len(tokenizer) == 258
+    assert tokenizer.vocabulary.special[258] == b"<|endoftext|>"
+
+
+def test_dropout_is_switched_off(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["dropout"] = 0.5
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.origin["imported"]["told"] == ["dropout is off"]
+    assert tokenizer.encode(TEXT).tolist() == library_ids(level, TEXT)
+
+
+def test_of_equal_merges_the_last_counts(level: dict[str, Any], tmp_path: Path) -> None:
+    values = deepcopy(level)
+    values["model"]["merges"].append(values["model"]["merges"][0])
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    for text in made.TEXTS:
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_unigram_over_bytes_becomes_ours(tmp_path: Path) -> None:
+    values = made.byte_unigram()
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "likelihood", why(tokenizer)
+    for text in (TEXT, *made.TEXTS):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+def test_scores_are_the_doubles_that_the_library_reads(tmp_path: Path) -> None:
+    """Of "baaa", b a aa and b aa a have one sum but for its rounding."""
+    values = made.byte_unigram()
+    letters = [chr(one) for one in range(97, 123)]
+    scores = -np.random.default_rng(1).uniform(2, 12, 2 * len(letters))
+    drawn = dict(zip([*letters, *(2 * one for one in letters)], scores.tolist(), strict=True))
+    kept = [(spelt, score) for spelt, score in values["model"]["vocab"] if spelt not in drawn]
+    values["model"]["vocab"] = [*kept, *drawn.items()]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "likelihood", why(tokenizer)
+    for text in (before + 3 * one for before in letters for one in letters):
+        assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+@pytest.mark.parametrize("kind", ["Unigram", "WordPiece"])
+def test_special_tokens_within_other_models_are_special(kind: str, level: dict[str, Any], tmp_path: Path) -> None:
+    values = made.byte_unigram() if kind == "Unigram" else deepcopy(level)
+    if kind == "Unigram":
+        number = len(values["model"]["vocab"])
+        values["model"]["vocab"].append(["<|end|>", -1.0])
+    else:
+        vocabulary = values["model"]["vocab"]
+        number = vocabulary["<|end|>"] = len(vocabulary)
+        rest = {"unk_token": "a", "continuing_subword_prefix": "", "max_input_chars_per_word": 1 << 30}
+        values["model"] = {"type": kind, "vocab": vocabulary, **rest}
+    values["added_tokens"] = [made.added(number, "<|end|>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert tokenizer.vocabulary.special[number] == b"<|end|>"
+    assert tokenizer.encode("a<|end|> b").tolist() == library_ids(values, "a<|end|> b")
+
+
+def test_wordpiece_over_bytes_becomes_ours(level: dict[str, Any], tmp_path: Path) -> None:
+    """Without an end to words and with a mark that spells no byte, as it is total; with one it is not."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"] = {
+        "type": "WordPiece",
+        "unk_token": spelt[0],
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 1 << 30,
+        "vocab": {token: number for number, token in enumerate(spelt)},
+    }
+    tokenizer = read(made.written(tmp_path / "a.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "greedy", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"] |= {
+        "continuing_subword_prefix": "\uffff",
+        "vocab": {token: number for number, token in enumerate([*spelt, *("\uffff" + token for token in spelt)])},
+    }
+    tokenizer = read(made.written(tmp_path / "b.json", values), "tokenizer_json")
+    assert tokenizer.segmentation == "longest_prefix", why(tokenizer)
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+    values["model"]["max_input_chars_per_word"] = 100
+    tokenizer = read(made.written(tmp_path / "c.json", values), "tokenizer_json")
+    assert why(tokenizer) == "words longer than a bound are one unknown token"
+
+
+def test_the_order_of_ids_is_the_file_s(level: dict[str, Any], tmp_path: Path) -> None:
+    """Ids backwards, with special tokens between and behind them: the same ids, in a saved folder too."""
+    values = deepcopy(level)
+    spelt = list(values["model"]["vocab"])
+    values["model"]["vocab"] = {token: 3 * number + 5 for number, token in enumerate(reversed(spelt))}
+    values["model"]["vocab"]["<|a\u2581b|>"] = 6
+    values["added_tokens"] = [made.added(6, "<|a\u2581b|>", special=True), made.added(5000, "<tool>")]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    tokenizer.save(tmp_path / "saved")
+    for one in (tokenizer, Tokenizer.load(tmp_path / "saved")):
+        for text in (TEXT, "<|a\u2581b|><tool>", *made.TEXTS):
+            ids = one.encode(text)
+            assert ids.tolist() == library_ids(values | {"added_tokens": []}, text)
+            assert one.count(text) == len(ids)
+            assert one.decode(ids) == text.encode()
+            assert one.encode(text * 50, threads=2).tolist() == one.encode(text * 50).tolist()
+        assert one.decode([6, 421]) == "<|a\u2581b|><tool>".encode()  # The library's id, see the next tests.
+        assert (len(one), one.id_limit) == (420, 1263)
+    assert (tmp_path / "saved" / "tokens.vocab").read_text() != (tmp_path / "saved" / "ids.txt").read_text()
+
+
+def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
+    """Words stay tokens, special ones and marks are text, or as it is chosen."""
+    values = deepcopy(level)
+    values["added_tokens"] = [
+        made.added(420, "<s>", special=True),
+        made.added(421, "<tool>"),
+        made.added(422, "paying"),
+        made.added(423, "    "),
+    ]
+    path = made.written(tmp_path / "tokenizer.json", values)
+    text = "<s> paying<tool>    x"
+    by_words = read(path, "tokenizer_json")
+    assert isinstance(by_words, AdaptedTokenizer)
+    assert why(by_words) == "2 added tokens are cut out of a text before it is cut into pre-tokens"
+    assert {422, 423} <= set(by_words.encode(text).tolist())
+    assert not {420, 421} & set(by_words.encode(text).tolist())
+    assert by_words.decode(by_words.encode(text)) == text.encode()
+    assert by_words.decode([420, 421, *by_words.encode("a")]) == b"<s><tool>a"
+    assert len(by_words) == 422
+    as_text = read(path, "tokenizer_json", added="text")
+    assert why(as_text).startswith("ids equal")
+    assert as_text.encode(text).tolist() == library_ids(level, text)
+    as_tokens = read(path, "tokenizer_json", added="tokens")
+    assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
+    assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())
+
+
+@pytest.mark.parametrize("number", [400, 1300])
+@pytest.mark.parametrize("added", ["words", "text", "tokens"])
+def test_added_tokens_have_the_ids_of_the_library(
+    number: int, added: str, level: dict[str, Any], tmp_path: Path
+) -> None:
+    """The library ignores the id in the file: that of a token, or one behind a hole."""
+    values = deepcopy(level)
+    values["added_tokens"] = [
+        made.added(number, "<|endoftext|>", special=True),
+        made.added(number + 1, "xyzzy"),
+        made.added(number + 7, "xyzzy"),
+    ]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json", added=added)
+    assert (tokenizer.id_limit, tokenizer.end_of_text) == (422, 420)
+    assert tokenizer.decode([420, 421]) == b"<|endoftext|>xyzzy"
+    for text in ("a & b", "a xyzzy b", "the <|endoftext|>", *made.TEXTS):
+        expected = values | ({"added_tokens": []} if added == "text" else {})
+        ids = tokenizer.encode(text)
+        assert ids.tolist() == library_ids(expected, text, special=added == "tokens")
+        assert tokenizer.decode(ids) == text.encode()
+    assert (
+        f"added tokens whose id in the file is ignored by tokenizers: 3 (first: '<|endoftext|>' has 420, not {number})"
+        in tokenizer.origin["imported"]["told"]
+    )
+
+
+def test_an_added_token_may_share_the_id_of_another(level: dict[str, Any], tmp_path: Path) -> None:
+    """In a model with holes the library numbers added tokens by the count of tokens, so that ids are shared."""
+    values = deepcopy(level)
+    values["model"]["vocab"] = {token: 3 * number for token, number in level["model"]["vocab"].items()}
+    values["added_tokens"] = [made.added(1300, "<|endoftext|>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert isinstance(tokenizer, Tokenizer)
+    assert tokenizer.end_of_text == tokenizer.id_limit == 1258
+    assert (
+        "added tokens that share the id of another token of the model: 1 (first: '<|endoftext|>', id 420)"
+        in tokenizer.origin["imported"]["told"]
+    )
+    [spelt] = [token for token, number in values["model"]["vocab"].items() if number == 420]
+    assert tokenizer.decode([420]) == unspell(spelt)
+
+
+def test_a_special_token_that_texts_give_is_a_token(tmp_path: Path) -> None:
+    """The bytes of byte fallback are in texts, also where the trainer had them as special tokens."""
+    bytes_ = [f"<0x{value:02X}>" for value in range(256)]
+    values = made.characters(
+        models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True),
+        trainers.BpeTrainer(vocab_size=500, special_tokens=["<unk>", "<s>", *bytes_], show_progress=False),
+        pre_tokenizers.Metaspace(),
+        decoder=decoders.Sequence([decoders.Metaspace(), decoders.ByteFallback()]),
+    )
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert isinstance(tokenizer, AdaptedTokenizer)
+    text = "one\u2603\u00fe two"
+    assert values["model"]["vocab"]["<0xE2>"] in tokenizer.encode(text)
+    assert tokenizer.decode(tokenizer.encode(text)).decode() == text
+    assert b"".join(map(tokenizer.library.bytes_of, tokenizer.encode(text).tolist())).decode() == f" {text}"
+    assert len(tokenizer) == len(values["model"]["vocab"]) - 2
+    assert tokenizer.special == {0: b"<unk>", 1: b"<s>"}
+    assert tokenizer.origin["imported"]["told"] == [
+        "2 special tokens and marks are text in texts",
+        "special tokens that texts can give, counted as tokens of text: 256 (first: '<0x00>')",
+    ]
+
+
+def test_a_special_token_with_the_id_of_a_byte(level: dict[str, Any], tmp_path: Path) -> None:
+    """The token of the model keeps its id, and all 256 bytes are tokens."""
+    values = deepcopy(level)
+    values["added_tokens"] = [made.added(level["model"]["vocab"]["&"], "<s>", special=True)]
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer).startswith("ids equal")
+    assert tokenizer.decode(tokenizer.encode("a & b")) == b"a & b"
+    assert tokenizer.decode([420]) == b"<s>"
+
+
+tokenizers = pytest.importorskip("tokenizers")
+agreement_models = tokenizers.models
+
+PAGES = [pydoc_data.topics.topics[name] for name in sorted(pydoc_data.topics.topics)]
+MULTILINGUAL = DATA / "multilingual"
+METHODS = {"bpe": "merge", "unigram": "likelihood", "wordpiece": "longest_prefix", "ngram": "greedy"}
+SIZE = 3000
+STEP = 2.0**-10
+"""Scores in steps of this are summed without rounding in single precision, as SentencePiece sums them."""
+# Characters that a newer Unicode adds are letters to one library and none to another.
+TEXTS = (
+    st.lists(
+        st.one_of(
+            st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=20),
+            st.sampled_from([edge.decode() for edge in EDGES]),
+            st.builds(lambda page, start: PAGES[page % len(PAGES)][start : start + 60], *[st.integers(0, 999)] * 2),
+            st.text("ab '1\n", max_size=30),
+        ),
+        max_size=8,
+    )
+    .map("".join)
+    .filter(lambda text: END_OF_TEXT not in text and PADDING not in text)
+)
+"""Any characters; special tokens apart, which ``tokenizers`` looks for in the text."""
+
+
+@cache
+def vocabulary(method: str) -> Vocabulary:
+    construction = constructions[method]
+    counts = count_pretokens(["".join(PAGES).encode()], "gpt2")
+    made: Vocabulary = construction.function(counts, SIZE, construction.options())
+    return made
+
+
+@cache
+def both(method: str, scheme: str) -> tuple[Tokenizer, "tokenizers.Tokenizer"]:
+    ours = Tokenizer(vocabulary(method), scheme, METHODS[method])
+    theirs = to_hugging_face(ours)
+    assert theirs is not None
+    return ours, theirs
+
+
+def ids_of(theirs: "tokenizers.Tokenizer", texts: list[str]) -> list[list[int]]:
+    return [encoding.ids for encoding in theirs.encode_batch(texts, add_special_tokens=False)]
+
+
+# Hugging Face, our vocabularies
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_real_text(method: str) -> None:
+    ours, theirs = both(method, "gpt2")
+    assert [ids.tolist() for ids in ours.encode_batch(PAGES)] == ids_of(theirs, PAGES)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    return drawn_examples_drawn(TEXTS, 1000)
+
+
+@pytest.mark.parametrize("scheme", EVERY)
+@pytest.mark.parametrize("method", METHODS)
+def test_any_text(method: str, scheme: str, texts: list[str]) -> None:
+    ours, theirs = both(method, scheme)
+    given = some(texts, 60, f"{method} {scheme}")
+    for text, ids in zip(given, ids_of(theirs, given), strict=True):
+        assert ours.encode(text).tolist() == ids, text
+
+
+def sentences(name: str, each: int) -> list[str]:
+    """The first sentences in every language of a file with one language a line."""
+    with gzip.open(MULTILINGUAL / name, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [sentence for row in rows for sentence in row["text"].split("\n")[:each]]
+
+
+@needs(MULTILINGUAL)
+@pytest.mark.parametrize("name", ["flores101.jsonl.gz", "udhr.jsonl.gz"])
+@pytest.mark.parametrize("method", METHODS)
+def test_text_of_many_scripts(method: str, name: str) -> None:
+    texts = sentences(name, 8)
+    assert len(texts) > 400
+    ours, theirs = both(method, "gpt2")
+    assert [ids.tolist() for ids in ours.encode_batch(texts)] == ids_of(theirs, texts)
+
+
+# Hugging Face, their WordPiece
+
+
+def word_piece(spelt: list[str], prefix: str) -> "models.WordPiece":
+    ids = {spelling: index for index, spelling in enumerate(spelt)}
+    return agreement_models.WordPiece(
+        ids, unk_token=spelt[0], max_input_chars_per_word=10**6, continuing_subword_prefix=prefix
+    )
+
+
+@given(
+    st.lists(st.tuples(st.text("ab", min_size=2, max_size=6), st.booleans()), max_size=25, unique=True),
+    st.lists(st.text("abc", min_size=1, max_size=60), min_size=1, max_size=4),
+)
+def test_word_pieces_with_ties_and_overlaps(new: list[tuple[str, bool]], words: list[str]) -> None:
+    forms = [*((byte, inside) for inside in (False, True) for byte in BYTES), *((t.encode(), i) for t, i in new)]
+    made = Vocabulary(tuple(token for token, _ in forms), continuation=np.array([inside for _, inside in forms]))
+    model = word_piece([("~" if inside else "") + spell(token) for token, inside in forms], "~")
+    ours = Tokenizer(made, "none", "longest_prefix")
+    for word in words:
+        assert ours.encode(word).tolist() == [token.id for token in model.tokenize(word)]
+
+
+def test_word_pieces_that_their_trainer_learnt() -> None:
+    """Pieces and ids by the trainer of ``tokenizers`` on byte-level text, taken over as a vocabulary of ours."""
+    level = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    theirs = tokenizers.Tokenizer(agreement_models.WordPiece(unk_token="[UNK]", continuing_subword_prefix="‿"))
+    theirs.pre_tokenizer = level
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=SIZE, initial_alphabet=level.alphabet(), continuing_subword_prefix="‿", show_progress=False
+    )
+    theirs.train_from_iterator(PAGES, trainer)
+    learnt = list(json.loads(theirs.to_str())["model"]["vocab"])
+    spelt = [*CHARACTERS, *(f"‿{character}" for character in CHARACTERS)]
+    spelt += sorted(set(learnt) - set(spelt) - {"[UNK]"})
+    assert len(spelt) > SIZE - 10
+    theirs.model = word_piece(spelt, "‿")
+    made = Vocabulary(
+        tuple(unspell(spelling) for spelling in spelt),
+        continuation=np.array([spelling.startswith("‿") and len(spelling) > 1 for spelling in spelt]),
+    )
+    ours = Tokenizer(made, "gpt2", "longest_prefix")
+    assert [ids.tolist() for ids in ours.encode_batch(PAGES)] == ids_of(theirs, PAGES)
+
+
+# SentencePiece
+
+Pieces = Callable[[list[bytes]], list[list[int]]]
+
+
+def sentence_piece(kind: str, made: Vocabulary, scores: list[float]) -> Pieces:
+    """SentencePiece's encoder with our pieces in byte-level spelling, on pre-tokens; its unknown piece comes first."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    proto: Any = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    model = proto.ModelProto()
+    model.trainer_spec.model_type = proto.TrainerSpec.ModelType.Value(kind)
+    for name in ("bos_id", "eos_id", "pad_id"):
+        setattr(model.trainer_spec, name, -1)
+    rules = model.normalizer_spec
+    rules.name = "identity"
+    rules.add_dummy_prefix = rules.remove_extra_whitespaces = rules.escape_whitespaces = False
+    model.pieces.add(piece="<unk>", score=0, type=proto.ModelProto.SentencePiece.Type.Value("UNKNOWN"))
+    for token, score in zip(made.tokens, scores, strict=True):
+        model.pieces.add(piece=spell(token), score=score)
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.LoadFromSerializedProto(model.SerializeToString())
+    return lambda texts: [[index - 1 for index in ids] for ids in processor.encode([spell(text) for text in texts])]
+
+
+def cut(made: Vocabulary, segmentation: str, pretokens: list[bytes]) -> list[list[int]]:
+    method = segmentations[segmentation]
+    offsets = np.cumsum([0, *map(len, pretokens)])
+    segmenter = method.function(made, method.options())
+    ids, bounds = segmenter.segment(np.frombuffer(b"".join(pretokens), np.uint8), offsets)
+    return [ids[start:end].tolist() for start, end in pairwise(bounds.tolist())]
+
+
+def pretokens_of(texts: list[str]) -> list[bytes]:
+    counts = count_pretokens([text.encode() for text in texts], "gpt2")
+    return [pretoken for pretoken, _ in counts.items()]
+
+
+def in_steps(made: Vocabulary) -> Vocabulary:
+    assert made.scores is not None
+    return Vocabulary(made.tokens, scores=np.round(made.scores / STEP) * STEP)
+
+
+def test_unigram_in_sentencepiece_on_real_text() -> None:
+    made = in_steps(vocabulary("unigram"))
+    pretokens = [*pretokens_of(PAGES), "".join(PAGES[:3]).replace(" ", "").encode()[:3000]]
+    theirs = sentence_piece("UNIGRAM", made, made.scores.tolist())
+    assert cut(made, "likelihood", pretokens) == theirs(pretokens)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.text("ab", min_size=2, max_size=6).map(str.encode), max_size=20, unique=True),
+    st.lists(st.text("abc", max_size=60).map(str.encode) | st.text(max_size=9).map(str.encode), max_size=6),
+    st.data(),
+)
+def test_unigram_in_sentencepiece_on_ties_and_overlaps(new: list[bytes], texts: list[bytes], data: Any) -> None:
+    scores = [-8.0] * 256 + [data.draw(st.sampled_from([-1.0, -2.0, -3.5, -0.25, -4.0])) for _ in new]
+    made = Vocabulary((*BYTES, *new), scores=np.array(scores))
+    assert cut(made, "likelihood", texts) == sentence_piece("UNIGRAM", made, scores)(texts)
+
+
+def test_merges_in_sentencepiece_on_real_text() -> None:
+    """Its pairs rank by what they spell and ours by themselves, which on words comes to the same."""
+    made = vocabulary("bpe")
+    pretokens = pretokens_of(PAGES)
+    theirs = sentence_piece("BPE", made, [-float(index) for index in range(len(made))])
+    assert cut(made, "merge", pretokens) == theirs(pretokens)
+
+
+@needs(MULTILINGUAL)
+def test_unigram_in_sentencepiece_on_many_scripts() -> None:
+    made = in_steps(vocabulary("unigram"))
+    pretokens = pretokens_of(sentences("flores101.jsonl.gz", 8))
+    assert cut(made, "likelihood", pretokens) == sentence_piece("UNIGRAM", made, made.scores.tolist())(pretokens)

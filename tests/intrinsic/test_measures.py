@@ -1,0 +1,252 @@
+"""Built here, measured there: which tokenizer is measured on which corpus, and that tables tell them apart.
+
+Cold encoding speed: every round encodes with a tokenizer that has met no text; check and scoreboard share it.
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import accumulate, chain, repeat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tokbench as library
+from tests.conftest import TOPICS, Tokbench
+from tokbench.config.experiment import Experiment
+from tokbench.config.load import validate
+from tokbench.errors import TokbenchError
+from tokbench.inspection.checks import agreement as fitness_speed
+from tokbench.inspection.checks.subject import Subject
+from tokbench.intrinsic import encoding_speed
+from tokbench.intrinsic.encoding_speed import (
+    LEAST_BYTES,
+    LEAST_ROUNDS,
+    MOST_BYTES,
+    MOST_ROUNDS,
+    ColdSpeed,
+    Sample,
+    cold_speed,
+)
+from tokbench.workflow.targets import Checked, NgramModels, all_bounds, all_measured, all_tokenizers, baseline_flags
+from tokbench.workflow.tokenizers import Measurements
+
+BPE = {"pretokenization": "gpt2", "construction": "bpe"}
+
+
+@pytest.fixture
+def experiment(tmp_path: Path) -> Any:
+    """Makes an experiment on three corpora, the last of which is counts alone."""
+    (tmp_path / "text.txt").write_text("text")
+    (tmp_path / "counts.tsv").write_text("61\t1\n")
+    (tmp_path / "ranks.tiktoken").write_text("YQ== 0\n")
+    text = {"source": {"type": "text", "path": str(tmp_path / "text.txt")}}
+    counts = {"source": {"type": "counts", "path": str(tmp_path / "counts.tsv")}}
+    ranks = {"from": "tiktoken", "path": str(tmp_path / "ranks.tiktoken"), "pattern": "gpt2"}
+
+    def make(**more: Any) -> Experiment:
+        values = {
+            "name": "small",
+            "corpora": {"news": text, "code": text, "words": counts},
+            "variants": {"bpe": BPE, "of_code": {"corpus": "code", **BPE}, "ranks": ranks},
+            "sizes": [300, 400],
+        }
+        return validate({**values, **more}, "small")
+
+    return make
+
+
+def test_nothing_is_measured_elsewhere_unless_asked(experiment: Any) -> None:
+    plain = experiment(ngram_bits={})
+    assert all_measured(plain) == NgramModels(plain).tokenizers_on_others == []
+    assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
+    assert len(all_bounds(plain)) == 4
+    assert Checked(plain).documents == ["news", "code"]
+
+
+def test_every_variant_on_every_corpus(experiment: Any) -> None:
+    asked = experiment(measured_on=["news", "code"], ngram_bits={})
+    found = all_measured(asked)
+    assert [(one.variant, one.size, one.on) for one in found] == [
+        ("bpe", 300, "code"), ("bpe", 400, "code"), ("of_code", 300, "news"), ("of_code", 400, "news"),
+        ("ranks", "own", "code"),
+    ]  # fmt: skip
+    assert NgramModels(asked).tokenizers_on_others == found
+    assert NgramModels(asked).tokenizers == all_tokenizers(asked)
+    assert len(all_bounds(asked)) == 4, "both schemes' bounds on both corpora are there already"
+    assert baseline_flags(asked) == ["--baseline", "news=bpe", "--baseline", "code=of_code"]
+
+
+def test_a_variant_may_say_its_own(experiment: Any) -> None:
+    """In place of the experiment's; a corpus that nothing is built from has a baseline, bounds and a checksum, too."""
+    first = {**BPE, "measured_on": ["words", "code"]}
+    asked = experiment(variants={"bpe": first, "other": {**BPE, "measured_on": []}}, measured_on=["code"])
+    assert {(one.variant, one.on) for one in all_measured(asked)} == {("bpe", "words"), ("bpe", "code")}
+    assert {(one.corpus, one.size) for one in all_bounds(asked)} == {
+        (corpus, size) for corpus in ("news", "words", "code") for size in (300, 400)
+    }
+    assert asked.baselines() == {"news": "bpe", "words": "bpe", "code": "bpe"}
+    assert Checked(asked).counts == ["words/evaluation/gpt2"]
+    assert experiment(measured_on=["code"], report={"baseline": {"code": "bpe"}}).baselines()["code"] == "bpe"
+
+
+def test_what_a_job_reads(experiment: Any) -> None:
+    """The wildcard's corpus: counts of a variant that is built, documents of one that was made elsewhere."""
+    asked = Measurements(experiment(measured_on=["code"]))
+    built = SimpleNamespace(variant="bpe", on="code")
+    assert (asked.corpus(built), asked.corpora(built), asked.schemes(built)) == ("code", [], ["gpt2"])
+    made = SimpleNamespace(variant="ranks", on="code")
+    assert asked.corpora(made) == ["code"]
+    read = SimpleNamespace(corpus="corpus/code")
+    assert asked.text(made, read) == ["--documents=corpus/code/evaluation/0000.parquet"]
+    own = SimpleNamespace(variant="ranks")
+    assert asked.corpora(own) == ["news"]
+    assert asked.text(own, SimpleNamespace(corpus="corpus/news")) == ["--documents=corpus/news/evaluation/0000.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"measured_on": ["cod"]}, "measured_on: 'cod' is not a corpus"),
+        ({"variants": {"bpe": {**BPE, "measured_on": ["cod"]}}}, "variants.bpe.measured_on: 'cod' is not a corpus"),
+        ({"measured_on": ["words"]}, "variants.ranks.measured_on: corpus 'words' holds counts"),
+        ({"measured_on": ["words"], "ngram_bits": {}}, "ngram_bits: corpus 'words' holds counts and no text"),
+    ],
+)
+def test_what_cannot_be_measured(experiment: Any, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(TokbenchError) as raised:
+        experiment(**more)
+    assert message in str(raised.value)
+
+
+def test_tables_by_corpus(tokbench: Tokbench, tmp_path: Path) -> None:
+    """A vocabulary of one text on two: rows of both, each with the gap to its own bound, relative to a baseline."""
+    inputs: list[Any] = []
+    for name, topics in (("news", TOPICS[:2]), ("code", TOPICS[2:])):
+        (tmp_path / f"{name}.txt").write_bytes(b"\n".join(topics))
+        counts, bound = tmp_path / f"{name}.parquet", tmp_path / "bounds" / name / "gpt2" / "300.json"
+        bound.parent.mkdir(parents=True)
+        for arguments in (
+            ("count", "--scheme", "gpt2", tmp_path / f"{name}.txt", "-o", counts),
+            ("bound", "--counts", counts, "--size", "300", "--steps", "5", "--result", bound),
+            ("build", "bpe", "--counts", counts, "--size", "300", "--name", name, "-o", tmp_path / "tokenizers" / name),
+        ):
+            done = tokbench(*arguments)
+            assert done.status == 0, done.stderr
+        inputs += ["--bound", bound, "--tokenizer", tmp_path / "tokenizers" / name, "--baseline", f"{name}=news"]
+    for variant in ("news", "code"):
+        for corpus in ("news", "code"):
+            measured = tmp_path / f"{variant}-{corpus}.json"
+            tokenizer, counts = tmp_path / "tokenizers" / variant, tmp_path / f"{corpus}.parquet"
+            done = tokbench("measure", tokenizer, "--counts", counts, "--corpus", corpus, "-o", measured)
+            assert done.status == 0, done.stderr
+            inputs += ["--intrinsic", measured]
+    done = tokbench("tabulate", *inputs, "-o", tmp_path / "tables")
+    assert done.status == 0, done.stderr
+    table = pl.read_parquet(tmp_path / "tables" / "intrinsic.parquet").filter(language="")
+    tokens = {
+        (v, c): x for v, c, x in table.filter(metric="corpus_token_count").select("variant", "corpus", "value").rows()
+    }
+    assert tokens.keys() == {(variant, corpus) for variant in ("news", "code") for corpus in ("news", "code")}
+    assert tokens["news", "news"] < tokens["code", "news"]
+    assert tokens["code", "code"] < tokens["news", "code"]
+    bounds = dict(
+        pl.read_parquet(tmp_path / "tables" / "bounds.parquet").filter(language="").select("corpus", "bound").rows()
+    )
+    gaps = {(v, c): x for v, c, x in table.filter(metric="gap").select("variant", "corpus", "value").rows()}
+    assert gaps == {key: pytest.approx(count / bounds[key[1]] - 1) for key, count in tokens.items()}
+    relative = table.filter(metric="relative_corpus_token_count", variant="code")
+    assert dict(relative.select("corpus", "value").rows()) == {
+        corpus: pytest.approx(tokens["code", corpus] / tokens["news", corpus]) for corpus in ("news", "code")
+    }
+
+
+TEXT = b"the cat sat on the mat " * 3000
+
+
+class Remembers:
+    """A tokenizer that remembers the texts that it has met; copies remember nothing."""
+
+    met: tuple[bytes, ...] = ()
+    copies: list["Remembers"]
+
+    def __init__(self) -> None:
+        self.copies = []
+
+    def __copy__(self) -> "Remembers":
+        fresh = Remembers()
+        self.copies.append(fresh)
+        return fresh
+
+    def encode(self, text: bytes) -> None:
+        assert text not in self.met, "the text was met before"
+        self.met += (text,)
+
+
+def ticks(*rounds: float) -> Iterator[float]:
+    """Readings of a clock: rounds take these seconds, and the last one repeats."""
+    taken = chain(rounds, repeat(rounds[-1]))
+    return accumulate(chain([0.0], chain.from_iterable((one, 1.0) for one in taken)))
+
+
+@pytest.mark.parametrize(
+    ("rounds", "number", "middle"),
+    [((4.0, 1.0, 2.0), LEAST_ROUNDS, 2.0), ((0.05, 0.06, 0.08), 4, 0.07), ((0.001,), MOST_ROUNDS, 0.001)],
+)
+def test_every_round_is_a_first_pass(rounds: tuple[float, ...], number: int, middle: float) -> None:
+    """The median counts, and rounds go on until the clock has run long enough."""
+    tokenizer, clock = Remembers(), ticks(*rounds)
+    tokenizer.encode(TEXT)
+    found = cold_speed(tokenizer, [TEXT, b"a hat"], lambda: next(clock))
+    assert found is not None
+    assert (found.bytes, found.rounds) == (len(TEXT) + 5, number)
+    assert found.seconds == pytest.approx(middle)
+    assert [one.met for one in tokenizer.copies] == [(TEXT, b"a hat")] * number
+
+
+def test_a_tokenizer_of_ours_forgets_what_it_met_when_copied() -> None:
+    """A second pass by one tokenizer is faster than the first pass of each copy."""
+    from copy import copy
+
+    tokenizer = library.build("bpe", library.count(TOPICS), 700)
+    tokenizer.encode(TEXT)
+    fresh = copy(tokenizer)
+    assert tokenizer._encoder._encoders
+    assert not fresh._encoder._encoders
+    assert fresh.encode(TEXT).tolist() == tokenizer.encode(TEXT).tolist()
+
+
+def test_short_texts_are_not_timed_and_long_ones_are_cut() -> None:
+    assert cold_speed(Remembers(), [b"a" * (LEAST_BYTES - 1)]) is None
+    assert cold_speed(Remembers(), [b"a" * LEAST_BYTES]) is not None
+    sample = Sample([b"", b"a" * (MOST_BYTES - 2), b"bcd", b"e"])
+    assert sample.texts == [b"a" * (MOST_BYTES - 2), b"bc"]
+
+
+def test_check_and_the_scoreboard_measure_the_same_way(
+    tokbench: Tokbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both call the same function with the same texts."""
+    asked: list[list[bytes]] = []
+
+    def measure(tokenizer: object, texts: list[bytes]) -> ColdSpeed:
+        asked.append(texts)
+        return ColdSpeed(sum(map(len, texts)), 0.5, 3)
+
+    monkeypatch.setattr(encoding_speed, "cold_speed", measure)
+    monkeypatch.setattr(fitness_speed, "cold_speed", measure)
+    texts = [TEXT, b"a hat"]
+    rows = {"document": [0, 1], "language": [""] * 2, "text": texts}
+    pl.DataFrame(rows).write_parquet(tmp_path / "0000.parquet")
+    tokenizer = library.build("bpe", library.count(TOPICS), 300)
+    tokenizer.save(tmp_path / "bpe")
+    call = ("count_tokens", tmp_path / "bpe", tmp_path / "0000.parquet", "--memory", "9000")
+    done = tokbench(*call, "--speed", tmp_path / "speed.json", "-o", tmp_path / "tokens.json")
+    assert done.status == 0, done.stderr
+    found = fitness_speed.speed(Subject(tokenizer, documents=texts))
+    assert asked == [texts, texts]
+    written = json.loads((tmp_path / "speed.json").read_text())
+    assert found.numbers["bytes_per_second"] == written["bytes"] / written["seconds"]
+    assert "cold" in found.told

@@ -1,0 +1,444 @@
+"""The byte-level language model: size, schedule, order of training, resumption, scores against one byte at a time.
+
+The byte n-gram model against its formula; training, files, rejections.
+"""
+
+import csv
+import json
+import math
+import re
+from contextlib import nullcontext
+from math import log
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from tests.conftest import TOPICS
+from tokbench.candidates.scored_text import read_scores
+from tokbench.construction.bytespan import ByteSpanOptions
+from tokbench.construction.bytespan import build as build_bytespan
+from tokbench.errors import TokbenchError
+from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
+from tokbench.models.byte_lm import ngram
+from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions, ByteNgramOptions
+from tokbench.models.memory import byte_lm_flops_per_byte
+from tokbench.reference import ngram as twin
+
+SMALL = PRESETS["tiny"].model_copy(
+    update={
+        "layers": 1,
+        "hidden": 16,
+        "feed_forward": 24,
+        "heads": 2,
+        "context": 16,
+        "stride": 6,
+        "score_batch": 3,
+        "steps": 12,
+        "warmup_steps": 3,
+        "decay_steps": 4,
+        "batch": 4,
+        "checkpoint_every": 5,
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def _libraries() -> None:
+    """Imported with the first test, not when tests are collected: most processes that collect run none of these."""
+    global torch, load_file, training, START, build, load, bits_per_byte, score, score_text, Windows, write_stream
+    import torch
+    from safetensors.torch import load_file
+
+    from tokbench.models.byte_lm import train as training
+    from tokbench.models.byte_lm.model import START, build, load
+    from tokbench.models.byte_lm.score import bits_per_byte, score, score_text
+    from tokbench.models.byte_lm.train import Windows, write_stream
+
+
+DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog sat " * 12]
+
+
+def parameters(options: ByteLmOptions) -> int:
+    """Embeddings; attention, gated feed-forward and two norms a layer; the last norm."""
+    layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward + 2 * options.hidden
+    return 257 * options.hidden + options.layers * layer + options.hidden
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize(("name", "about"), [("paper_57m", 57e6), ("tiny", 123e3)])
+def test_parameters_without_allocating(name: str, about: float) -> None:
+    options = PRESETS[name]
+    with torch.device("meta"):
+        model = build(options)
+    assert all(parameter.is_meta for parameter in model.parameters())
+    assert model.num_parameters() == parameters(options) == pytest.approx(about, rel=0.01)
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"warmup_steps": 9, "decay_steps": 9}, "exceed steps"),
+        ({"heads": 5}, "multiple of twice"),
+        ({"stride": 17}, "stride exceeds context"),
+        ({"microbatch": 3}, "must divide batch"),
+    ],
+)
+def test_inconsistent_options_are_rejected(wrong: dict[str, int], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        ByteLmOptions.model_validate(SMALL.model_dump() | wrong)
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_rate_warms_up_stays_and_decays() -> None:
+    rates = [training.learning_rate(step, SMALL) / SMALL.learning_rate for step in range(SMALL.steps)]
+    assert rates == pytest.approx([1 / 3, 2 / 3, 1, 1, 1, 1, 1, 1, 4 / 5, 3 / 5, 2 / 5, 1 / 5])
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_the_papers_model_and_schedule() -> None:
+    """ByteSpan, appendix B: 2,000 steps of warm-up, 44,000 stable ones, 4,000 of decay."""
+    paper = PRESETS["paper_57m"]
+    shape = {"layers": 6, "hidden": 768, "feed_forward": 3072, "heads": 24, "context": 2048, "tied_embeddings": True}
+    recipe = {
+        "batch": 128,
+        "betas": (0.9, 0.95),
+        "eps": 1e-8,
+        "weight_decay": 0.1,
+        "clip": 1.0,
+        "checkpoint_every": 2000,
+    }
+    assert {key: getattr(paper, key) for key in shape | recipe} == shape | recipe
+    assert parameters(paper) == 56_830_464
+    for step, share in {
+        **{step: (step + 1) / 2_000 for step in (0, 999, 1_999)},
+        **dict.fromkeys((2000, 30000, 45999), 1.0),
+        **{step: (50_000 - step) / 4_001 for step in (46_000, 48_000, 49_999)},
+    }.items():
+        assert training.learning_rate(step, paper) == pytest.approx(6e-4 * share, rel=1e-12)
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_every_window_is_visited_once_an_epoch(tmp_path: Path) -> None:
+    write_stream(DOCUMENTS, tmp_path / "stream")
+    stream = [token for document in DOCUMENTS for token in (START, *document)]
+    cut = [stream[start : start + 17] for start in range(0, len(stream) - 16, 16)]
+    windows = Windows(tmp_path / "stream", context=16, seed=1)
+    epochs = [windows.batch(epoch, len(cut)).tolist() for epoch in range(2)]
+    assert [sorted(epoch) for epoch in epochs] == [sorted(cut)] * 2
+    assert epochs[0] != epochs[1]
+    assert windows.batch(3, 5).tolist() == (epochs[0] + epochs[1])[15:20]
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_no_text_is_rejected(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="no text to train on"):
+        training.train([], SMALL, tmp_path / "model", tmp_path / "checkpoints")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("byte_lm")
+    training.train(DOCUMENTS, SMALL, place / "model", place / "checkpoints")
+    assert not (place / "checkpoints").exists()
+    return place / "model"
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_model_folder(trained: Path) -> None:
+    with (trained / "curve.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == list(range(1, SMALL.steps + 1))
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"]) == pytest.approx(math.log(257), abs=0.2)
+    manifest = json.loads((trained / "manifest.json").read_text())["settings"]
+    assert manifest["parameters"] == parameters(SMALL)
+    assert manifest["devices"] == 1
+    assert manifest["read"]["tokens"] == SMALL.steps * SMALL.batch * SMALL.context
+    took = manifest["effort"]
+    assert (took["starts"], took["joules"], took["flops_per_token"]) == (1, None, byte_lm_flops_per_byte(SMALL))
+    assert took["seconds"] > 0
+    assert took["peak_gib"] > 0.1
+    assert manifest["stream_tokens"] == sum(map(len, DOCUMENTS)) + len(DOCUMENTS)
+    of_scoring = {"stride": SMALL.stride, "score_batch": SMALL.score_batch}
+    assert not manifest["options"].keys() & of_scoring.keys()
+    assert ByteLmOptions.model_validate(manifest["options"] | of_scoring) == SMALL
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_killed_run_ends_with_the_same_bits(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, checkpoints = tmp_path / "model", tmp_path / "checkpoints"
+
+    def killed_at(step: int) -> None:
+        def rate(at: int, options: ByteLmOptions) -> float:
+            if at == step:
+                raise KeyboardInterrupt
+            return learning_rate(at, options)
+
+        monkeypatch.setattr(training, "learning_rate", rate)
+        with pytest.raises(KeyboardInterrupt):
+            training.train(DOCUMENTS, SMALL, model, checkpoints)
+        assert not model.exists()
+
+    learning_rate = training.learning_rate
+    killed_at(7)
+    killed_at(11)
+    assert [folder.name for folder in checkpoints.glob("step-*")] == ["step-000000010"]
+    monkeypatch.setattr(training, "learning_rate", learning_rate)
+    training.train(DOCUMENTS, SMALL, model, checkpoints)
+    assert (model / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+    assert (model / "curve.csv").read_text() == (trained / "curve.csv").read_text()
+    assert json.loads((model / "manifest.json").read_text())["settings"]["effort"]["starts"] == 3
+    assert not checkpoints.exists()
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_what_another_has_made_meanwhile_stands(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has waited does not train again: what rests on the model would be older than it."""
+
+    def waited(_: Path) -> nullcontext[bool]:
+        return nullcontext(True)
+
+    def step(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "alone", waited)
+    monkeypatch.setattr(training, "_step", step)
+    before = trained.stat().st_mtime_ns
+    rarer = SMALL.model_copy(update={"checkpoint_every": 3, "stride": 4})
+    training.train(DOCUMENTS, rarer, trained, tmp_path / "checkpoints")
+    assert trained.stat().st_mtime_ns == before
+    assert not (tmp_path / "checkpoints").exists()
+    for documents, options in ((DOCUMENTS[:1], SMALL), (DOCUMENTS, SMALL.model_copy(update={"seed": 1}))):
+        with pytest.raises(KeyboardInterrupt):
+            training.train(documents, options, trained, tmp_path / "checkpoints")
+    with pytest.raises(KeyboardInterrupt):
+        training.train(DOCUMENTS, SMALL, tmp_path / "nothing", tmp_path / "checkpoints")
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize(
+    ("losses", "told"),
+    [
+        ([5.0, math.nan], "the loss of step 2 of 60 is no number (nan); lower learning_rate"),
+        ([6.0] * 60, "after 50 of 60 steps the loss is 6.000 nats a byte, and equal probabilities have 5.549"),
+    ],
+)
+def test_a_training_that_is_none_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, losses: list[float], told: str
+) -> None:
+    """With its curve, and no model; a better one later starts anew."""
+    options = SMALL.model_copy(update={"steps": 60, "checkpoint_every": 99})
+    left = iter(losses)
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_step", lambda *_: next(left))
+        with pytest.raises(TokbenchError, match=re.escape(told)):
+            training.train(DOCUMENTS, options, tmp_path / "model", tmp_path / "checkpoints")
+    rows = (tmp_path / "checkpoints" / "curve.csv").read_text().splitlines()
+    assert len(rows) == 1 + min(len(losses), 50)
+    assert not (tmp_path / "model").exists()
+    training.train(DOCUMENTS, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_checkpoints_of_other_text_are_discarded(trained: Path, tmp_path: Path) -> None:
+    def killed_at_7(at: int, options: ByteLmOptions) -> float:
+        if at == 7:
+            raise KeyboardInterrupt
+        return 1e-3
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "learning_rate", killed_at_7)
+        with pytest.raises(KeyboardInterrupt):
+            training.train([b"quite another text " * 9], SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    training.train(DOCUMENTS, SMALL, tmp_path / "model", tmp_path / "checkpoints")
+    assert (tmp_path / "model/model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_microbatches_change_rounding_only(trained: Path, tmp_path: Path) -> None:
+    options = SMALL.model_copy(update={"microbatch": 2})
+    training.train(DOCUMENTS, options, tmp_path / "model", tmp_path / "checkpoints")
+    whole, parts = (load_file(folder / "model.safetensors") for folder in (trained, tmp_path / "model"))
+    assert all(torch.allclose(whole[name], parts[name], atol=1e-4) for name in whole)
+
+
+@pytest.mark.usefixtures("_libraries")
+@settings(max_examples=30, deadline=None)
+@given(
+    text=st.binary(max_size=70) | st.text("ab", max_size=70).map(str.encode),
+    context=st.integers(2, 20),
+    share=st.floats(0, 1),
+)
+def test_scores_are_those_of_one_byte_at_a_time(trained: Path, text: bytes, context: int, share: float) -> None:
+    options = SMALL.model_copy(update={"context": context, "stride": max(1, round(share * context))})
+    model = load(trained).eval()
+    with torch.inference_mode():
+        surprisal, entropy = score_text(model, text, options)
+    expected = [one_byte(model, text, at, options) for at in range(len(text))]
+    assert surprisal.dtype == entropy.dtype == np.float32
+    np.testing.assert_allclose(surprisal, [own for own, _ in expected], atol=1e-4)
+    np.testing.assert_allclose(entropy, [spread for _, spread in expected], atol=1e-4)
+
+
+def one_byte(model: "torch.nn.Module", text: bytes, at: int, options: ByteLmOptions) -> tuple[float, float]:
+    """The byte's own window is the first that reaches it; the model sees what precedes the byte there."""
+    window = max(0, -(-(at + 1 - options.context) // options.stride))
+    seen = [START, *text][window * options.stride : at + 1]
+    with torch.inference_mode():
+        logs = model(input_ids=torch.tensor([seen])).logits[0, -1].double().log_softmax(-1)
+    return -float(logs[text[at]]), -float((logs.exp() * logs).sum())
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_score_files(trained: Path, tmp_path: Path) -> None:
+    rows = list(enumerate(DOCUMENTS, 7))
+    score(rows, trained, tmp_path / "all.parquet", SMALL)
+    score(rows[:2], trained, tmp_path / "a.parquet", SMALL)
+    score(rows[2:], trained, tmp_path / "b.parquet", SMALL)
+    score([], trained, tmp_path / "none.parquet", SMALL)
+    frame = pl.read_parquet(tmp_path / "all.parquet")
+    assert frame.schema == {
+        "document": pl.Int64,
+        "language": pl.String,
+        "text": pl.Binary,
+        "surprisal": pl.List(pl.Float32),
+        "entropy": pl.List(pl.Float32),
+    }
+    assert frame["text"].to_list() == DOCUMENTS
+    assert frame["surprisal"].list.len().to_list() == frame["entropy"].list.len().to_list() == [*map(len, DOCUMENTS)]
+    shards = pl.concat([pl.read_parquet(tmp_path / f"{shard}.parquet") for shard in ("a", "b")])
+    assert shards.equals(frame)
+    bits = frame["surprisal"].explode().drop_nulls().cast(pl.Float64).mean() / math.log(2)
+    assert bits_per_byte([tmp_path / "all.parquet"]) == pytest.approx(bits)
+    assert bits_per_byte([tmp_path / f"{shard}.parquet" for shard in ("b", "none", "a")]) == bits_per_byte(
+        [tmp_path / "all.parquet"]
+    )
+    assert math.isnan(bits_per_byte([tmp_path / "none.parquet"]))
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_not_a_model(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="not a byte-level model") as told:
+        score([], tmp_path, tmp_path / "scores.parquet", SMALL)
+    assert "\n" not in str(told.value)
+    assert not (tmp_path / "scores.parquet").exists()
+
+
+texts = st.one_of(st.text("ab", max_size=20).map(str.encode), st.binary(max_size=6))
+
+
+def model(documents: list[bytes], order: int) -> ByteNgramModel:
+    counter = WindowCounter(order)
+    for text in documents:
+        counter.add(text)
+    return ByteNgramModel(*counter.counts(), order)
+
+
+@settings(max_examples=60)
+@given(st.lists(texts, max_size=5), st.integers(1, 6), texts)
+def test_twin(documents: list[bytes], order: int, text: bytes) -> None:
+    surprisal, entropy = model(documents, order).score(text)
+    expected = twin.score(documents, order, text)
+    assert surprisal.dtype == entropy.dtype == np.float32
+    np.testing.assert_allclose(surprisal, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(entropy, expected[1], rtol=1e-6)
+
+
+def test_widest_windows_of_the_highest_byte() -> None:
+    documents = [b"\xff" * 20 + bytes(20)]
+    surprisal, entropy = model(documents, 6).score(documents[0])
+    expected = twin.score(documents, 6, documents[0])
+    np.testing.assert_allclose(surprisal, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(entropy, expected[1], rtol=1e-6)
+
+
+def test_by_hand() -> None:
+    """Of three bytes two are a, and two differ: p(a) = (2 + 2/256) / 5; after a come b and a, once each."""
+    single = (2 + 2 / 256) / 5
+    surprisal, _ = model([b"aab"], 2).score(b"aa")
+    np.testing.assert_allclose(surprisal, [-log(single), -log((1 + 2 * single) / 4)], rtol=1e-6)
+
+
+def test_without_counts_every_byte_is_as_likely() -> None:
+    surprisal, entropy = model([], 5).score(b"any")
+    np.testing.assert_allclose([*surprisal, *entropy], [log(256)] * 6, rtol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(texts, max_size=9), st.integers(1, 6), st.integers(2, 4))
+def test_spilled_windows_are_those_in_memory(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[bytes], order: int, runs: int
+) -> None:
+    """Every document is a run, pieces of three bytes are counted at a time, and few runs are merged at a time."""
+    folder, counter = tmp_path_factory.mktemp("windows"), WindowCounter(order)
+    for text in documents:
+        counter.add(text)
+    found = counter.counts()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ngram, "PIECE", 3)
+        patched.setattr(ngram, "MOST_RUNS", runs)
+        total = sum(map(len, documents))
+        for room in (None, 1, 1000):
+            assert ngram.write_windows(documents, order, folder, room) == (counter.size, total)
+            assert sorted(path.name for path in folder.iterdir()) == ["counts.npy", "windows.npy"]
+            for name, values in zip(("windows", "counts"), found, strict=True):
+                np.save(folder / "whole", values)
+                assert (folder / f"{name}.npy").read_bytes() == (folder / "whole.npy").read_bytes()
+            (folder / "whole.npy").unlink()
+
+
+def test_bytes_that_a_document_has_not() -> None:
+    with pytest.raises(ValueError, match="3 to 5: no bytes of a document of 4"):
+        WindowCounter(2).add(b"abcd", 3, 5)
+
+
+def test_files(tmp_path: Path) -> None:
+    """Order of training and sharding change nothing; scores feed ByteSpan."""
+    ngram.train(TOPICS[:4], PRESETS["ngram"], tmp_path / "one")
+    ngram.train(TOPICS[3::-1], PRESETS["ngram"], tmp_path / "other")
+    for name in ("windows.npy", "counts.npy", "model.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    rows = [(7, "en", TOPICS[4]), (8, "de", b""), (9, "", TOPICS[0])]
+    ngram.score(rows, tmp_path / "one", tmp_path / "all.parquet")
+    ngram.score(rows[1:], tmp_path / "one", tmp_path / "part.parquet")
+    frame = pl.read_parquet(tmp_path / "all.parquet")
+    assert frame.columns == ["document", "language", "text", "surprisal", "entropy"]
+    assert frame["language"].to_list() == ["en", "de", ""]
+    assert frame["surprisal"].list.len().to_list() == [len(text) for *_, text in rows]
+    assert frame[1:].equals(pl.read_parquet(tmp_path / "part.parquet"))
+    seen, unseen = frame["surprisal"][2].mean(), frame["surprisal"][0].mean()
+    assert seen < 1 < unseen < 3
+    built = build_bytespan(read_scores([tmp_path / "all.parquet"], "gpt2"), 1000, ByteSpanOptions())
+    assert len(built) == 1000
+
+
+def test_rejections(tmp_path: Path) -> None:
+    with pytest.raises(TokbenchError, match="holds no text to train on"):
+        ngram.train([b""], PRESETS["ngram"], tmp_path / "empty")
+    with pytest.raises(TokbenchError, match=r"model\.json: cannot be read .*; train one"):
+        ngram.load(tmp_path)
+    with pytest.raises(ValidationError):
+        ByteNgramOptions(order=7)
+
+
+def test_damaged_models_are_rejected(tmp_path: Path) -> None:
+    ngram.train([b"abracadabra"], PRESETS["ngram"], tmp_path / "model")
+    counts = tmp_path / "model" / "counts.npy"
+    whole = np.load(counts)
+    counts.write_bytes(counts.read_bytes()[:-1] + b"\1")
+    with pytest.raises(TokbenchError, match=r"counts\.npy: not as it was written; delete its folder and train one$"):
+        ngram.load(tmp_path / "model")
+    (tmp_path / "model" / ".tokbench.json").unlink()
+    pickled = tmp_path / "pickled.npy"
+    np.save(pickled, np.array([{"a": 1}] * len(whole), object), allow_pickle=True)
+    np.save(counts, whole[1:])
+    for damaged in (counts.read_bytes(), pickled.read_bytes(), b"PK\3\4", b"", counts.read_bytes()[:-3]):
+        counts.write_bytes(damaged)
+        with pytest.raises(TokbenchError, match=r"^[^\n]*model: holds no byte n-gram model \(.*\); train one$"):
+            ngram.load(tmp_path / "model")

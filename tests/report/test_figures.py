@@ -1,0 +1,316 @@
+"""Figures: the same at every run, legible at every width, and able to say what their marks are.
+
+What a checkout holds of results: pages, tidy tables and the figures that a page shows, no rendering; and links.
+"""
+
+import re
+import subprocess
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.conftest import tool_of
+from tests.support.small_report import PARTS, SIZES, VARIANTS, altered, whole
+from tokbench.report.figures import differences, dots, scatter
+from tokbench.report.figures.differences import cliques
+from tokbench.report.figures.dots import _apart, _within
+from tokbench.report.figures.style import COLUMN, FULL, SCREEN, TooltipFigure, inline, save, styles, svg
+from tokbench.report.html import drawings, tables, write_figures
+from tokbench.report.sections.subjects import OTHERS, by_subject
+from tokbench.report.typeset import markdown
+from tokbench.statistics.inputs import IN_PARTS
+
+
+def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
+    points = {(variant, size): (1e9 + 1e6 * i, 40.0 + i) for i, (variant, size) in enumerate(
+        (variant, size) for variant in VARIANTS for size in SIZES)}  # fmt: skip
+    look = styles(VARIANTS)
+
+    def draw() -> str:
+        return svg(scatter.draw(points, VARIANTS, look, "tokens", "accuracy (%)", correlation=(-0.5, 8), width=COLUMN))
+
+    first = draw()
+    assert first == draw()
+    assert "dc:date" not in first
+    assert "Matplotlib" not in first
+    paths = save(
+        dots.draw({key: y for key, (_, y) in points.items()}, VARIANTS, look, "accuracy (%)"), tmp_path / "dots"
+    )
+    assert [path.name for path in paths] == ["dots.svg", "dots.png"]
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_variant_keeps_its_style_when_others_are_added() -> None:
+    many = [f"variant_{index}" for index in range(21)]
+    assert all(styles(many)[name] == style for name, style in styles(many[:5]).items())
+    assert len({style.colour for style in styles(many).values()}) == len(many)
+
+
+def test_variants_are_told_apart_without_colour() -> None:
+    looks = list(styles([str(index) for index in range(28)]).values())
+    assert len({style.mark for style in looks[:7]}) == 7
+    assert len({(style.mark, style.line) for style in looks[:14]}) == 14
+    assert len({style.line for style in looks[:4]}) == 4
+    for place in range(7):
+        assert len({style.mark for style in looks[place::7]}) == len({style.line for style in looks[place::7]}) == 4
+
+
+@pytest.mark.parametrize("width", [COLUMN, FULL])
+def test_labels_cover_neither_each_other_nor_the_frame(width: float) -> None:
+    names = [f"variant_{index:02}" for index in range(8)]
+    points = {(name, 1024): (1e6 + 300.0 * (i % 3), 50 + 0.01 * (i % 2)) for i, name in enumerate(names)}
+    figure = scatter.draw(points, names, styles(names), "tokens", "accuracy (%)", width=width)
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text()]
+    assert len(boxes) == len(names)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+
+
+@pytest.mark.parametrize("count", [2, 6, 18])
+def test_matrices_of_any_size_keep_their_names_on_the_page(count: int) -> None:
+    names = [f"pathpiece_ngram_variant_{index}" for index in range(count)]
+    values = {
+        (a, b): None if i == j + 1 else 10.0 ** -(i % 7) for i, a in enumerate(names) for j, b in enumerate(names)
+    }
+    figure = differences.p_values_draw(values, names, width=COLUMN)
+    figure.draw_without_rendering()
+    labels = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+    assert len(labels) == count
+    assert all(label.x0 >= 0 for label in labels)
+    heights = sorted((label.y0, label.y1) for label in labels)
+    assert all(below[1] <= above[0] + 1 for below, above in pairwise(heights))
+
+
+def test_labels_at_the_end_of_lines_are_moved_apart() -> None:
+    assert _apart([1.0, 5.0], 1.0) == [1.0, 5.0]
+    assert _apart([1.0, 1.0, 1.0], 1.0) == [0.0, 1.0, 2.0]
+    assert _within([-1.0, 0.0, 5.0], 1.0, 0.0, 5.0) == [0.0, 1.0, 5.0]
+    assert _within([2.0, 4.0, 6.0], 1.0, 0.0, 5.0) == [2.0, 4.0, 5.0]
+
+
+def test_bars_join_variants_that_are_not_told_apart() -> None:
+    assert cliques({"a": 1.0, "b": 2.0, "c": 3.0, "d": 9.0}, 1.0) == [["a", "b"], ["b", "c"]]
+    assert cliques({"a": 1.0, "b": 2.0, "c": 3.0}, 2.0) == [["a", "b", "c"]]
+    assert cliques({"a": 1.0, "b": 3.0}, 1.5) == []
+
+
+@pytest.mark.parametrize("count", [2, 5, 26])
+def test_average_ranks_keep_their_names_on_the_page(count: int) -> None:
+    ranks = {f"pathpiece_ngram_variant_{index}": 1 + 0.9 * index for index in range(count)}
+    figure = differences.critical_difference_draw(ranks, 3.0, styles(list(ranks)), width=FULL)
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts if "variant" in text.get_text()]
+    assert len(boxes) == count
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_differences_are_hollow_where_the_interval_holds_zero() -> None:
+    rows = [differences.Row("a − b", 1.0, (0.5, 1.5), "p"), differences.Row("a − c", 0.1, (-0.5, 0.7), "p")]
+    figure = differences.draw(rows, "points", seen_from=0.4, heading="p")
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
+
+
+def test_every_mark_says_what_it_is() -> None:
+    """Each text that a figure has to tell is a title of the page's SVG, in the group that is lit together."""
+    for number, drawing in enumerate(drawings(whole())):
+        figure = drawing.draw(width=SCREEN)
+        assert isinstance(figure, TooltipFigure)
+        expected = [(one.group, text) for one in figure.tooltips for text in one.texts]
+        assert expected, drawing.name
+        page = inline(figure, f"f{number}", drawing.caption)
+        root = ElementTree.fromstring(re.sub(r"xlink:", "", page))
+        found = [
+            (group.get("data-group"), title.text)
+            for group in root.iter() if group.get("class") == "told"
+            for title in group.iter() if title.tag.endswith("title")
+        ]  # fmt: skip
+        assert sorted(found) == sorted(expected), drawing.name
+
+
+def test_a_file_bears_no_trace_of_the_pointer() -> None:
+    values = {(variant, 1024): 1.5 for variant in VARIANTS}
+    assert "told" not in svg(dots.draw(values, VARIANTS, styles(VARIANTS), "bits per byte"))
+
+
+def test_no_two_colours_are_alike_in_grey_and_mark() -> None:
+    """In black and white, variants of one lightness still differ in their mark or line."""
+    looks = list(styles([str(index) for index in range(28)]).values())
+    assert len({(look.colour, look.mark, look.line) for look in looks}) == len(looks)
+
+
+def test_every_figure_is_written_for_page_and_column_with_its_caption(tmp_path: Path) -> None:
+    part = altered(whole(), **dict.fromkeys(set(PARTS) - {"intrinsic"}))
+    write_figures(part, tmp_path / "figures")
+    names = [drawing.name for drawing in drawings(part)]
+    assert names == ["corpus_token_count-books", "renyi_efficiency_2.5-books"]
+    forms = (".svg", ".png", "-column.svg", "-column.png", ".md")
+    assert sorted(path.name for path in (tmp_path / "figures").glob("[!.]*")) == sorted(
+        n + f for n in names for f in forms
+    )
+    caption = "Corpus token count on the text of the evaluation split of books, by variant and vocabulary size: tokens."
+    [says] = [drawing.says for drawing in drawings(part) if drawing.name == names[0]]
+    assert says
+    source = "Source: tables/intrinsic.csv, from intrinsic/VARIANT/SIZE.json."
+    assert (tmp_path / "figures" / f"{names[0]}.md").read_text() == f"{caption} {source}\n\n{markdown(says)}\n"
+    for form in (".svg", "-column.svg"):
+        root = ElementTree.parse(tmp_path / "figures" / f"{names[0]}{form}").getroot()
+        assert [(one.tag.partition("}")[2], one.text) for one in root][:2] == [("title", caption), ("desc", says)]
+        assert root.get("role") == "img"
+
+
+def test_a_variant_of_one_size_has_a_mark_and_no_line() -> None:
+    averages = {("1,024", "bpe"): 5.0, ("2,048", "bpe"): 4.0, ("2,048", "sage"): 4.5}
+    drawn = dots.by_model_draw(averages, ["1,024", "2,048"], ["bpe", "sage", "none"], styles(["bpe", "sage"]), "tokens")
+    assert [np.size(line.get_xdata()) for line in drawn.axes[0].lines] == [2, 1]
+
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "results" / "published"
+LARGEST = 2 * 2**20
+"""Bytes of the results that a checkout has, at most: no renderings, which `make published-results` makes again."""
+KEPT = ("*/README.md", "*/.tokbench.json", "*/comparison.csv", "*/provenance.csv", "*/tidy/*.csv", "*/tidy/*.parquet")
+"""What may be tracked beside the figures that a page shows."""
+LINK = re.compile(r"(?<!\\)!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?\s*\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def tracked() -> list[Path]:
+    """The files of a checkout, as git would write them."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git repository")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="module")
+def renderer() -> ModuleType:
+    return tool_of("render_published")
+
+
+@pytest.mark.parametrize("kept", sorted(PUBLISHED.glob("*/tidy/intrinsic.parquet")), ids=lambda path: path.parts[-3])
+def test_a_page_tells_which_vocabularies_are_smaller_than_their_size(kept: Path) -> None:
+    sizes = pl.read_parquet(kept).filter(pl.col("metric") == "vocabulary_size", pl.col("value") < pl.col("size"))
+    page = (kept.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert not [tokens for tokens in set(sizes["value"]) if f"{tokens:,.0f}" not in page]
+
+
+@pytest.mark.parametrize("kept", sorted(PUBLISHED.glob("*/tidy/intrinsic.parquet")), ids=lambda path: path.parts[-3])
+def test_kept_measures_bear_the_names_that_they_have_today(kept: Path) -> None:
+    measures = pl.read_parquet(kept).filter(~pl.col("metric").is_in(IN_PARTS)).select("metric", "definition").rows()
+    assert OTHERS not in [subject for subject, _ in by_subject(measures)]
+
+
+def pages(tracked: list[Path]) -> list[Path]:
+    return [path for path in tracked if path.suffix == ".md"]
+
+
+def links(page: Path) -> list[str]:
+    """Where a page leads, other sites left out; what is set as code is no link."""
+    found = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+    return [unquote(link) for link in found if not re.match(r"[a-z]+:", link)]
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", CODE.sub(lambda code: code[0].strip("`"), page.read_text(encoding="utf-8")), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+def test_kept_results_are_small(tracked: list[Path]) -> None:
+    size = sum(path.stat().st_size for path in tracked if PUBLISHED in path.parents)
+    assert 0 < size < LARGEST, (
+        f"{size:,} bytes; keep renderings out, see make published-results, and pack tables with tools/pack_tables.py"
+    )
+
+
+def test_a_kept_table_is_packed_and_reads_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    table = pl.DataFrame(
+        {
+            "variant": ["a", "b"] * 500,
+            "size": range(1000),
+            "value": [number / 7 for number in range(999)] + [None],
+        }
+    )
+    table.write_parquet(path)
+    before = path.stat().st_size
+    pack = tool_of("pack_tables").pack
+    assert pack(path) == before - path.stat().st_size > 0
+    assert pl.read_parquet(path).equals(table)
+    assert pl.read_parquet(path).schema == table.schema
+    assert pack(path) == 0
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_no_rendering_is_tracked(tracked: list[Path]) -> None:
+    """A table that is typeset, or a figure that no page shows."""
+    shown = {(page.parent / link).resolve() for page in pages(tracked) for link in links(page)}
+    kept = [path for path in tracked if PUBLISHED in path.parents]
+    renderings = [
+        str(path.relative_to(ROOT))
+        for path in kept
+        if path not in shown and not any(path.relative_to(PUBLISHED).match(pattern) for pattern in KEPT)
+    ]
+    assert kept
+    assert renderings == []
+
+
+def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
+    there = {*tracked, *(folder for path in tracked for folder in path.parents)}
+    dead = []
+    for page in pages(tracked):
+        for link in links(page):
+            name, _, anchor = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            if target not in there or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                dead.append(f"{page.relative_to(ROOT)}: {link}")
+    assert dead == []
+
+
+def test_the_readme_says_what_its_command_gives() -> None:
+    """Check the README's summary against the page that the command writes."""
+    page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
+    counts = re.search(r"Of (\d+) numbers (\d+) .*, (\d+) .*, (\d+) do not, and (\d+) rest", page)
+    assert counts is not None
+    all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
+    wanted = (
+        f"Of {all_of_them} numbers, {same + rounded} agree within rounding, {different} differ, "
+        f"and {unprinted} cannot be recomputed"
+    )
+    assert same + rounded + different + unprinted == all_of_them
+    assert wanted in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
+def test_the_pages_name_the_same_requirements() -> None:
+    sentence = "Linux on x86-64, Python 3.11 or 3.12 with its headers, make, and a C and a C++ compiler."
+    for page in ("README.md", "docs/first_steps.md"):
+        assert sentence in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11,<3.13"
+
+
+def test_tidy_tables_are_those_that_are_declared(renderer: ModuleType) -> None:
+    assert len(renderer.experiments()) == 11
+    for place in renderer.experiments():
+        named = {table.name: table for table in renderer.DECLARED}
+        for path in (place / "tidy").iterdir():
+            table = named[path.stem]
+            frame = renderer.kept(place / "tidy", table)
+            table.check(frame)
+        assert tables(renderer.content_of(place))
+
+
+def test_a_figure_is_drawn_as_it_is_kept(renderer: ModuleType, tmp_path: Path) -> None:
+    [kept] = (PUBLISHED / "novels" / "figures").glob("corpus_token_count-books.svg")
+    [drawing] = [one for one in drawings(renderer.content_of(PUBLISHED / "novels")) if one.name == kept.stem]
+    save(drawing.draw(width=FULL), tmp_path / drawing.name)
+    assert (tmp_path / kept.name).read_bytes() == kept.read_bytes()

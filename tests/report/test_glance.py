@@ -1,0 +1,375 @@
+"""The sentences beneath the scoreboard: few, short, and each is what the rows of the scoreboard say.
+
+Verdicts by the number of trainings, from tables to the page: none with one, ranks with two, tests with three.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.small_report import (
+    DECLARED,
+    VARIANTS,
+    accuracy,
+    altered,
+    bits_by_seed,
+    board_of_seeds,
+    imported,
+    intrinsic,
+    ngram_bits,
+    ngram_documents,
+    outcomes,
+    tokens_by_document,
+    whole,
+)
+from tokbench.report.content import ReportContent, shown
+from tokbench.report.html import drawings, render, sections, tables
+from tokbench.report.layout import Table, layout
+from tokbench.report.leaderboard import leaderboard
+from tokbench.report.sections.evidence import BEHIND, answer
+from tokbench.report.sentences import MOST, glance, summary
+from tokbench.report.typeset import to_latex, to_markdown
+from tokbench.statistics.inputs import TidyTables
+from tokbench.statistics.ranks import ALIKE, BEST, UNTESTED, WORSE
+from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, TOKENS
+from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
+from tokbench.tabulation.documents import DOCUMENT_BITS
+from tokbench.tabulation.table import make_tables, tables_of
+
+BEGINNINGS = {
+    TOKENS: r"(?P<best>\S+) needs the fewest tokens for (?P<corpus>\w+)",
+    NGRAM: r"with token n-gram models of (?P<corpus>\w+), (?P<best>\S+) gives the fewest bits per byte",
+    BITS: r"with the language model “(?P<model>[^”]+)”, (?P<best>\S+) gives the fewest bits per byte",
+    ACCURACY: r"with the language model “(?P<model>[^”]+)”, (?P<best>\S+) answers the most questions of the suite "
+    r"“(?P<suite>[^”]+)” right",
+}
+STATES = (
+    r"(?:significantly worse: (?P<worse>[^;]+?))?(?:(?:; )?no significant difference: (?P<alike>[^;]+?))?"
+    r"(?:(?:; )?not tested \((?P<why>.+?)\): (?P<untested>[^;]+?))?"
+)
+
+
+def claim(sentence: str) -> tuple[str, dict[str, Any]] | None:
+    """The measure that a sentence is about, and what it says; None of one about the last or other sizes."""
+    for measure, begins in BEGINNINGS.items():
+        found = re.fullmatch(rf"At a vocabulary of (?P<size>[\d,]+), {begins}; {STATES}\.", sentence)
+        if found:
+            return measure, found.groupdict()
+    return None
+
+
+def rows_of(content: ReportContent, measure: str, said: dict[str, Any]) -> pl.DataFrame:
+    """The ranked rows that a sentence is about."""
+    named = {key: said[key] for key in ("corpus", "model", "suite") if said.get(key)}
+    board = content.frames["scoreboard"].filter(measure=measure, size=int(said["size"].replace(",", "")), **named)
+    return board.filter(pl.col("verdict").is_in([BEST, ALIKE, WORSE, UNTESTED]))
+
+
+def check(content: ReportContent) -> list[str]:
+    """Compare every claim with the rows; the measures that were told."""
+    measures = []
+    for sentence in glance(content):
+        if (found := claim(sentence)) is None:
+            continue
+        measure, said = found
+        rows = rows_of(content, measure, said)
+        lowest = rows.sort("value", "variant", descending=[measure == ACCURACY, False])
+        assert said["best"] == lowest["variant"][0] == rows.filter(verdict=BEST)["variant"].item()
+        others = rows.height - 1
+        every = {1: "the other one", 2: "both others"}.get(others, f"all {others} others")
+        worse = rows.filter(verdict=WORSE).height
+        assert said["worse"] == (every if worse == others else f"{worse} of {others} others" if worse else None)
+        for verdict, key in ((ALIKE, "alike"), (UNTESTED, "untested")):
+            names = sorted(rows.filter(verdict=verdict)["variant"].to_list())
+            assert said[key] == (every if len(names) == others else " and ".join(names) or None)
+        measures.append(measure)
+    return measures
+
+
+def judged(*verdicts: str, measure: str = TOKENS) -> ReportContent:
+    """The small report with these verdicts for all but the best of a measure, in order of value."""
+    board = whole().frames["scoreboard"].with_row_index()
+    rows = board.filter(pl.col("measure") == measure, pl.col("verdict").is_in([ALIKE, WORSE, UNTESTED]))
+    given: dict[int, str] = {}
+    for _, part in rows.group_by("size", "corpus", "model", "suite", maintain_order=True):
+        given |= dict(zip(part["index"].to_list(), verdicts, strict=False))
+    changed = pl.col("index").replace_strict(given, default=pl.col("verdict"), return_dtype=pl.String)
+    why = pl.when(changed == UNTESTED).then(pl.lit(TWO_TRAININGS)).otherwise("reason")
+    return altered(whole(), scoreboard=board.with_columns(verdict=changed, reason=why).drop("index"))
+
+
+def test_every_sentence_is_what_the_scoreboard_says() -> None:
+    assert check(whole()) == [TOKENS, BITS, ACCURACY]
+    told = glance(whole())
+    assert len(told) == MOST
+    assert max(map(len, told)) < 200
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        *(
+            (ALIKE,) * alike + (UNTESTED,) * untold + (WORSE,) * (3 - alike - untold)
+            for alike in range(4)
+            for untold in range(4 - alike)
+        ),
+    ],
+)
+@pytest.mark.parametrize("measure", [TOKENS, ACCURACY])
+def test_whatever_the_verdicts(verdicts: tuple[str, ...], measure: str) -> None:
+    assert measure in check(judged(*verdicts, measure=measure))
+
+
+def test_what_is_not_tested_is_told_behind_the_page_too() -> None:
+    told = summary(judged(ALIKE, UNTESTED, WORSE))[0]
+    assert "After correction, significantly worse: 1 of 3 others; no significant difference: " in told
+    assert "; not tested (two trainings; significance needs three): " in told
+    told = summary(judged(*[UNTESTED] * 3))[0]
+    assert "Not tested (two trainings; significance needs three): all 3 others." in told
+
+
+def test_less_than_a_tenth_of_a_percent_is_not_none() -> None:
+    board = whole().frames["scoreboard"].filter(measure=TOKENS, size=2048).sort("value", descending=True)
+    close = board.with_columns(behind=pl.Series([0.0003, 0.0002, 0.0001, 0.0]))
+    assert " needs 0.0300 % more." in glance(altered(whole(), scoreboard=close))[1]
+
+
+def test_a_size_at_which_nothing_is_compared_is_none_of_all() -> None:
+    board = whole().frames["scoreboard"].filter(measure=TOKENS)
+    lone = board.filter(size=2048, verdict=BEST).with_columns(size=pl.lit(4096, pl.Int64))
+    first = lone["variant"].item()
+    assert f"{first} comes first at both sizes." in glance(altered(whole(), scoreboard=board))
+    told = glance(altered(whole(), scoreboard=pl.concat([board, lone])))
+    assert f"{first} comes first at both sizes compared." in told
+
+
+def test_n_gram_models_stand_in_and_there_is_room_for_more() -> None:
+    """How far the last is behind, and the other size, of the first measure."""
+    board = whole().frames["scoreboard"].filter(pl.col("measure").is_in([TOKENS, NGRAM]))
+    content = altered(whole(), scoreboard=board)
+    assert check(content) == [TOKENS, NGRAM]
+    tokens = board.filter(measure=TOKENS, size=2048).sort("value")
+    last = (
+        f"The last, {tokens['variant'][-1]}, needs {100 * (tokens['value'][-1] / tokens['value'][0] - 1):.1f} % more."
+    )
+    first = [one["variant"] for one in board.filter(measure=TOKENS, verdict=BEST).to_dicts()]
+    assert first == [tokens["variant"][0]] * 2
+    sentences = glance(content)
+    assert sentences[1].startswith(f"{first[0]} comes first at both sizes")
+    assert sentences[2] == last
+    assert len(sentences) == MOST
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_models_need_trainings_for_a_best_and_for_a_verdict(seeds: int) -> None:
+    content = altered(whole(), scoreboard=board_of_seeds(seeds))
+    told = glance(content)
+    behind = " ".join(summary(content))
+    if seeds == 1:
+        assert check(content) == [TOKENS, NGRAM], "n-gram models are not trained with seeds"
+        assert told[2:] == [
+            "At a vocabulary of 2,048, bits per byte with the language model “tiny (3 seeds)”: from 2.000 (bpe) to "
+            "2.320 (random); not tested: one training.",
+            "At a vocabulary of 2,048, accuracy of the language model “tiny” on the suite “offline”: from 71.4 % "
+            "(sage) to 41.4 % (random); not tested: one training.",
+        ]
+        assert behind.count("not tested: one training. Another seed could change their order.") == 2
+        return
+    assert check(content) == [TOKENS, BITS, ACCURACY]
+    [bits] = [one for one in told if "fewest bits" in one]
+    words = "not tested (two trainings; significance needs three)" if seeds == 2 else "significantly worse"
+    assert bits == (
+        "At a vocabulary of 2,048, with the language model “tiny (3 seeds)”, bpe gives the fewest bits per byte; "
+        f"{words}: all 3 others."
+    )
+
+
+def test_what_is_behind_them_is_folded_beneath(tmp_path: Any) -> None:
+    section = answer(whole())
+    assert list(section.after) == glance(whole())
+    assert section.folded == (BEHIND, summary(whole()))
+    nothing = altered(whole(), scoreboard=None)
+    assert (glance(nothing), answer(nothing).folded, list(answer(nothing).after)) == ([], None, summary(nothing))
+    frames = {"scoreboard": whole().frames["scoreboard"].filter(measure=TOKENS, size=2048)}
+    render(type(whole())("t", {}, "", {}, whole().declared, frames), tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    table, sentences, folded = page.index("</table>"), page.index('<ul class="findings">'), page.index(BEHIND)
+    assert table < sentences < folded < page.index('<ul class="notes">')
+    assert page.count('<ul class="findings">') == page.count(BEHIND) == 1
+
+
+NAMES = ("tiny", "tiny_again", "tiny_once_more")
+REASON = {1: ONE_TRAINING, 2: TWO_TRAININGS}
+NO_BPE = pl.col("variant") != "bpe"
+"""Without the tokenizer that lacks a score."""
+
+
+def test_the_rule() -> None:
+    assert [may_rank(trainings) for trainings in (None, 0, 1, 2, 3)] == [True, False, False, True, True]
+    told = [why_untested(trainings) for trainings in (None, 0, 1, 2, 3, 9)]
+    assert told == ["", ONE_TRAINING, ONE_TRAINING, TWO_TRAININGS, "", ""]
+    trainings: Trainings = {("tiny", "words", 8): 3, ("tiny", "words", 16): 2}
+    assert fewest(trainings, "tiny", "words", [8]) == 3
+    assert fewest(trainings, "tiny", "words", [8, 16]) == 2
+    assert fewest(trainings, "tiny", "words", [8, 32]) == 1, "a size that is not known"
+    assert fewest(None, "350M", "published", [8]) is None
+
+
+def of_models(seeds: int) -> dict[str, pl.DataFrame]:
+    """The tables of an experiment with several models that differ in their seed only."""
+    names = NAMES[:seeds]
+    bits = bits_by_seed().filter(pl.col("seed") < seeds)
+    of_seed = dict(enumerate(NAMES))
+    return {
+        "intrinsic": intrinsic(),
+        "imported": imported().clear(),
+        "tokens_by_document": tokens_by_document(),
+        "ngram_bits": ngram_bits(),
+        "ngram_documents": ngram_documents(),
+        "accuracy": pl.concat([accuracy().filter(NO_BPE).with_columns(pl.lit(name).alias("model")) for name in names]),
+        "outcomes": pl.concat([outcomes().filter(NO_BPE).with_columns(pl.lit(name).alias("model")) for name in names]),
+        "document_bits": bits.with_columns(model=pl.col("seed").replace_strict(of_seed, return_dtype=pl.String)).select(
+            list(DOCUMENT_BITS.schema)
+        ),
+    }
+
+
+@cache
+def analysed(seeds: int) -> ReportContent:
+    """The report of such an experiment, with the statistics that the command computes."""
+    models = {name: {"preset": "tiny"} | ({"seed": seed} if seed else {}) for seed, name in enumerate(NAMES[:seeds])}
+    recipe = {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"}
+    experiment = {
+        "name": "small", "corpora": {"books": {}}, "variants": dict.fromkeys(VARIANTS, recipe), "models": models,
+        "runs": [{"models": list(models)}], "report": {"baseline": "bpe"},
+    }  # fmt: skip
+    frames = of_models(seeds)
+    with TemporaryDirectory() as folder:
+        for name, frame in frames.items():
+            frame.write_parquet(Path(folder) / f"{name}.parquet")
+        material = TidyTables(Path(folder), {"models": models}, {"books": "bpe"})
+        made = make_tables(tables_of("analyse"), material)
+    statistics = {table.name: frame for table, frame in made.items()}
+    of_report = ("intrinsic", "accuracy", "ngram_bits", "imported")
+    kept = {name: frames[name] for name in of_report} | statistics
+    declared = {table.name for table in DECLARED}
+    return shown(experiment, DECLARED, {name: kept[name] for name in kept if name in declared}, {})
+
+
+def of_name(content: ReportContent, start: str) -> list[Table]:
+    return [table for table in tables(content) if table.name.startswith(start)]
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_statistics_rank_from_two_and_test_from_three(seeds: int) -> None:
+    frames = analysed(seeds).frames
+    reason = REASON.get(seeds)
+    for name in ("ranks", "ranks_by_size", "critical_differences"):
+        frame = frames[name]
+        column = "average_rank" if name == "critical_differences" else "rank"
+        assert (frame[column].null_count() == len(frame)) == (seeds == 1), name
+        assert frame[column].is_null().any() == (seeds == 1), name
+        assert (ONE_TRAINING in frame["reason"].to_list()) == (seeds == 1), name
+    assert frames["ranks"]["average"].null_count() == 0
+    differences = frames["critical_differences"]
+    assert differences["critical_difference"].is_null().all() == (seeds < 3)
+    assert set(differences["reason"]) == {reason}
+    for name in ("comparisons", "question_comparisons"):
+        frame = frames[name]
+        assert frame["mean_difference"].null_count() == frame["low"].null_count() == 0, name
+        for column in ("p_value", "holm", "benjamini_hochberg", "bootstrap_p"):
+            assert frame[column].is_null().all() == frame[column].is_null().any() == (seeds < 3), (name, column)
+        assert set(frame["reason"]) == {reason}, name
+    behind = frames["behind_the_best"]
+    assert behind.is_empty() == (seeds == 1)
+    assert behind["p_value"].is_null().all() == (seeds < 3)
+    assert frames["bits_comparisons"]["low"].is_null().all() == (seeds == 1)
+    assert (set(frames["bits_comparisons"]["verdict"]) == {"not tested"}) == (seeds < 3)
+    assert set(frames["bits_comparisons"]["reason"]) == {reason}
+    if seeds < 3:
+        assert set(frames["measures"]["reason"]) == {reason}
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_tables_of_models_have_bold_and_signs_by_their_trainings(seeds: int) -> None:
+    content, reason = analysed(seeds), REASON.get(seeds)
+    model = "tiny" if seeds == 1 else f"tiny-{seeds}-seeds"
+    [ranks] = of_name(content, f"ranks-{model}")
+    cells = [cell for row in layout(ranks).rows for cell in row]
+    assert any(cell.best for cell in cells) == (seeds > 1)
+    signs = {cell.mark for cell in cells if cell.mark}
+    assert signs == {1: set(), 2: {"○"}, 3: {"↓"}}[seeds]
+    [task] = of_name(content, f"accuracy-{model}-offline-2048")
+    cells = [cell for row in layout(task).rows for cell in row]
+    assert any(cell.best for cell in cells) == (seeds > 1)
+    assert {cell.mark for cell in cells} & {"○", "†", "↓", "‡"} == {1: set(), 2: {"○"}}.get(seeds, {"†", "↓"})
+    single = [table for name in NAMES[:seeds] for table in of_name(content, f"accuracy-{name}-offline-")]
+    assert len(single) == 2 * seeds
+    for table in single:
+        assert not any(cell.best or cell.mark for row in layout(table).rows for cell in row)
+        assert f"{ONE_TRAINING.capitalize()}." in table.notes
+    for table in (ranks, task):
+        for text in (to_latex(table), to_markdown(table)):
+            assert (str(reason) in text.lower()) == (reason is not None)
+            assert ("textbf" in text or "| **" in text) == (seeds > 1)
+    [pairs] = of_name(content, f"comparisons-{model}")
+    assert (reason is not None and pairs.caption.endswith(f" {reason.capitalize()}.")) == (seeds < 3)
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_figures_of_verdicts_are_drawn_from_three_trainings(seeds: int) -> None:
+    """A forest of two trainings has crosses in the place of dots."""
+    drawn = {one.name: one for one in drawings(analysed(seeds))}
+    verdicts = [name for name in drawn if name.startswith(("p-values", "average-ranks"))]
+    assert len(verdicts) == (2 if seeds == 3 else 0)
+    forests = [one for name, one in drawn.items() if name.startswith(("bits-differences", "behind-the-best-bits"))]
+    assert len(forests) == (0 if seeds == 1 else 3)
+    for one in forests:
+        marks = {line.get_marker() for line in one.draw().axes[0].lines} - {"None", None, ""}
+        assert marks == ({"x"} if seeds == 2 else {"o"})
+    scatter = drawn["bits-against-tokens-books"]
+    assert ("not tested: one training" in scatter.says) == (seeds == 1)
+    [ranked] = [one for name, one in drawn.items() if name.startswith("accuracy-by-rank")]
+    assert ("Not tested: one training." in ranked.caption) == (seeds == 1)
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_the_page_says_what_is_not_tested(seeds: int, tmp_path: Path) -> None:
+    content, reason = analysed(seeds), REASON.get(seeds)
+    render(content, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "told apart" not in page
+    [told] = [one for one in sections(content) if one.identifier == "statistics"]
+    model = "tiny" if seeds == 1 else f"tiny ({seeds} seeds)"
+    assert (f"Accuracy of {model} on offline: {reason}." in told.paragraphs) == (seeds < 3)
+    [answer] = [one for one in sections(content) if one.identifier == "summary"]
+    of_bits = [one for one in answer.after if "language model" in one]
+    assert of_bits
+    if seeds == 1:
+        assert all(one.endswith(f"; {ONE_TRAINING}.") for one in of_bits)
+    else:
+        assert any("gives the fewest bits per byte" in one for one in of_bits)
+        assert all(("not tested (two trainings; significance needs three)" in one) == (seeds == 2) for one in of_bits)
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_the_leaderboard_has_no_verdict_from_one_training(seeds: int) -> None:
+    scores = analysed(seeds).frames["scoreboard"]
+    made = {"versions": {}, "revision": None, "hardware": {"python": "3"}}
+    rows = leaderboard("small", scores, [], {}, made)["scores"]
+    trained = [row for row in rows if row["measure"] in ("bits_per_byte", "accuracy")]
+    assert {row["seeds"] for row in trained} == {seeds}
+    verdicts = {row["verdict"] for row in trained}
+    assert {1: {"not tested"}, 2: {"best", "not tested"}}.get(seeds, verdicts) == verdicts
+    assert ("worse" in verdicts) == (seeds == 3)
+    if seeds < 3:
+        assert {row["reason"] for row in trained if row["verdict"] == "not tested"} == {REASON[seeds]}
+        assert all(row["holm"] is None for row in trained)
+    assert all((row["best"] is None) == (seeds == 1) for row in trained)
+    others = {row["verdict"] for row in rows if row["measure"] in ("tokens", "ngram_bits_per_byte")}
+    assert others == {"best", "worse"}, "nothing is trained for these"

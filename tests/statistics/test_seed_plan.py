@@ -1,0 +1,427 @@
+"""What so many seeds see, and how many are needed.
+
+What the page of the study says of its language models follows from the tables that are kept beside it.
+
+Measures of a tokenizer beside the bits of models: how often they order two variants alike.
+"""
+
+import re
+from functools import cache
+from itertools import combinations
+from math import ceil, comb, sqrt
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import binomtest, norm
+from scipy.stats import t as student
+
+from tests.conftest import Tokbench
+from tests.support.fake_results import LEVELS, documents_of
+from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
+from tokbench.statistics.model_bits import compare_model_bits
+from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
+from tokbench.statistics.student import detectable, power_of, quantile
+from tokbench.statistics.verdicts import NOT_TOLD
+from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.ngram_bits import NGRAM_BITS
+
+
+def test_power_is_that_of_simulated_tests() -> None:
+    rng = np.random.default_rng(3)
+    for seeds, difference in ((5, 1.5), (12, 0.9)):
+        values = rng.normal(difference, 1, (20_000, seeds))
+        statistics = values.mean(1) / values.std(1, ddof=1) * sqrt(seeds)
+        seen = np.mean(np.abs(statistics) > student.isf(0.025, seeds - 1))
+        assert power_of(difference * sqrt(seeds), seeds - 1) == pytest.approx(seen, abs=0.01)
+
+
+@pytest.mark.parametrize("degrees", [1, 4, 7.5, 1000])
+def test_the_detectable_difference_is_seen_with_its_power(degrees: float) -> None:
+    assert power_of(detectable(degrees), degrees) == pytest.approx(0.8, abs=1e-6)
+    assert quantile(0.05, degrees) == pytest.approx(student.ppf(0.975, degrees))
+
+
+def test_numbers_of_seeds_are_those_of_the_books() -> None:
+    """Half a standard deviation takes 34 pairs (Cohen 1988), and by the rule 63 of each of two samples."""
+    pilot = Pilot(("en", "m", "s", 1), 1, 5, 10, 1 / sqrt(2), 1.0, 2.0, 0.0)
+    assert pilot.needed(0.5) == 34
+    assert pilot.needed(1.0) == 10
+    assert pilot.needed(0.5, 2.0) == 128
+    assert pytest.approx(2 * (norm.isf(0.025) + norm.isf(0.2)) ** 2, abs=0.01) == RULE
+    assert pilot.seen(0.5, 34) >= 0.8 > pilot.seen(0.5, 33)
+    assert pilot.error(5) == (pytest.approx(1 / sqrt(5)), 4)
+    assert pilot.needed(1.00001 * detectable(999) / sqrt(1000)) == 1000
+
+
+def test_no_seed_helps_against_few_documents() -> None:
+    pilot = Pilot(("en", "m", "s", 1), 1, 5, 10, 0.01, 0.01, 0.02, 0.01)
+    assert pilot.needed(0.02) is None
+    assert pilot.needed(0.05) is not None
+    error, degrees = pilot.error(1000)
+    assert error == pytest.approx(0.01, rel=0.01)
+    assert degrees == pytest.approx(9, rel=0.01)
+
+
+def test_the_pilot_tells_its_deviations() -> None:
+    comparisons = compare_model_bits(documents_of(LEVELS, seeds=6), {})
+    (pilot,) = pilots(comparisons)
+    assert isinstance(pilot, Pilot)
+    assert pilot.seed_deviation == pytest.approx(sqrt((comparisons["seed_deviation"] ** 2).mean()))
+    assert pilot.run_deviation < pilot.seed_deviation < pilot.highest
+    plan = plan_seeds(comparisons, 0.01).row(0, named=True)
+    models = pl.DataFrame({"model": [f"m{number}" for number in range(30)]})
+    planned = plan_seeds(models.join(comparisons.drop("model"), how="cross"), 0.01)["model"]
+    assert planned.to_list() == sorted(models["model"])
+    assert plan["by_rule"] == max(2, np.ceil(RULE * (pilot.run_deviation / 0.01) ** 2))
+    assert pilot.seen(0.01, plan["needed"]) >= 0.8
+    assert plan["needed"] <= plan["needed_at_most"]
+    seen = seen_by_seeds(comparisons, 0.01)
+    assert seen["detectable"].is_sorted(descending=True)
+    assert [pilot.seen(row["detectable"], row["seeds"]) for row in seen.iter_rows(named=True)] == pytest.approx(
+        [0.8] * len(seen)
+    )
+    assert seen.filter(seeds=5)["by_rule"][0] == pytest.approx(sqrt(15.7 / 5) * pilot.run_deviation)
+
+
+def test_the_command_tells_the_seeds_that_are_needed(tmp_path: Path, tokbench: Tokbench) -> None:
+    comparisons = compare_model_bits(documents_of(LEVELS), {})
+    comparisons.write_parquet(tmp_path / "bits_comparisons.parquet")
+    done = tokbench("power", tmp_path, "--detect", "0.01", "-o", tmp_path / "power")
+    assert done.status == 0
+    needed = plan_seeds(comparisons, 0.01)["needed"][0]
+    assert f"m (4 seeds) on books at 1024: to see 0.01 bits per byte takes {needed} seeds" in done.stdout.decode()
+    assert pl.read_parquet(tmp_path / "power" / "seed_plan.parquet")["needed"][0] == needed
+    (tmp_path / "bits_comparisons.parquet").unlink()
+    lacking = tokbench("power", tmp_path)
+    assert "name the folder statistics of a run with models" in lacking.message
+
+
+PUBLISHED = Path(__file__).parents[2] / "results" / "published"
+TIDY = PUBLISHED / "study_models" / "tidy"
+RESOURCES = ("SIGMORPHON", "LADEC", "MorphScore")
+F1 = "F1 of token boundaries, pooled, over words that are no token"
+TOKENS = F1 + " and whose gold segments all are"
+MORPHEMES, NGRAM = "morphological_alignment", "ngram_bits_per_byte"
+NOMINAL, OWN = "entropy / log(nominal vocabulary size)", "entropy / log(the vocabulary's own tokens)"
+BUDGETS = {"half": "3,993,817", "all": "7,987,635"}
+SHOWN = {
+    "borders of morphemes, F1, mean over three resources": ("all resources", MORPHEMES, F1 + "; mean"),
+    **{f"borders in {name}, F1": (name.lower(), MORPHEMES, F1) for name in RESOURCES},
+    **{
+        f"the same in {name}, words whose gold segments all are tokens": (name.lower(), MORPHEMES, TOKENS)
+        for name in RESOURCES
+    },
+    **{
+        f"order-{order} n-gram bits, {share} of the text": ("english", NGRAM, f"order {order}, trained on {budget}")
+        for order in range(1, 6)
+        for share, budget in BUDGETS.items()
+    },
+    "fewest tokens (and with them fertility)": ("english", "corpus_token_count", ""),
+    "gap to the fewest possible, where it is proven": ("english", "gap", ""),
+    "Rényi efficiency of order 1, by the vocabulary's own tokens": ("english", "renyi_efficiency_1", OWN),
+    "Rényi efficiency of order 2.5, by the vocabulary's own tokens": ("english", "renyi_efficiency_2.5", OWN),
+    "Rényi efficiency of order 2.5, by the types seen": ("english", "renyi_efficiency_2.5", "entropy / log(number"),
+}
+"""Which row of the tables stands behind a row of the page: corpus, metric and how its definition begins."""
+
+
+@cache
+def kept(name: str) -> pl.DataFrame:
+    return pl.read_parquet(TIDY / f"{name}.parquet")
+
+
+@cache
+def kept_of_study(name: str) -> pl.DataFrame:
+    return pl.read_parquet(PUBLISHED / "study" / "tidy" / f"{name}.parquet")
+
+
+@cache
+def measured() -> pl.DataFrame:
+    """The intrinsic measures, and Renyi efficiency by each vocabulary's own number of tokens.
+
+    Kept is the entropy over the logarithm of the size that was asked for, which one vocabulary does not come to.
+    """
+    every = kept("intrinsic")
+    own = every.filter(metric="vocabulary_size").select("variant", "size", tokens="value").unique()
+    of_size = every.filter(pl.col("metric").str.starts_with("renyi_efficiency"), definition=NOMINAL)
+    assert (of_size["n"] == of_size["size"]).all()
+    scale = pl.col("size").log() / pl.col("tokens").log()
+    rescaled = of_size.join(own, on=["variant", "size"], validate="m:1").with_columns(pl.col("value") * scale)
+    return pl.concat([every, rescaled.with_columns(definition=pl.lit(OWN)).select(every.columns)])
+
+
+@cache
+def rows(heading: str, first: str = "") -> list[list[str]]:
+    """The cells of the page's table under a heading, where several have it of the one whose first row begins so."""
+    page = (PUBLISHED / "study" / "README.md").read_text(encoding="utf-8")
+    tables = (page[found.start() :].splitlines()[2:] for found in re.finditer(re.escape(heading), page))
+    lines = next(lines for lines in tables if lines[0].startswith(f"| {first}" if first else "|"))
+    until = next(number for number, line in enumerate(lines) if not line.startswith("|"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:until]]
+
+
+def comparisons_on_equal(what: str) -> pl.DataFrame:
+    return kept("bits_comparisons").filter(pl.col("model").str.starts_with(what))
+
+
+def short(number: float, decimals: int = 3) -> str:
+    """As the page writes it: decimals without a zero before them."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{number:.{decimals}f}")
+
+
+@pytest.mark.parametrize(
+    ("what", "heading"),
+    [("text", "| | bits per byte | minus BPE"), ("compute", "| on equal compute | bits per byte | minus BPE")],
+)
+def test_bits_per_byte_and_what_is_told_of_them(what: str, heading: str) -> None:
+    read = kept("bits_per_byte").filter(pl.col("model").str.starts_with(what))
+    assert (read.height, read["model"].n_unique()) == (50, 5)
+    bits, equal = (
+        dict(read.group_by("variant").agg(pl.col(name).mean()).iter_rows()) for name in ("value", "equal_context")
+    )
+    ordered = [[one[a] < one[b] for a, b in combinations(bits, 2)] for one in (bits, equal)]
+    assert sum(a != b for a, b in zip(*ordered, strict=True)) == 1
+    against = {}
+    for one in comparisons_on_equal(what).filter((pl.col("a") == "en_bpe") | (pl.col("b") == "en_bpe")).to_dicts():
+        turned = one["a"] == "en_bpe"
+        low, high = (-one["high"], -one["low"]) if turned else (one["low"], one["high"])
+        holm = f"{one['holm']:.0f}" if one["holm"] == 1 else short(one["holm"])
+        difference = -one["difference"] if turned else one["difference"]
+        other = one["b"] if turned else one["a"]
+        against[other] = [
+            short(difference),
+            f"{short(low)} to {short(high)}",
+            holm,
+            short(equal[other] - equal["en_bpe"]),
+        ]
+    wanted = [
+        [f"`{name.removeprefix('en_')}`", f"{value:.3f}", *against.get(name, [""] * 4)]
+        for name, value in sorted(bits.items(), key=lambda one: one[1])
+    ]
+    assert rows(heading) == wanted
+
+
+@pytest.mark.parametrize("row", rows("| measure, of the same"), ids=lambda row: row[0])
+def test_which_measure_orders_pairs_as_language_models_do(row: list[str]) -> None:
+    corpus, metric, begins = SHOWN[row[0]]
+
+    def ordered(comparisons: pl.DataFrame) -> dict[str, float]:
+        """Of definitions that begin alike the shortest: others go on."""
+        measures = measures_against_models(comparisons, measured(), kept("ngram_bits"))
+        chosen = measures.filter(corpus=corpus, metric=metric).filter(pl.col("definition").str.starts_with(begins))
+        return min(chosen.to_dicts(), key=lambda one: len(one["definition"]))
+
+    comparisons = comparisons_on_equal("text")
+    every = ordered(comparisons)
+    others = ordered(comparisons.filter(pl.col("a") != "en_greedwmc", pl.col("b") != "en_greedwmc"))
+    share, low, high = (f"{every[name]:.2f}".removeprefix("0") for name in ("share", "low", "high"))
+    told = [f"{one['agreed']} of {one['pairs']}" for one in (every, others)]
+    assert row[1:] == [told[0], share, f"{low} to {high}", told[1]]
+
+
+@pytest.mark.parametrize(("what", "pairs"), [("text", 15), ("compute", 4)])
+def test_no_pair_is_ordered_alike_by_renyi_efficiency_by_equal_denominators(what: str, pairs: int) -> None:
+    """By the size that was asked for a smaller vocabulary is given less, and so pairs of it would be ordered alike:
+    they are left out."""
+    told, measures = (
+        measures_against_models(comparisons_on_equal(what), intrinsic, kept("ngram_bits"))
+        for intrinsic in (measured(), measured().filter(pl.col("metric") != "vocabulary_size"))
+    )
+    of_greedwmc = 9 if what == "text" else 3
+    nominal = told.filter(metric="renyi_efficiency_2.5", corpus="english", definition=NOMINAL)
+    assert nominal["pairs"].item() == pairs - of_greedwmc
+    of_order = measures.filter(metric="renyi_efficiency_2.5", corpus="english")
+    alike = dict(of_order.select("definition", "agreed").iter_rows())
+    seen = next(definition for definition in alike if definition.startswith("entropy / log(number"))
+    assert set(of_order["pairs"]) == {pairs}
+    assert (alike[OWN], alike[seen]) == (0, 0)
+    page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
+    assert (f"{alike[NOMINAL]} of {pairs} are alike" if what == "text" else "and two of the four") in page
+    efficiencies = measured().filter(metric="renyi_efficiency_2.5", definition=OWN).sort("value")
+    low, *_, second, first = efficiencies.select("variant", "value").rows()
+    assert (low[0], second[0], first[0]) == ("en_unigram", "en_bytespan_monotonic", "en_greedwmc")
+    for _, value in (low, second, first):
+        assert short(value) in page
+
+
+@pytest.mark.parametrize(("what", "pairs", "of_greedwmc"), [("text", 15, 9), ("compute", 4, 3)])
+def test_how_many_pairs_are_told_apart(what: str, pairs: int, of_greedwmc: int) -> None:
+    comparisons = comparisons_on_equal(what)
+    told = comparisons.filter(pl.col("verdict") != NOT_TOLD)
+    with_greedwmc = told.filter((pl.col("a") == "en_greedwmc") | (pl.col("b") == "en_greedwmc"))
+    assert (comparisons.height, told.height, with_greedwmc.height) == (45, pairs, of_greedwmc)
+    for page in (PUBLISHED / "study" / "README.md", PUBLISHED.parents[1] / "README.md"):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        assert re.search(rf"\b{pairs} of 45 pairs|all 45 pairs, {pairs} are told apart", text)
+
+
+def test_alignment_orders_the_pairs_of_equal_compute_by_all_words_and_not_by_those_of_tokens() -> None:
+    comparisons = comparisons_on_equal("compute")
+    measures = measures_against_models(comparisons, measured(), kept("ngram_bits")).filter(metric=MORPHEMES)
+    alike = {(one["corpus"], one["definition"]): (one["agreed"], one["pairs"]) for one in measures.to_dicts()}
+    names = [name.lower() for name in RESOURCES]
+    assert {alike[name, F1] for name in names} == {(4, 4)}
+    assert {share for (name, words), share in alike.items() if name == "all resources" and TOKENS not in words} == {
+        (4, 4)
+    }
+    assert [alike[name, TOKENS] for name in names] == [(1, 4), (0, 1), (1, 4)]
+
+
+def test_every_measure_that_is_shown_is_known() -> None:
+    assert {row[0] for row in rows("| measure, of the same")} == set(SHOWN)
+
+
+def test_equal_compute_tells_what_equal_text_tells() -> None:
+    both = comparisons_on_equal("text").join(comparisons_on_equal("compute"), on=["a", "b"], suffix="_compute")
+    assert both.filter((pl.col("difference") > 0) == (pl.col("difference_compute") > 0)).height == 41
+    told = both.filter(pl.col("verdict_compute") != NOT_TOLD)
+    assert told["verdict"].to_list() == told["verdict_compute"].to_list()
+
+
+def test_gaps_of_the_search_have_two_parts_and_gaps_of_tokenizers_grow() -> None:
+    bounds = pl.read_csv(PUBLISHED / "study" / "tidy" / "bounds.csv").sort("corpus", "size")
+    ordered = pl.concat([bounds.filter(corpus=name) for name in ("english", "german", "ukrainian", "languages")])
+    heading = (
+        "| | English 4,096 | 16,384 | German 4,096 | 8,192 | Ukrainian 4,096 | 8,192 | 22 languages 4,096 | 16,384 |"
+    )
+    parts = zip(rows(heading), ("gap", "unsettled", "unrounded"), strict=False)
+    for (_, *cells), column in parts:
+        assert cells == [f"{100 * value:.1f}" for value in ordered[column]]
+    gaps = kept_of_study("intrinsic").filter(metric="gap").drop_nulls("value").join(bounds, on=["corpus", "size"])
+    possible = gaps.with_columns(least=(1 + pl.col("value")) * pl.col("bound") / pl.col("tokens") - 1).sort("size")
+    grown = possible.group_by("corpus", "variant").agg(
+        of=pl.len(),
+        grows=pl.col("value").last() > pl.col("value").first(),
+        surely=pl.col("least").last() > pl.col("value").first(),
+    )
+    assert grown["of"].unique().to_list() == [2]
+    counted = grown.group_by("corpus").agg(pl.len(), pl.col("grows", "surely").sum()).sort("corpus")
+    assert counted.select("len", "grows").rows() == [(21, 12), (21, 20), (21, 19), (21, 20)]
+    assert counted["surely"].to_list() == [11, 20, 19, 20]
+
+
+def by_page(table: pl.DataFrame) -> list[pl.DataFrame]:
+    """The parts of a table in the order of the page's columns, which go by corpus and size."""
+    parts = [table.filter(corpus=name) for name in ("english", "german", "ukrainian", "languages")]
+    return [part.filter(size=size) for part in parts for size in sorted(part["size"].unique())]
+
+
+def told_with(table: pl.DataFrame, some: set[tuple[str, int]]) -> int:
+    """Pairs that are told apart and of which one at least is among some tokenizers."""
+    told = table.filter(pl.col("verdict") != NOT_TOLD)
+    return sum((a, size) in some or (b, size) in some for a, b, size in told.select("a", "b", "size").iter_rows())
+
+
+def test_pairs_told_apart_by_order_5_and_those_that_say_less() -> None:
+    sizes = kept_of_study("intrinsic").filter(metric="vocabulary_size")
+    smaller = set(sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size").rows())
+    again = set(sizes.filter(pl.col("variant").str.ends_with("_bpe_cover")).select("variant", "size").rows())
+    parts = by_page(kept_of_study("ngram_verdicts"))
+    page = {row[0]: row[1:] for row in rows("| | English 4,096", "drawn from")}
+    assert {part.height for part in parts} == {325}
+    told = [part.filter(pl.col("verdict") != NOT_TOLD).height for part in parts]
+    assert page["told apart by order 5 on all of the text"] == [str(count) for count in told]
+    less = {"a vocabulary that is smaller than its size": smaller, "`bpe_cover`, which is `bpe` again": again}
+    for words, some in less.items():
+        assert page[f"told apart there, with {words}"] == [str(told_with(part, some)) for part in parts]
+    excluded = [median_excluded(part) for part in parts]
+    wanted = page["of those not told apart there, the median difference that is excluded: above"]
+    assert wanted == [short(ceil(value * 1e4) / 1e4, 4) for value in excluded]
+    without = [
+        median_excluded(part.filter(~pl.any_horizontal(pl.col("a", "b").str.ends_with("_bpe_cover")))) for part in parts
+    ]
+    assert round(max(b - a for a, b in zip(excluded, without, strict=True)), 4) == 0.0007
+    of_languages = by_page(kept_of_study("ngram_languages"))
+    assert [told_with(part, smaller) for part in of_languages] == [0, 40]
+
+
+def median_excluded(verdicts: pl.DataFrame) -> float:
+    excluded = verdicts["excluded"].drop_nulls().median()
+    assert isinstance(excluded, float)
+    return excluded
+
+
+def test_bpe_cover_is_bpe_again() -> None:
+    key = ["size", "corpus", "language", "metric", "definition"]
+    every = kept_of_study("intrinsic").filter(pl.col("metric") != "venn_region")
+    for family in ("en", "de", "uk", "many"):
+        one, other = (
+            every.filter(variant=f"{family}_{name}").drop("variant").sort(key) for name in ("bpe", "bpe_cover")
+        )
+        assert one.equals(other)
+    pairs = kept_of_study("ngram_verdicts").filter(
+        pl.col("a").str.ends_with("_bpe"), pl.col("b") == pl.col("a") + "_cover"
+    )
+    assert pairs.select("low", "difference", "high").unique().rows() == [(0, 0, 0)]
+
+
+def test_bpe_and_unigram_in_english_by_order_5() -> None:
+    pairs = kept_of_study("ngram_verdicts").filter(a="en_bpe", b="en_unigram").sort("size")
+    small, large = pairs.to_dicts()
+    assert [one["verdict"] for one in (small, large)] == [NOT_TOLD] * 2
+    page = " ".join((PUBLISHED / "study" / "README.md").read_text(encoding="utf-8").split())
+    least, most = (short(-small[name], 4) for name in ("high", "low"))
+    told = f"needs {short(-small['difference'], 4)} fewer at 4,096 tokens, {least} to {most} by the interval"
+    above = [short(ceil(one["excluded"] * 1e4) / 1e4, 4) for one in (small, large)]
+    assert told in page
+    assert f"above {above[0]} is excluded, and above {above[1]} at 16,384" in page
+
+
+def test_vocabularies_that_are_smaller_are_named() -> None:
+    sizes = kept_of_study("intrinsic").filter(metric="vocabulary_size")
+    smaller = sizes.filter(pl.col("value") < pl.col("size")).select("variant", "size", "value").unique()
+    wanted = [[f"`{variant}`", f"{size:,}", f"{value:,.0f}"] for variant, size, value in smaller.sort(pl.all()).rows()]
+    assert rows("| vocabulary | asked for | tokens") == wanted
+
+
+def test_exact_intervals_of_shares() -> None:
+    for hits, of in ((0, 7), (7, 7), (3, 11), (60, 61)):
+        theirs = binomtest(hits, of).proportion_ci(method="exact")
+        assert clopper_pearson(hits, of) == pytest.approx((theirs.low, theirs.high))
+        least = sum(comb(of, k) * theirs.high**k * (1 - theirs.high) ** (of - k) for k in range(hits + 1))
+        assert least == pytest.approx(0.025 if hits < of else 1)
+
+
+def measures_beside_models_measured(values: dict[str, float], metric: str) -> pl.DataFrame:
+    rows = [(variant, 1024, "books", "", metric, "d", value, 1, None) for variant, value in values.items()]
+    return pl.DataFrame(rows, schema=INTRINSIC.schema, orient="row")
+
+
+def test_measures_that_order_pairs_as_models_do() -> None:
+    levels = {"a": 1.7, "b": 1.8, "c": 1.9, "d": 2.0}
+    comparisons = compare_model_bits(documents_of(levels, noise=0.001), {})
+    assert NOT_TOLD not in comparisons["verdict"]
+    intrinsic = pl.concat(
+        [
+            measures_beside_models_measured({"a": 10, "b": 20, "c": 30, "d": 40}, "corpus_token_count"),
+            measures_beside_models_measured({"a": 0.1, "b": 0.2, "c": 0.2, "d": 0.05}, "renyi_efficiency_2.5"),
+            measures_beside_models_measured({"a": 1, "b": 2, "c": 3, "d": 4}, "relative_corpus_token_count"),
+            measures_beside_models_measured({"a": 1, "b": 2, "c": 3, "d": 4}, "token_length"),
+        ]
+    )
+    bits = pl.DataFrame(
+        [(variant, 1024, "books", "", 2, 9, value, 1, 1, 1, 1, 1, 1, 0) for variant, value in (("a", 3.0), ("d", 2.0))],
+        schema=NGRAM_BITS.schema,
+        orient="row",
+    )
+    found = {row["metric"]: row for row in measures_against_models(comparisons, intrinsic, bits).rows(named=True)}
+    assert {name: (row["agreed"], row["pairs"], row["tied"]) for name, row in found.items()} == {
+        "corpus_token_count": (6, 6, 0),
+        "renyi_efficiency_2.5": (3, 6, 1),
+        "ngram_bits_per_byte": (0, 1, 0),
+    }
+    assert found["corpus_token_count"]["low"] == pytest.approx(0.025 ** (1 / 6))
+    assert claimed_end("token_length") is None
+
+
+def test_no_pair_told_apart_gives_a_reason() -> None:
+    comparisons = compare_model_bits(documents_of({"b": 2.0, "c": 2.0}), {})
+    assert comparisons["verdict"].to_list() == [NOT_TOLD]
+    intrinsic = measures_beside_models_measured({"b": 10, "c": 20}, "corpus_token_count")
+    many = pl.concat([intrinsic.with_columns(definition=pl.lit(f"d{number}")) for number in range(30)])
+    order = measures_against_models(comparisons, many, pl.DataFrame(schema=NGRAM_BITS.schema))["definition"]
+    assert order.to_list() == many["definition"].unique(maintain_order=True).to_list()
+    row = measures_against_models(comparisons, intrinsic, pl.DataFrame(schema=NGRAM_BITS.schema)).row(0, named=True)
+    assert (row["pairs"], row["share"], row["low"], row["reason"]) == (0, None, None, NO_PAIR)

@@ -1,0 +1,429 @@
+"""Fingerprints of code: what reruns a method's chain, and what does not.
+
+What a rule's command calls of the stages is behind the rule's fingerprint.
+
+The data that sources name count in fingerprints.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tests.support.rules import COMMAND_OF, RULES, called
+from tests.support.workflow.checkout import ROOT
+from tokbench.config.load import read
+from tokbench.construction import constructions
+from tokbench.pretokenization import schemes
+from tokbench.segmentation import segmentations
+from tokbench.workflow import fingerprint as module
+from tokbench.workflow.fingerprint import Uses, fingerprint
+from tokbench.workflow.shell import FILES as PACKAGED
+
+SOURCE = Path(module.__file__).parents[1]
+
+
+METHODS = ("bpe", "unigram", "pathpiece", "greedtok", "ngram")
+Edit = Callable[[str, str, str], None]
+
+
+def forget() -> None:
+    for function in (module.fingerprint, module._read, module._source, module._locate, module._data_of):
+        function.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package's sources and data."""
+    root = tmp_path_factory.mktemp("copy") / "tokbench"
+    for file in [file for file in SOURCE.rglob("*.*") if file.suffix in (".py", ".pyx", ".pxd", *module.DATA)] + [
+        SOURCE / module.FLAGS
+    ]:
+        target = root / file.relative_to(SOURCE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+    return root
+
+
+@pytest.fixture
+def edit(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
+    """Fingerprints a copy of the package, in which it replaces a piece of code; the other files are linked."""
+    root = tmp_path / "tokbench"
+    shutil.copytree(copy, root, copy_function=os.link)
+    before = built()
+    monkeypatch.setattr(module, "ROOT", root)
+    forget()
+    assert built() == before
+
+    def replace(file: str, old: str, new: str) -> None:
+        text = (root / file).read_text()
+        assert old in text
+        (root / file).unlink()
+        (root / file).write_text(text.replace(old, new, 1))
+        forget()
+
+    yield replace
+    forget()
+
+
+def built() -> dict[str, str]:
+    return {name: fingerprint(f"tokbench.construction.{name}") for name in METHODS}
+
+
+def changed(before: dict[str, str]) -> set[str]:
+    return {name for name, now in built().items() if now != before[name]}
+
+
+def test_form() -> None:
+    assert all(len(value) == 16 and set(value) <= set("0123456789abcdef") for value in built().values())
+    assert len(set(built().values())) == len(METHODS)
+
+
+def test_documentation_and_layout_do_not_count(edit: Edit) -> None:
+    before = built()
+    edit("construction/bpe.py", '"""BPE: merge', '"""BPE, that is: merge')
+    edit("construction/bpe.py", '"""Pairs seen less often', '"""Those pairs seen less often')
+    edit("construction/bpe.py", "    pairs = train(", "    # A comment.\n\n    pairs = train(")
+    assert changed(before) == set()
+
+
+def test_code_counts(edit: Edit) -> None:
+    before = built()
+    edit("construction/bpe.py", "Field(0, ge=0)", "Field(1, ge=0)")
+    assert changed(before) == {"bpe"}
+
+
+def test_kernels_count_for_the_methods_that_use_them(edit: Edit) -> None:
+    before = built()
+    edit("kernels/bpe.pyx", "import numpy as np", "import numpy as np\n")
+    assert changed(before) == {"bpe"}
+    before = built()
+    edit("kernels/ngram.pyx", "import numpy as np", "import numpy as np\n")
+    assert changed(before) == {"ngram"}
+
+
+def test_shared_kernels_count_for_all_that_use_them(edit: Edit) -> None:
+    before = built()
+    edit("kernels/trie.pxd", "cdef", "cdef ")
+    assert changed(before) == {"bpe", "unigram", "pathpiece"}
+
+
+def test_tables_that_a_kernel_reads_count(edit: Edit) -> None:
+    before = fingerprint("tokbench.pretokenization.built_in")
+    edit("kernels/unicode_classes.py", 'LETTERS = """', 'LETTERS = """0 ')
+    assert fingerprint("tokbench.pretokenization.built_in") != before
+
+
+def test_a_new_method_changes_no_other(edit: Edit, tmp_path: Path) -> None:
+    before = built()
+    new = tmp_path / "tokbench" / "construction" / "mine.py"
+    new.write_text("from tokbench.kernels.bpe import train\n")
+    forget()
+    assert changed(before) == set()
+    assert fingerprint("tokbench.construction.mine") not in built().values()
+
+
+FINGERPRINT_RULES = {
+    "fetch": ("tokbench.corpus.fetch:fetch",),
+    "prepare": ("tokbench.corpus.prepare:prepare",),
+    "count": (
+        "tokbench.corpus.text_files:read_files",
+        "tokbench.pretokens.external_count:count_within",
+        "tokbench.pretokenization.built_in",
+    ),
+    "build bpe": ("tokbench.building:build_from_files", "tokbench.construction.bpe:build"),
+    "build unigram": ("tokbench.building:build_from_files", "tokbench.construction.unigram:build"),
+    "cut": ("tokbench.segmentation.merge:merge",),
+    "measure": (
+        "tokbench.pretokens.external_count:count_texts",
+        "tokbench.intrinsic.tokenizer:measure_text",
+        "tokbench.metric.renyi",
+    ),
+    "bound": ("tokbench.optimum.bound:bound_text",),
+    "encode_shard": ("tokbench.tokenizer:Tokenizer", "tokbench.models.pretraining.order:encoded"),
+    "pretrain": ("tokbench.models.pretraining.train:pretrain",),
+    "tabulate": ("tokbench.tabulation.results:tabulate",),
+    "analyse": ("tokbench.statistics.inputs:analyse",),
+    "report": ("tokbench.report.content:load", "tokbench.report.html:render"),
+}
+"""Stages as rules name them."""
+
+
+def fingerprints() -> dict[str, str]:
+    return {rule: fingerprint(*names) for rule, names in FINGERPRINT_RULES.items()}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes"),
+    [
+        ("commands/tokenizers.py", "of {size:,} tokens from", "with {size:,} tokens from", ""),
+        ("io/text_files.py", "yield from lines", "yield from map(bytes.strip, lines)", ""),
+        ("errors.py", "cutoff=0.5", "cutoff=0.6", ""),
+        ("runtime/exit_status.py", "allow it more", "allow more", ""),
+        ("config/check.py", "1 + 1e-9", "1 + 1e-8", ""),
+        ("corpus/partitions.py", "prepare the corpus again", "prepare it again", "prepare"),
+        ("pretokens/count.py", "dtype=np.int64)", "dtype=np.uint64)", "count, measure"),
+        ("construction/unigram.py", "scores[: len(BYTES)], scores[order]", "scores, scores[order]", "build unigram"),
+        ("kernels/ngram.pyx", "import numpy as np", "import numpy as np  # Once", ""),
+        ("kernels/bpe.pyx", "import numpy as np", "import numpy as np  # Once", "build bpe"),
+        ("segmentation/merge.py", "joined[pairs[inside]] = 1", "joined[pairs[inside]] = 2", "cut"),
+        ("metric/renyi.py", 'short = f"{order:g}"', 'short = f"{order:f}"', "measure"),
+        ("optimum/bound.py", "scores > least", "scores >= least", "bound"),
+        ("models/pretraining/order.py", "size = 0\n    for", "size = 1\n    for", "encode_shard"),
+        ("models/pretraining/schedule.py", "/ rising", "/ (1 + rising)", "pretrain"),
+        ("models/training.py", "(folder)) == json", "(folder)) != json", "pretrain"),
+        ("tabulation/intrinsic.py", "== 0)", "== 1)", "tabulate, report"),
+        ("statistics/wilcoxon.py", "mass[0] = 1.0", "mass[0] = 2.0", "analyse, report"),
+        ("report/sections/evidence.py", "larger marks are", "large marks are", "report"),
+        (
+            "tokenizer/hugging_face.py",
+            "size + 1",
+            "size + 2",
+            "build bpe, build unigram, encode_shard, tabulate, report",
+        ),
+    ],
+)
+def test_one_line_reruns_what_uses_it(edit: Edit, file: str, old: str, new: str, changes: str) -> None:
+    before = fingerprints()
+    edit(file, old, new)
+    changed = {rule for rule, now in fingerprints().items() if now != before[rule]}
+    assert changed == {rule.strip() for rule in changes.split(",") if rule}
+
+
+def test_a_definition_counts_for_those_that_use_it(edit: Edit, tmp_path: Path) -> None:
+    """Of one module, what a stage does not use changes nothing for it."""
+    (tmp_path / "tokbench" / "stage.py").write_text(
+        "from tokbench.lower import half, other as renamed\n"
+        "A = half(1)\n"
+        "def first():\n    return A\n"
+        "def second():\n    from tokbench import lower\n    return lower.third() + renamed()\n"
+    )
+    (tmp_path / "tokbench" / "lower.py").write_text(
+        "def half(n):\n    return n / 2\n"
+        "def other():\n    return 1\n"
+        "def third():\n    return 3\n"
+        "seen = []\nseen.append(1)\n"
+    )
+    forget()
+    assert sorted(module.code_behind("tokbench.stage:first")) == [
+        "tokbench.lower",
+        "tokbench.lower:half",
+        "tokbench.lower:seen",
+        "tokbench.stage:A",
+        "tokbench.stage:first",
+    ]
+    assert {"tokbench.lower:other", "tokbench.lower:third"} <= module.code_behind("tokbench.stage:second").keys()
+    before = {name: fingerprint(f"tokbench.stage:{name}") for name in ("first", "second")}
+    for old, new, changes in (
+        ("n / 2", "n / 3", {"first"}),
+        ("return 3", "return 4", {"second"}),
+        ("append(1)", "append(2)", {"first", "second"}),
+    ):
+        edit("lower.py", old, new)
+        assert {name for name in before if fingerprint(f"tokbench.stage:{name}") != before[name]} == changes
+        edit("lower.py", new, old)
+
+
+def test_a_name_that_is_not_there_is_an_error() -> None:
+    for name in ("tokbench.corpus.prepare:prepared", "tokbench.corpus.nothing", "tokbench.nothing:at_all"):
+        with pytest.raises(ValueError, match=f"{name}: no such definition; name one as module:definition"):
+            fingerprint(name)
+
+
+def test_a_new_statistic_counts_for_what_gathers_it(edit: Edit, tmp_path: Path) -> None:
+    before = fingerprints()
+    (tmp_path / "tokbench" / "statistics" / "mine.py").write_text(
+        "from tokbench.kernels.bpe import train\nMINE = train\n"
+    )
+    forget()
+    assert {rule for rule, now in fingerprints().items() if now != before[rule]} == {"analyse", "report"}
+
+
+def test_data_count_for_the_module_that_names_them(edit: Edit) -> None:
+    names = ("published.facts", "models.evaluation.offline_tasks", "report.html:render")
+    before = {name: fingerprint(f"tokbench.{name}") for name in names}
+    for file, old, new, changes in (
+        ("published/cells.csv", "\n", "\n\n", {"published.facts", "report.html:render"}),
+        ("models/evaluation/templates/last_word.yaml", "task", "task ", {"models.evaluation.offline_tasks"}),
+        ("report/templates/report.css", "{", "{ ", {"report.html:render"}),
+    ):
+        edit(file, old, new)
+        changed = {name for name in before if fingerprint(f"tokbench.{name}") != before[name]}
+        assert changed == changes, file
+        edit(file, new, old)
+
+
+def test_another_suite_changes_nothing(edit: Edit) -> None:
+    """A suite is spelled out in its recipe."""
+    before = fingerprint("tokbench.models.evaluation.evaluate:evaluate", "tokbench.models.evaluation.suites")
+    edit("models/evaluation/suites.yaml", "\n", "\n# Another\n")
+    assert fingerprint("tokbench.models.evaluation.evaluate:evaluate", "tokbench.models.evaluation.suites") == before
+
+
+# Modules of other distributions
+
+
+def plug_in(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: bytes) -> None:
+    """A package ``plugged`` on the search path."""
+    (folder / "plugged").mkdir()
+    for name, content in files.items():
+        (folder / "plugged" / name.replace("__dot__", ".")).write_bytes(content)
+    monkeypatch.syspath_prepend(folder)
+    for name in [name for name in sys.modules if name.split(".")[0] == "plugged"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_compiled_plug_ins_count_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(tmp_path, monkeypatch)
+    compiled = tmp_path / "plugged" / "method.so"
+    compiled.write_bytes(b"\x7fELF\xff\xfe")
+    loaded = ModuleType("plugged.method")
+    loaded.__file__ = str(compiled)
+    monkeypatch.setitem(sys.modules, "plugged.method", loaded)
+    forget()
+    before = fingerprint("plugged.method")
+    compiled.write_bytes(b"\x7fELF\xff\xff")
+    forget()
+    assert fingerprint("plugged.method") != before
+    forget()
+
+
+def test_plug_ins_count_with_their_own_modules_and_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plug_in(
+        tmp_path,
+        monkeypatch,
+        __init____dot__py=b"",
+        method__dot__py="# -*- coding: latin-1 -*-\nfrom .inner import ä\nfound = ä\n".encode("latin-1"),
+        inner__dot__py="import plugged.deep\nfrom tokbench.kernels import bpe\nä = plugged.deep, bpe\n".encode(),
+        deep__dot__py=b"import json\nVALUE = json\n",
+    )
+    forget()
+    names = module.code_behind("plugged.method")
+    assert {"plugged.inner:ä", "plugged.deep:VALUE", "tokbench.kernels.bpe"} <= names.keys()
+    assert "json" not in names
+    forget()
+
+
+def test_nothing_heavy_is_imported() -> None:
+    """The workflow fingerprints language-model code on machines that do not have its libraries."""
+    code = (
+        "import sys\n"
+        "from tokbench.workflow.fingerprint import fingerprint\n"
+        "names = ['tokbench.models.byte_lm.train', 'tokbench.models.byte_lm.score',\n"
+        "         'tokbench.models.pretraining.train',\n"
+        "         'tokbench.models.pretraining.pack', 'tokbench.models.evaluation.evaluate', 'tokbench.tokenizer']\n"
+        "assert len({fingerprint(name) for name in names}) == len(names)\n"
+        "heavy = {'torch', 'transformers', 'llmfoundry', 'composer', 'lm_eval', 'datasets', 'snakemake'}\n"
+        "assert heavy.isdisjoint(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PLANNED = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
+FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
+SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|RECIPES|named_suites|SEED|TOKENIZERS|OWN)")
+"""Options: a recipe has their values in full."""
+WITHOUT_EFFECT = {
+    *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
+    *("check_size", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
+    *("note_untagged", "told"),
+}
+"""What bounds memory, what rejects a command, and what is said on the way."""
+PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
+NOT_CHOSEN = {
+    "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
+    "score_bytes": {"tokbench.models.byte_lm.ngram:score"},
+    "build": {"tokbench.building:read_running", "tokbench.building:read_scored"},
+    "build_initial": {"tokbench.building:read_running", "tokbench.building:read_scored"},
+    "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},
+    "prepare": {
+        "tokbench.corpus.prepare:link_shards",
+        "tokbench.corpus.documents:lines_of",
+        "tokbench.corpus.documents:read_findings",
+    },
+    "write_shards": {"tokbench.corpus.documents:read_findings"},
+    "measure_resource": {"tokbench.intrinsic.resource:nothing_by_word"},
+    "import_counts": {"tokbench.pretokenization:pretokenization_of"},
+    "ngram_bits": {"tokbench.corpus.documents:is_shard"},
+    "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
+    "pack": {*PACKED_IN_SLICES, "tokbench.models.pretraining.pack:Form"},
+    "cite": {"tokbench.report.bibliography:cited"},
+}
+"""What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""
+
+
+@pytest.fixture(scope="module")
+def named() -> dict[str, tuple[str, ...]]:
+    """What the fingerprint of every rule names, for wildcards of an experiment with something of everything."""
+    asked: list[tuple[str, ...]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "code_behind", lambda *names: asked.append(names) or {})
+        patch.chdir(PLANNED.parent)
+        asks = {"experiment": read(PLANNED, FILES), "fingerprint": fingerprint}
+        for path in (ROOT / "rules").glob("*.smk"):
+            if path.stem != "common":
+                exec(f"\n{path.read_text()}".partition("\nrule ")[0], asks)
+        on = SimpleNamespace(
+            variant="bpe",
+            size="1024",
+            scheme="gpt2",
+            byte_lm="bytes",
+            initial="bpe",
+            resource="gold",
+            model="small",
+            corpus="books",
+        )
+        found = {}
+        for name, (_, directives) in RULES.items():
+            [source] = re.findall(r"source=(.*?),\n(?=        \w|$)", directives["params"], re.DOTALL)
+            fingerprint.cache_clear()
+            asked.clear()
+            value = eval(source, asks)
+            if callable(value):
+                on.variant = "ranks" if name == "import" else "bpe"
+                value(on)
+            [found[name]] = asked
+    fingerprint.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_a_command_calls_counts(rule: str, named: dict[str, tuple[str, ...]]) -> None:
+    behind = module.code_behind(*named[rule])
+    calls = {":".join(name) for name in called(COMMAND_OF.get(rule, rule))}
+    free = {name for name in calls if SPELLED_OUT.match(name) or name.partition(":")[2] in WITHOUT_EFFECT}
+    assert calls - free - NOT_CHOSEN.get(rule, set()) <= behind.keys()
+
+
+def test_names_without_effect_are_called() -> None:
+    """Every exception is one of a command."""
+    calls = {":".join(name) for rule in RULES for name in called(COMMAND_OF.get(rule, rule))}
+    assert {name.partition(":")[2] for name in calls} >= WITHOUT_EFFECT
+    assert set().union(*NOT_CHOSEN.values()) <= calls
+
+
+@pytest.mark.parametrize("rule", ["build", "build_initial"])
+def test_only_the_chosen_methods_count(rule: str, named: dict[str, tuple[str, ...]]) -> None:
+    """Of all constructions, segmentations and schemes, those that the variant names."""
+    behind = {name.partition(":")[0] for name in module.code_behind(*named[rule])}
+    methods = {method.module for kind in (constructions, segmentations, schemes) for method in kind.methods()}
+    assert methods & behind == {"tokbench.construction.bpe", "tokbench.pretokenization.built_in"} | (
+        {"tokbench.segmentation.merge"} if rule == "build" else set()
+    )
+
+
+def test_all_data_are_named() -> None:
+    texts = {
+        folder: [Uses(module._parse(path.read_bytes()).body).texts for path in folder.glob("*.py")]
+        for folder in {path.parent for path in SOURCE.rglob("*.py")}
+    }
+    for file in [path for path in SOURCE.rglob("*") if path.suffix in module.DATA and path.parent != PACKAGED]:
+        folder = file.parent.parent if file.parent.name == "templates" else file.parent
+        with_it = [module._data(named, folder) for named in texts[folder]]
+        assert any(with_it) or file.name in module.SPELLED_OUT, file

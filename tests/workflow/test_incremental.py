@@ -1,0 +1,384 @@
+"""A change reruns what it can have changed, and nothing else: Snakemake is asked for its plan after a finished run.
+
+A machine without the optional parts: a run that needs them ends before its first job.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.workflow.checkout import ROOT, Checkout
+from tokbench.config.load import read
+from tokbench.errors import TokbenchError
+from tokbench.workflow import preflight, resources
+from tokbench.workflow.preflight import check_parts
+
+EXPERIMENT = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
+SIZES = (1024, 1280)
+REPORT = {"figures", "typeset", "report.html"}
+PARTS = ("packed", "models", "embeddings")
+COUNTED = ("tokens", "speeds")
+ON_GOLD = ("intrinsic", "words")
+VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
+READ = ("bpe", "unigram", "ranks")
+"""Variants that the language models read."""
+BOARD = {"leaderboard.json", "leaderboard.csv"}
+FINAL = {"tables", "statistics"} | BOARD | REPORT
+CITED = "references.bib"
+"""Follows from which methods there are, and from nothing else."""
+MEASURED = {f"intrinsic/{variant}/{size}.json" for variant in VARIANTS for size in SIZES} | {"intrinsic/ranks/own.json"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    """A finished run of an experiment whose commands do nothing but leave their outputs."""
+    checkout = Checkout(tmp_path_factory.mktemp("incremental"), stand_in=True)
+    (checkout.folder / "books.txt").write_text("It was a dark and stormy night.\n")
+    (checkout.folder / "gold.tsv").write_text("cats\tcat @@s\t100\n")
+    (checkout.folder / "reading.tsv").write_text("spelling\tlexicality\trt\taccuracy\na\tW\t1\t1\n")
+    (checkout.folder / "ranks.tiktoken").write_text("YQ== 0\n")
+    (checkout.folder / "planned.yaml").write_text(EXPERIMENT.read_text())
+    checkout.snakemake("--cores", "2", "--configfile", "planned.yaml")
+    yield checkout
+    checkout.close()
+
+
+def plan(checkout: Checkout, configuration: Path | str = "planned.yaml") -> set[str]:
+    """What the next run makes, below the folder of results."""
+    return {output for output, pending in checkout.summary(configuration).items() if pending}
+
+
+def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
+    """What is made of variants at sizes, the largest among them, of which sentences are cut."""
+    return (
+        {
+            output
+            for variant in variants
+            for size in sizes
+            for output in (f"tokenizers/{variant}/{size}", f"intrinsic/{variant}/{size}.json")
+        }
+        | measured_on("gold", *variants, sizes=sizes)
+        | measured_on("reading", *variants, sizes=sizes)
+        | {f"{part}/{variant}/{size}/books.json" for part in COUNTED for variant in variants for size in sizes}
+        | {"examples"}
+    )
+
+
+def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
+    return {f"{one}/{variant}/{size}/{resource}.json" for one in ON_GOLD for variant in variants for size in sizes}
+
+
+def measured_on_gold() -> set[str]:
+    return measured_on("gold", *VARIANTS) | {f"{one}/ranks/own/gold.json" for one in ON_GOLD}
+
+
+def trained(*models: str, variants: tuple[str, ...]) -> set[str]:
+    """Models, and what they read: sequences do not outlive the training that they were packed for."""
+    runs = runs_of(models, variants)
+    return {f"{part}/{run}" for part in PARTS for run in runs} | {f"token_counts/{run}.parquet" for run in runs}
+
+
+def runs_of(models: tuple[str, ...], variants: tuple[str, ...]) -> list[str]:
+    """Models by variant and size, at its own where it was made elsewhere."""
+    return [f"{model}/{one}/{'own' if one == 'ranks' else 1024}" for model in models for one in variants]
+
+
+def evaluated(*models: str, variants: tuple[str, ...]) -> set[str]:
+    return {f"downstream/{run}/offline.json" for run in runs_of(models, variants)}
+
+
+def made_elsewhere() -> set[str]:
+    """What is made of the tokenizer that was made elsewhere, and of the language models that read it."""
+    models = ("small", "large")
+    measured = {f"{one}/ranks/own/{on}.json" for one in ON_GOLD for on in ("gold", "reading")}
+    measured.add("intrinsic/ranks/own.json")
+    follows = trained(*models, variants=("ranks",)) | evaluated(*models, variants=("ranks",))
+    counted = {f"{part}/ranks/own/books.json" for part in COUNTED}
+    return {"tokenizers/ranks/own", "examples"} | measured | counted | follows
+
+
+def with_models(*variants: str) -> set[str]:
+    """Everything that follows from variants which the language models read."""
+    models = ("small", "large")
+    return tokenizers(*variants) | trained(*models, variants=variants) | evaluated(*models, variants=variants)
+
+
+def changed(tmp_path: Path, key: str, value: Any) -> Path:
+    """The experiment with another value under a dotted key."""
+    configuration = yaml.safe_load(EXPERIMENT.read_text())
+    *parents, last = key.split(".")
+    place = configuration
+    for parent in parents:
+        place = place.setdefault(parent, {})
+    place[last] = value
+    path = tmp_path / "changed.yaml"
+    path.write_text(yaml.safe_dump(configuration, sort_keys=False))
+    return path
+
+
+def test_touched_files_rerun_nothing(finished: Checkout) -> None:
+    inputs = [finished.folder / "books.txt", finished.folder / "planned.yaml", *(finished.folder / "src").rglob("*.py")]
+    results = [path for path in (finished.folder / "results").rglob("*") if path.suffix in (".json", ".parquet")]
+    assert results
+    for path in inputs + results:
+        os.utime(path)
+    assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("books.txt", "corpus/books"),
+        ("gold.tsv", "intrinsic/bpe/1024/gold.json"),
+        ("ranks.tiktoken", "tokenizers/ranks/own"),
+    ],
+)
+def test_a_file_replaced_by_an_older_one_reruns_what_reads_it(finished: Checkout, name: str, first: str) -> None:
+    """As ``mv``, ``cp -p`` and ``rsync -a`` leave it."""
+    path = finished.folder / name
+    before, status = path.read_bytes(), path.stat()
+    try:
+        path.write_bytes(before + before)
+        os.utime(path, (1_577_836_800, 1_577_836_800))
+        assert {first, "tables", "report.html"} <= plan(finished)
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("deleted", "expected"),
+    [
+        ("tokenizers/bpe_greedy/1024", (tokenizers("bpe_greedy", sizes=(1024,)) | FINAL) - {"examples"}),
+        ("intrinsic/bpe/1280.json", {"intrinsic/bpe/1280.json"} | FINAL),
+        ("tables", FINAL),
+        ("figures", {"figures"}),
+    ],
+)
+def test_what_was_deleted_is_made_again(finished: Checkout, deleted: str, expected: set[str]) -> None:
+    [place] = (finished.folder / "results").glob(f"*/{deleted}")
+    place.rename(finished.folder / "aside")
+    try:
+        assert plan(finished) == expected
+    finally:
+        (finished.folder / "aside").rename(place)
+
+
+def test_large_files_count_by_size_and_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two files the first is read, the second goes past the limit of the two together."""
+    monkeypatch.setattr(resources, "LARGEST_FILE", 8)
+    monkeypatch.setattr(resources, "LARGEST_TOTAL", 10)
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(b"1234567")
+    large.write_bytes(b"1234")
+    paths = [str(small), str(large), str(tmp_path / "missing")]
+    before = resources.digest(paths)
+    os.utime(small, (1, 1))
+    assert resources.digest(paths) == before
+    os.utime(large, (1, 1))
+    assert resources.digest(paths) != before
+    assert resources.content_of(lambda wildcards: [])(None) == ""
+
+
+def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> None:
+    with (
+        finished.edited("src/tokbench/construction/bpe.py", '"""', '"""Again: '),
+        finished.edited("src/tokbench/segmentation/merge.py", "\n\n\n", "\n\n\n# As in the paper.\n"),
+        finished.edited("rules/construction.smk", "extend_on_retry(240)", "extend_on_retry(300)"),
+        finished.edited("rules/construction.smk", "threads: 1", "threads: 2"),
+        finished.edited("rules/pretraining.smk", '"pretrain ', '"train '),
+        finished.edited("src/tokbench/models/evaluation/suites.yaml", "\n", "\n# Another suite.\n"),
+    ):
+        assert plan(finished) == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        pytest.param(
+            "variants.bpe.construction",
+            {"method": "bpe", "max_token_bytes": 8},
+            with_models("bpe") | FINAL,
+            id="option",
+        ),
+        pytest.param(
+            "variants.bpe_greedy.segmentation", "shortest_path", tokenizers("bpe_greedy") | FINAL, id="segmentation"
+        ),
+        pytest.param(
+            "variants.pathpiece_bpe.construction.initial",
+            "ngram",
+            tokenizers("pathpiece_bpe") | FINAL,
+            id="initial vocabulary that is there",
+        ),
+        pytest.param(
+            "variants.another",
+            {"pretokenization": "gpt2", "construction": {"method": "unigram", "shrinking_factor": 0.5}},
+            tokenizers("another") | FINAL,
+            id="new variant",
+        ),
+        pytest.param(
+            "variants.another",
+            {"pretokenization": "gpt2", "construction": "greedtok"},
+            tokenizers("another") | FINAL,
+            id="new method, of a paper that is cited already",
+        ),
+        pytest.param(
+            "variants.another",
+            {"pretokenization": "gpt2", "construction": "wordpiece"},
+            tokenizers("another") | FINAL | {CITED},
+            id="new method, of another paper",
+        ),
+        pytest.param(
+            "sizes",
+            [1024, 1280, 1536],
+            tokenizers(*VARIANTS, sizes=(1536,))
+            | {f"bounds/books/{scheme}/1536.json" for scheme in ("first_space", "gpt2")}
+            | FINAL,
+            id="new size",
+        ),
+        pytest.param(
+            "byte_lms.bytes",
+            {"preset": "tiny", "stride": 64},
+            {f"byte_lm/books/bytes/scores/{shard}.parquet" for shard in ("0000", "0001")}
+            | tokenizers("bytespan")
+            | FINAL,
+            id="scoring of bytes",
+        ),
+        pytest.param(
+            "models.large.learning_rate",
+            0.5,
+            trained("large", variants=READ) | evaluated("large", variants=READ) | FINAL,
+            id="model",
+        ),
+        pytest.param(
+            "suites.offline",
+            {"preset": "offline", "limit": 1},
+            evaluated("small", "large", variants=READ) | FINAL,
+            id="suite",
+        ),
+        pytest.param(
+            "suites.offline",
+            {"preset": "offline", "num_fewshot": 1},
+            {"tasks/books"} | evaluated("small", "large", variants=READ) | FINAL,
+            id="examples in prompts, which tasks must have",
+        ),
+        pytest.param("variants.ranks.pattern", "o200k", made_elsewhere() | FINAL, id="pattern of a file"),
+        pytest.param("report.baseline", "unigram", {"examples"} | FINAL, id="baseline"),
+        pytest.param(
+            "metrics.renyi",
+            {"orders": [2.5]},
+            MEASURED | FINAL,
+            id="option of a metric",
+        ),
+        pytest.param("resources.gold.languages", ["gold"], measured_on_gold() | FINAL, id="option of a resource"),
+        pytest.param("report.title", "Another title", REPORT, id="title"),
+        pytest.param("report.examples", ["A sentence."], {"examples"} | REPORT, id="sentence"),
+    ],
+)
+def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, value: Any, expected: set[str]) -> None:
+    assert plan(finished, changed(tmp_path, key, value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        pytest.param("construction/unigram.py", with_models("unigram") | FINAL, id="construction"),
+        pytest.param(
+            "kernels/bpe.pyx",
+            {"initial/books/first_space/bpe/2048"}
+            | with_models("bpe")
+            | tokenizers("bpe_greedy", "pathpiece_bpe", "bytespan")
+            | FINAL,
+            id="kernel, of an initial vocabulary too",
+        ),
+        pytest.param("kernels/pathpiece.pyx", tokenizers("pathpiece_bpe", "pathpiece_ngram") | FINAL, id="kernel"),
+        pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
+        pytest.param(
+            "metric/renyi.py",
+            MEASURED | FINAL,
+            id="metric",
+        ),
+        pytest.param("metric/morphology.py", measured_on_gold() | FINAL, id="metric of gold data"),
+        pytest.param("resource/sigmorphon2022.py", measured_on_gold() | FINAL, id="resource"),
+        pytest.param(
+            "metric/undertrained.py",
+            {f"embeddings/{run}" for run in runs_of(("small", "large"), READ)} | FINAL,
+            id="metric of embeddings",
+        ),
+        pytest.param(
+            "candidates/scored_text.py", tokenizers("bytespan") | FINAL, id="what only one construction reads"
+        ),
+        pytest.param("statistics/wilcoxon.py", FINAL - {"tables"}, id="statistics"),
+    ],
+)
+def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> None:
+    path = f"src/tokbench/{file}"
+    last = (finished.folder / path).read_text().splitlines()[-1]
+    with finished.edited(path, last, f"{last}\n\nCHANGED = 1"):
+        assert plan(finished) == expected
+
+
+def test_counting_of_languages_reruns_counts_and_what_follows(finished: Checkout) -> None:
+    with finished.edited("src/tokbench/pretokens/files.py", "\n\n\n", "\n\n\nCHANGED = 1\n\n"):
+        pending = plan(finished)
+    counts = {f"pretokens/books/{split}/gpt2.parquet" for split in ("tokenizer", "evaluation")}
+    assert counts | tokenizers(*VARIANTS) | FINAL <= pending
+    assert not {"corpus/books", "byte_lm/books/bytes/model"} & pending
+
+
+def test_another_seed_reruns_everything(finished: Checkout, tmp_path: Path) -> None:
+    summary = finished.summary(changed(tmp_path, "seed", 1))
+    assert {output for output, pending in summary.items() if not pending} == {CITED}
+
+
+def test_another_text_reruns_everything(finished: Checkout) -> None:
+    with finished.edited("books.txt", "dark", "bright"):
+        summary = finished.summary("planned.yaml")
+    assert {output for output, pending in summary.items() if not pending} == {CITED}
+
+
+def test_other_gold_data_rerun_only_what_is_measured_on_them(finished: Checkout) -> None:
+    with finished.edited("gold.tsv", "cats", "rats"):
+        assert plan(finished) == measured_on_gold() | FINAL
+
+
+def test_another_file_of_a_tokenizer_reruns_its_chain_alone(finished: Checkout) -> None:
+    with finished.edited("ranks.tiktoken", "YQ== 0", "Yg== 0"):
+        assert plan(finished) == made_elsewhere() | FINAL
+
+
+def test_report_of_snakemake(finished: Checkout) -> None:
+    """Snakemake's own report gathers figures, tables and how each was made."""
+    finished.snakemake("--report", "provenance.html", "--configfile", "planned.yaml")
+    assert "</html>" in (finished.folder / "provenance.html").read_text()
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "find_spec", lambda package: None if package in ("torch", "lm_eval") else object())
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("stage", "missing"), [("pretrain", "torch"), ("evaluate", "lm_eval, torch"), ("score_bytes", "torch")]
+)
+def test_a_stage_without_its_packages(stage: str, missing: str) -> None:
+    with pytest.raises(TokbenchError, match=f"^{stage}: not installed here: {missing}; install 'tokbench\\["):
+        check_parts(read(ROOT / "config.yaml", {}), {"build", stage})
+
+
+@pytest.mark.usefixtures("bare")
+def test_stages_that_do_without(tmp_path: Path) -> None:
+    text = (ROOT / "config.yaml").read_text()
+    (tmp_path / "ngrams.yaml").write_text(text.replace("tiny: tiny", "tiny: {kind: ngram}"))
+    check_parts(read(ROOT / "config.yaml", {}), {"build", "measure", "report"})
+    check_parts(read(tmp_path / "ngrams.yaml", {}), {"train_byte_lm", "score_bytes"})
+
+
+def test_all_parts_are_here() -> None:
+    check_parts(read(ROOT / "config.yaml", {}), preflight.NEEDED.keys())

@@ -1,0 +1,96 @@
+"""Write the table of rooms in CONTRIBUTING.md from ``tools/rooms.yaml``, and compare the imports of the code with it.
+
+Run after a change to the rooms: ``python tools/make_contributing.py``.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "tokbench"
+PAGE = ROOT / "CONTRIBUTING.md"
+BEGIN, END = "<!-- rooms -->", "<!-- end of rooms -->"
+CYTHON_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+\(?([\w, ]+)", re.MULTILINE)
+
+
+def read_floors() -> list[dict[str, str]]:
+    """Return the floors from the ground up, each with its rooms and what they hold."""
+    floors: list[dict[str, str]] = YAML(typ="safe", pure=True).load(ROOT / "tools" / "rooms.yaml")
+    return floors
+
+
+def room_of(path: Path) -> str:
+    """Return the room of a module: its package, or the module's own name where it is in no package."""
+    return path.relative_to(SOURCE).parts[0].partition(".")[0]
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and room of every import of another room: at the top, inside functions, and in Cython."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        pairs = [(node.lineno, *pair) for node in ast.walk(ast.parse(text)) for pair in _names(node)]
+    else:
+        matches = CYTHON_IMPORT.finditer(text)
+        pairs = [
+            (text.count("\n", 0, match.start()) + 1, match[1], name.split()[0])
+            for match in matches
+            for name in match[2].split(",")
+        ]
+    for line, module, name in pairs:
+        parts = [*module.split("."), name]
+        if parts[0] == "tokbench" and len(parts) > 1:
+            room = parts[1] if (SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file() else "__init__"
+            if room != room_of(path):
+                yield line, room
+
+
+def _names(node: ast.AST) -> list[tuple[str, str]]:
+    """Return pairs of module and name that a statement imports."""
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [(node.module, alias.name) for alias in node.names]
+    if isinstance(node, ast.Import):
+        return [(alias.name.rpartition(".")[0] or alias.name, alias.name.rpartition(".")[2]) for alias in node.names]
+    return []
+
+
+def modules() -> list[Path]:
+    """Return every Python and Cython source of the package."""
+    return sorted(path for path in SOURCE.rglob("*.py*") if path.suffix in (".py", ".pyx"))
+
+
+def upward_imports() -> list[str]:
+    """Return one line for every import that does not lead to a lower floor."""
+    floors = read_floors()
+    level = {room: number for number, floor in enumerate(floors) for room in floor}
+    level |= {"__init__": len(floors), "__main__": len(floors) + 1}
+    return [
+        f"{path.relative_to(ROOT)}:{line}: {room_of(path)} imports {room}"
+        for path in modules()
+        for line, room in imports_of(path)
+        if level[room_of(path)] <= level.get(room, len(floors))
+    ]
+
+
+def table() -> str:
+    """Return the rooms as a table in Markdown, the highest floor first."""
+    rows = ["| floor | room | what |", "|---:|---|---|"]
+    floors = read_floors()
+    for number in range(len(floors), 0, -1):
+        for room, what in floors[number - 1].items():
+            rows.append(f"| {number} | `{room}{'/' if (SOURCE / room).is_dir() else '.py'}` | {what} |")
+    return "\n".join(rows)
+
+
+def page(text: str) -> str:
+    """Return a text of CONTRIBUTING.md with its table made again."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
