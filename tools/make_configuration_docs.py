@@ -4,6 +4,8 @@ Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
 
 import json
+import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -201,8 +203,9 @@ def summary_of(method: Method) -> str:
     told = plain(method.summary)
     if (reference := reference_of(method)) is None:
         return told
-    name, part = reference
-    return f"{told} [In plain Python](../src/tokbench/reference/{name}.py){plain(part)}."
+    _, part = reference
+    [module, *_] = re.findall(r":mod:`tokbench\.reference\.(\w+)`", sys.modules[method.module].__doc__ or "")
+    return f"{told} [In plain Python](../src/tokbench/reference/{module}.py){plain(part)}."
 
 
 def known_of(method: Method) -> Iterator[str]:

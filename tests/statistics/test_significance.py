@@ -13,7 +13,7 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
-from tokbench.models.pretraining.options import SEED
+from tokbench.models.pretraining.presets import SEED
 from tokbench.published.facts import Span, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.answers import OUTCOME, average_intervals, wilson
 from tokbench.statistics.bootstrap import paired_bootstrap

@@ -293,6 +293,7 @@ def _read(place: Path, reading: Reading) -> "Tokenizer":
     from tokbench.adapters.forms import FORMS
     from tokbench.adapters.forms.transformers import file_in, form_of
     from tokbench.adapters.read import read_tokenizer
+    from tokbench.tokenizer import Tokenizer
 
     if reading.form is None and place.is_dir() and file_in(place) is None:
         return Tokenizer.load(place)  # Which says what is missing.

@@ -20,8 +20,8 @@ import click
 
 from tokbench.commands.outputs import OutputFolder, columns, output_file
 from tokbench.commands.parameters import Whole, memory_option, order_options, packing_options
-from tokbench.models.byte_lm.options import RECIPES as BYTE_LM_RECIPES
-from tokbench.models.pretraining.options import RECIPES
+from tokbench.models.byte_lm.presets import RECIPES as BYTE_LM_RECIPES
+from tokbench.models.pretraining.presets import RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance
 

@@ -263,7 +263,7 @@ LEAST_PHASE = 1e-12
 
 def order_options(command: Command) -> Command:
     """The order of the documents: ``--seed`` and ``--second-phase``."""
-    from tokbench.models.pretraining.options import SEED as PRETRAINING_SEED
+    from tokbench.models.pretraining.presets import SEED as PRETRAINING_SEED
 
     return _all(
         command,

@@ -12,7 +12,7 @@ import click
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import VocabularySize, memory_option
 from tokbench.io.numbers import LARGEST_VOCABULARY
-from tokbench.models.translation.options import RECIPES, TOKENIZERS
+from tokbench.models.translation.presets import RECIPES, TOKENIZERS
 
 FOLDER = click.Path(exists=True, file_okay=False)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tokbench.corpus.documents import Document
 from tokbench.intrinsic.encoding_speed import Sample
 from tokbench.metric import Metric, Sight, families_of, metrics
 from tokbench.metric.measurement import Measurement, in_groups
@@ -35,6 +34,7 @@ from tokbench.pretokens import PretokenCounts
 if TYPE_CHECKING:
     import polars as pl
 
+    from tokbench.corpus.documents import Document
     from tokbench.metric.embeddings import Embeddings
 
 
@@ -261,7 +261,7 @@ class Counts(Protocol):
     def count(self, text: bytes) -> int: ...
 
 
-def tokens_by_document(tokenizer: Counts, documents: Iterable[Document]) -> tuple[dict[str, list[int]], list[bytes]]:
+def tokens_by_document(tokenizer: Counts, documents: "Iterable[Document]") -> tuple[dict[str, list[int]], list[bytes]]:
     """Count the tokens of each document, or of each group of neighbours.
 
     Returns:

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.report.layout import MINUS, fitting_decimals, printed, probability
 from tokbench.report.wording import counted, listed
 from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.power import ALPHA
-from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, may_rank, why_untested
 from tokbench.statistics.wilcoxon import holm
 
 if TYPE_CHECKING:
@@ -54,6 +52,8 @@ class Line:
     @property
     def untested(self) -> str:
         """The reason why the difference is not tested for significance; empty if it is."""
+        from tokbench.statistics.verdicts import why_untested
+
         return why_untested(self.trainings)
 
     @property
@@ -72,6 +72,8 @@ class Line:
     @property
     def ahead(self) -> Literal["a", "b", ""]:
         """The one with the better value; empty where the two are equal or not ranked."""
+        from tokbench.statistics.verdicts import may_rank
+
         if not self.ranked or not may_rank(self.trainings):
             return ""
         lead = self.contrast.difference * (1 if self.better == "highest" else -1)
@@ -231,6 +233,9 @@ def verdict(parts: Sequence[Part]) -> Verdict:
 
 def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
+    from tokbench.report.layout import MINUS
+    from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
+
     found = verdict(parts)
     sure = {side: _together(told) for side, told in found.sure.items()}
     lines = [f"{name} is significantly better at {sure[one]}." for one, name in (("a", a), ("b", b)) if sure[one]]
@@ -261,6 +266,9 @@ def _together(things: Sequence[Told]) -> str:
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:
+    from tokbench.report.layout import fitting_decimals, printed, probability
+    from tokbench.statistics.verdicts import NOT_TESTED
+
     lines = part.lines
     names = {"a": a, "b": b, "": "–"}
     rows = [["", a, b, "difference", "interval", "n", "p, Holm", "better"]]
@@ -290,5 +298,7 @@ def _table(part: Part, a: str, b: str) -> list[str]:
 
 
 def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:
+    from tokbench.report.layout import printed
+
     text = printed(value, "real" if kind == "real" else "percent", decimals)
     return ("+" if value > 0 else "") + text + " %" * (kind == "share")
