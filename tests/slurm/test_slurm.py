@@ -102,7 +102,7 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
     def running(run: str) -> str:
         return said_by("squeue", "--noheader", "--states=running,completing", f"--name={run}")
 
-    remote.until(lambda: "start  merge counts" in remote.printed() and running(remote.identifier()))
+    remote.until(lambda: "start  build bpe at 400" in remote.printed() and running(remote.identifier()))
     remote.process.kill()
     remote.process.wait()
     said = said_by(sys.executable, "-m", "tokbench", "cancel", str(folder / "there" / "small"))
