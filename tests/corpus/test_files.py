@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tests.support.files import WRAPPERS, rejected, texts
+from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.workflow.checkout import ROOT
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment

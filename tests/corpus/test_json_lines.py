@@ -19,7 +19,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_lines import LogHandler
 from tests.conftest import Tokbench
-from tests.support.files import rejected, texts
+from tests.support.corpora import rejected, texts
 from tests.support.processes import peak
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import long_documents

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tests.support.files import WRAPPERS, rejected, texts
+from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.processes import MEGABYTE, contents, peak
 from tokbench.corpus import json_lines
 from tokbench.corpus.documents import SCHEMA, Document, read_findings, read_shard

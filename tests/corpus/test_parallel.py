@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.support.files import corpus
+from tests.support.corpora import corpus
 from tokbench.config.load import validate
 from tokbench.corpus.fetch import fetch_pairs
 from tokbench.corpus.parallel import Cleaning, LinePairs, ParallelCorpus, TmxPairs

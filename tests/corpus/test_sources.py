@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
-from tests.support.files import WRAPPERS, rejected, texts
+from tests.support.corpora import WRAPPERS, rejected, texts
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source

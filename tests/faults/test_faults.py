@@ -21,10 +21,10 @@ from random import Random
 import polars as pl
 import pytest
 
-from tests.faults.conftest import SMALL
 from tests.faults.trial import Run, Trial, by_itself, differing, disk, done, full, read_only, stages
 from tokbench.workflow.status import Stage, overview
 
+SMALL = Path(__file__).with_name("small.yaml")
 KILLS = 20
 LAST = ("draw", "typeset", "report", "leaderboard", "cite")
 """Stages that nothing waits for: they run side by side, one may end while another is killed, and leave no moment."""
@@ -32,6 +32,22 @@ SPARE = 3
 """Further moments, for those that come too late: the run has ended meanwhile."""
 SEED = int(os.environ.get("TOKBENCH_SEED", "0"))
 """Of the moments; they depend on how fast the machine is, too."""
+
+
+@pytest.fixture(scope="session")
+def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """The default experiment; nobody writes to it any more."""
+    made = Trial(tmp_path_factory.mktemp("demonstration"))
+    made.run()
+    return made
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Trial:
+    """A small one with a language model; nobody writes to it any more."""
+    made = Trial(tmp_path_factory.mktemp("small"), SMALL)
+    made.run()
+    return made
 
 
 def moments(demonstration: Trial) -> list[tuple[str, float]]:

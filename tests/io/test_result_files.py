@@ -19,8 +19,8 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support.fake_results import rows, stub
 from tests.support.file_readers import RESULT
-from tests.support.files import counts_of
 from tests.support.pipeline import call
+from tests.support.texts import counts_of
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError

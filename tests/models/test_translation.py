@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Tokbench
-from tests.support.files import TINY, corpus, sentences
+from tests.support.corpora import TINY, corpus, sentences
 from tokbench.config.load import validate
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.parallel_prepare import prepare_parallel

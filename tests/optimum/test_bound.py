@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from tests.conftest import TOPICS
-from tests.support.files import SHARED, THREE, WORDS, counts_of, encoded, substrings, text_counts
+from tests.support.texts import SHARED, THREE, WORDS, counts_of, encoded, substrings, text_counts
 from tokbench.building import initial_vocabulary
 from tokbench.candidates import SignalName
 from tokbench.candidates.running_text import Documents

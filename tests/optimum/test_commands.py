@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from tests.support.files import counts_of, text_counts
+from tests.support.texts import counts_of, text_counts
 from tokbench.commands import bounds as bound_command
 from tokbench.commands import bounds as check_command
 from tokbench.construction import constructions

@@ -22,10 +22,10 @@ from pydantic import ValidationError
 
 from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
+from tests.support.corpora import TINY, sentences
+from tests.support.corpora import corpus as pairs_of
 from tests.support.external_tokenizers import few, read  # noqa: F401
 from tests.support.fake_results import prose, tiny_mpt
-from tests.support.files import TINY, sentences
-from tests.support.files import corpus as pairs_of
 from tests.support.small_report import altered, bits_by_seed, whole
 from tokbench.config.load import read as load_read
 from tokbench.corpus.documents import Document

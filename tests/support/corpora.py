@@ -1,0 +1,62 @@
+"""Corpus sources: compressed files, the texts of a source, the message of a rejected one; small parallel corpora."""
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+from tokbench.corpus.parallel import ParallelCorpus
+from tokbench.corpus.read import read_source
+from tokbench.corpus.sources import Source
+from tokbench.errors import TokbenchError
+from tokbench.models.translation.options import PRESETS
+from tokbench.options import validated
+
+WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
+    "": lambda data: data,
+    ".gz": gzip.compress,
+    ".gzip": gzip.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+    ".zstd": zstandard.ZstdCompressor().compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+
+
+def texts(source: Source) -> list[bytes]:
+    documents = list(read_source(source))
+    assert [document.document for document in documents] == list(range(len(documents)))
+    return [document.text for document in documents]
+
+
+def rejected(source: Source) -> str:
+    with pytest.raises(TokbenchError) as caught:
+        list(read_source(source))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+PARALLEL_TEXT_WORDS = {"one": "eins", "two": "zwei", "red": "rot", "cat": "Katze", "dog": "Hund", "sees": "sieht"}
+TINY = PRESETS["tiny"]
+
+
+def sentences(number: int) -> list[tuple[str, str]]:
+    """Pairs that are translated word by word."""
+    drawn = np.random.default_rng(0).choice(list(PARALLEL_TEXT_WORDS), (number, 4))
+    return [(" ".join(words), " ".join(PARALLEL_TEXT_WORDS[word] for word in words)) for words in drawn]
+
+
+def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelCorpus:
+    """A corpus of two files of lines; a test is drawn from it unless others are given."""
+    for language, side in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+        (folder / f"text.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    path = {language: str(folder / f"text.{language}") for language in ("en", "de")}
+    values = {"languages": ["en", "de"], "train": {"type": "lines", "path": path}, "tests": {"held": 1}} | more
+    return validated(values, ParallelCorpus, "here")
