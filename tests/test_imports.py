@@ -139,7 +139,7 @@ CHAIN = {
     "measure_resource": ("measure_resource bpe --recipe ladec ladec.csv", f"{TABLES} yaml"),
     "bound": ("bound --counts counts.parquet --size 300 --steps 5 -o proof", ROWS),
     "check_bound": ("check-bound proof --counts counts.parquet", ROWS),
-    "compare": ("compare bpe copy text.txt", f"{ROWS} polars scipy"),
+    "compare": ("compare bpe copy text.txt", f"{ROWS} scipy"),
     "check": ("check bpe --documents text.txt", f"{ROWS} tokenizers"),
     "show": ("show bpe copy --file short.txt", ROWS),
     "train_byte_lm": ("train_byte_lm --recipe ngram SHARD -o ngram", f"{ROWS} yaml"),

@@ -18,10 +18,11 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
 from tokbench.metric.usage import usage_of
 from tokbench.optimum.bound import search
+from tokbench.optimum.gap import Bound, gap_of
 from tokbench.optimum.graph import graph_of
 from tokbench.pretokens.files import write_languages
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.tabulation.bounds import Bound, attained, bounds_table, gap_of, gaps, read_bounds
+from tokbench.tabulation.bounds import attained, bounds_table, gaps, read_bounds
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 from tokbench.workflow.resources import memory_for_counts

@@ -17,13 +17,14 @@ from scipy.stats import t as student
 
 from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.estimate import Estimate, random_intercept, ratio_over_both
+from tokbench.statistics.judgements import judged
 from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, compare_model_bits
 from tokbench.statistics.ngram_bits import ONE_DOCUMENT as ONE
 from tokbench.statistics.ngram_bits import judge_ngram_bits, ratio_over_documents
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.student import power_of
-from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS, judged
+from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS

@@ -31,6 +31,7 @@ from tokbench.config.load import validate
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure_encoded
 from tokbench.metric.renyi import renyi_efficiency
+from tokbench.optimum.gap import gap_of
 from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.html import sections
@@ -39,7 +40,6 @@ from tokbench.report.sentences import summary
 from tokbench.statistics.inputs import TidyTables
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
-from tokbench.tabulation.bounds import gap_of
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
 from tokbench.tabulation.external_tokenizers import IMPORTED, imported_table
 from tokbench.tabulation.intrinsic import INTRINSIC

@@ -9,7 +9,8 @@ from tokbench.published.facts import Statistic
 from tokbench.published.recompute import Compared
 from tokbench.report.figures import differences, dots, scatter, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, probability
+from tokbench.report.layout import Drawing
+from tokbench.report.numbers import probability
 from tokbench.report.sections.comparisons import average_ranks, matrix
 from tokbench.statistics.correlation import pearson
 

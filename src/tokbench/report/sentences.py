@@ -13,7 +13,7 @@ import polars as pl
 
 from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.report.layout import fitting_decimals, printed
+from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.scoreboard import difference_texts
 from tokbench.report.wording import listed

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tokbench.kernels.exact import total
 from tokbench.statistics.estimate import Estimate, Mixed, random_intercept
+from tokbench.statistics.judgements import BITS, judged, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import BITS, NOT_TESTED, ONE_TRAINING, judged, judgement_columns
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
 from tokbench.tabulation.columns import CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable

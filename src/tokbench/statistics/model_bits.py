@@ -15,8 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.estimate import Spread, ratio_over_both
+from tokbench.statistics.judgements import BITS, Judgement, judged, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.statistics.verdicts import BITS, NOT_TESTED, ONE_TRAINING, Judgement, judged, judgement_columns
+from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
 from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable

@@ -26,6 +26,7 @@ from tokbench.metric import End
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.judgements import judged
 from tokbench.statistics.pairs import compared, unordered
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.verdicts import (
@@ -37,7 +38,6 @@ from tokbench.statistics.verdicts import (
     WORSE,
     Trainings,
     fewest,
-    judged,
     may_rank,
     why_untested,
 )

@@ -25,9 +25,10 @@ from tokbench.statistics.estimate import (
     ratio_over_both,
     ratio_over_documents,
 )
+from tokbench.statistics.judgements import judged
 from tokbench.statistics.model_bits import Group, groups
 from tokbench.statistics.ranks import Family, Row, Value
-from tokbench.statistics.verdicts import judged, may_rank
+from tokbench.statistics.verdicts import may_rank
 
 Tasks = list[NDArray[np.float64]]
 """For each task the answers to its questions: 1 where right, 0 where not, or the share of seeds that were right."""

@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from tokbench.statistics.inputs import compared_in
+from tokbench.statistics.judgements import BITS
 from tokbench.statistics.power import ALPHA, POWER
 from tokbench.statistics.student import detectable, power_of
-from tokbench.statistics.verdicts import BITS
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 

@@ -20,7 +20,7 @@ from tokbench.io.json import read_result
 from tokbench.io.provenance import settings_of
 from tokbench.io.tables import read_frame
 from tokbench.metric import better_end, over_the_same
-from tokbench.report.layout import probability
+from tokbench.report.numbers import probability
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import listed, words
 from tokbench.statistics.cells import Cell

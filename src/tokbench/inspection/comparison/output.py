@@ -27,7 +27,7 @@ from tokbench.inspection.comparison.runs import (
     sign,
 )
 from tokbench.io.atomic import atomic_file
-from tokbench.report.layout import MINUS, fitting_decimals, printed, probability
+from tokbench.report.numbers import MINUS, fitting_decimals, printed, probability
 from tokbench.report.wording import counted, few
 from tokbench.tabulation.table import Kind
 

@@ -36,14 +36,14 @@ from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
 from tokbench.models.pretraining.order import encoded
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.optimum.bound import bounded_or_why
+from tokbench.optimum.gap import Bound, gap_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
-from tokbench.report.layout import printed
+from tokbench.report.numbers import printed
 from tokbench.report.wording import counted, listed
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.contrast import bits_per_byte, token_counts
 from tokbench.statistics.power import ALPHA
-from tokbench.tabulation.bounds import Bound, bound_of, gap_of
 from tokbench.tokenizer import Tokenizer
 
 
@@ -258,7 +258,7 @@ def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], rea
                     counted[scheme] = _gap_comparison_counts(documents, scheme)
                 if scheme and key not in bounds:
                     found = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
-                    bounds[key] = None if found["bound"] is None else bound_of(found, "the bound")
+                    bounds[key] = None if found["bound"] is None else Bound.from_result(found)
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"

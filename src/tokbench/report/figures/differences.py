@@ -29,7 +29,7 @@ from tokbench.report.figures.style import (
     house_style,
     new_figure,
 )
-from tokbench.report.layout import MINUS, probability
+from tokbench.report.numbers import MINUS, probability
 from tokbench.tabulation import columns
 
 MARKS = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"

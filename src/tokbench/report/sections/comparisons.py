@@ -16,7 +16,8 @@ from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.figure_sentences import by_verdict, sides_of_zero, told_apart, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, Source, Table, printed, probability
+from tokbench.report.layout import UNEXPLAINED, Drawing, Source, Table
+from tokbench.report.numbers import printed, probability
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
 from tokbench.report.wording import counted, listed, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
@@ -283,7 +284,7 @@ def forest(
     Vocabularies that have fewer tokens than others of the size are drawn, and not among those that the text counts.
 
     Args:
-        part: pairs with the columns of :func:`tokbench.statistics.verdicts.judgement_columns`, each two once.
+        part: pairs with the columns of :func:`tokbench.statistics.judgements.judgement_columns`, each two once.
         name: stem of the files.
         caption: with ``{baseline}`` in it.
         source: where the numbers come from.

@@ -9,7 +9,8 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table, printed
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
+from tokbench.report.numbers import printed
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested

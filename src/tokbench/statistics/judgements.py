@@ -1,0 +1,98 @@
+"""Tests of a family of differences, with Holm's correction, intervals and excluded differences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tokbench.statistics.estimate import Estimate
+from tokbench.statistics.power import ALPHA
+from tokbench.statistics.student import detectable, quantile, two_sided
+from tokbench.statistics.verdicts import BETTER, NOT_TESTED, NOT_TOLD, WORSE, why_untested
+from tokbench.statistics.wilcoxon import holm
+from tokbench.tabulation.columns import REASON
+from tokbench.tabulation.table import PROBABILITY, Column
+
+BITS = "bits per byte"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Verdict on one difference of a family of tests; fields are in the order of :func:`judgement_columns`.
+
+    Attributes:
+        reason: reason why the difference is not tested; None if it is. It then has an interval and no p-value.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float | None
+    holm: float | None
+    verdict: str
+    excluded: float | None
+    detectable: float | None
+    reason: str | None = None
+
+
+def judged(family: Sequence[Estimate]) -> list[Judgement]:
+    """Judge every difference of a family.
+
+    Differences with too few trainings are not tested, and do not count in the correction. Holm's procedure decides
+    which of the others are significant. Differences beyond simultaneous 95 % intervals (Bonferroni's) are excluded for
+    the rest.
+    """
+    p_values = [_p_value(one) for one in family if not why_untested(one.trainings)]
+    tests = zip(p_values, holm(p_values).tolist(), strict=True)
+    found = []
+    for one in family:
+        half = one.error * quantile(ALPHA, one.degrees)
+        ends = (one.difference - half, one.difference + half)
+        if reason := why_untested(one.trainings):
+            found.append(Judgement(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
+            continue
+        p_value, adjusted = next(tests)
+        together = one.error * quantile(ALPHA / len(p_values), one.degrees)
+        told = adjusted <= ALPHA
+        found.append(
+            Judgement(
+                one.difference,
+                *ends,
+                p_value,
+                adjusted,
+                NOT_TOLD if not told else BETTER if one.difference < 0 else WORSE,
+                None if told else abs(one.difference) + together,
+                one.error * detectable(one.degrees),
+            )
+        )
+    return found
+
+
+def _p_value(one: Estimate) -> float:
+    if not one.error:
+        return float(not one.difference)
+    return two_sided(one.difference / one.error, one.degrees)
+
+
+def judgement_columns(over: str, family: str) -> tuple[Column, ...]:
+    """The columns of a judgement.
+
+    Args:
+        over: what the interval has in it.
+        family: what the tests are corrected for.
+    """
+    return (
+        Column("difference", pl.Float64, "of a minus that of b", BITS, "a − b (bits per byte)", 4),
+        Column("low", pl.Float64, f"lower end of a 95 % interval of it, {over}", BITS, "low", 4),
+        Column("high", pl.Float64, "upper end", BITS, "high", 4),
+        Column("p_value", pl.Float64, "two-sided p by Student's t", PROBABILITY, "p"),
+        Column("holm", pl.Float64, f"p adjusted by Holm's procedure among {family}", PROBABILITY, "p, Holm"),
+        Column("verdict", pl.String, "of a: better (fewer bits), worse, or not told apart at level 0.05 by Holm's p; "
+               "not tested where trainings are fewer than three", "", "a is"),
+        Column("excluded", pl.Float64, "where not told apart: a difference above it, on either side, is excluded by "
+               "intervals that hold for all pairs of the family together with 95 %", BITS, "excluded above", 4,
+               "the difference is significant"),
+        Column("detectable", pl.Float64, "true difference that the test, uncorrected, sees with probability 0.8", BITS,
+               "detectable", 4),
+        REASON,
+    )  # fmt: skip
