@@ -316,7 +316,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     (checkout.folder / "books" / WORST / f"{WORST}.txt").write_text("It was a dark and stormy night.\n\n" * 200)
     long = checkout.folder / "books" / ("東" * 80) / ("京" * 80)
     long.mkdir(parents=True)
-    for number in range(150):
+    for number in range(400):
         (long / f"{number}.txt").write_text("Few characters of the command line, many bytes.")
     (checkout.folder / "worst.yaml").write_text(
         yaml.safe_dump(

@@ -4,6 +4,7 @@ A machine without the optional parts: a run that needs them ends before its firs
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,14 @@ def test_change_of_code(finished: Checkout, file: str, expected: set[str]) -> No
     path = f"src/tokbench/{file}"
     last = (finished.folder / path).read_text().splitlines()[-1]
     with finished.edited(path, last, f"{last}\n\nid(None)"):
+        assert plan(finished) == expected
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("sigmorphon2022", measured_on_gold() | FINAL), ("morpholex", set())])
+def test_change_of_a_type_of_gold_data(finished: Checkout, kind: str, expected: set[str]) -> None:
+    path = "src/tokbench/resource/built_in.py"
+    [head] = re.findall(rf'def {kind}\(.*\n    """.*"""\n', (finished.folder / path).read_text())
+    with finished.edited(path, head, f"{head}    id(None)\n"):
         assert plan(finished) == expected
 
 
