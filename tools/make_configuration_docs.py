@@ -15,16 +15,7 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.commands.method_listing import patterns_of, reference_of
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import (
-    Corpus,
-    Elsewhere,
-    MetricsOptions,
-    ReportOptions,
-    Run,
-    TokenizerPair,
-    Translation,
-    Variant,
-)
+from tokbench.config.sections import Corpus, Elsewhere, MetricsOptions, ReportOptions, Run, TokenizerPair, Translation, Variant
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import parallel, sources
 from tokbench.intrinsic.ngram_options import NgramBitsOptions

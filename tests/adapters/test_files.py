@@ -20,24 +20,7 @@ import pytest
 
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
-from tests.support.external_tokenizers import (  # noqa: F401
-    ENGLISH,
-    PUBLISHED,
-    RUNS,
-    SPECIAL,
-    TIMTC,
-    counted,
-    counts,
-    few,
-    level,
-    needs,
-    ranks,
-    read,
-    released_bpe,
-    texts,
-    tokenizer,
-    vocabulary,
-)
+from tests.support.external_tokenizers import ENGLISH, PUBLISHED, RUNS, SPECIAL, TIMTC, counted, counts, few, level, needs, ranks, read, released_bpe, texts, tokenizer, vocabulary
 from tokbench.adapters.forms.sentencepiece import fields
 from tokbench.adapters.forms.transformers import form_of
 from tokbench.errors import TokbenchError

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.files import names
-from tests.support.small_models import SHAPE, SMALL, Bytes, Pairs, ids_of, packed_documents, pieces, shown
+from tests.support.small_models import Bytes, Pairs, SHAPE, SMALL, ids_of, packed_documents, pieces, shown
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters

@@ -23,7 +23,7 @@ from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import Packing, by_phase
 from tokbench.models.pretraining.checkpoints import note_recipe, recover, seal
 from tokbench.models.pretraining.mds import read_mds
-from tokbench.models.pretraining.options import PRESETS, LlamaOptions, MptOptions
+from tokbench.models.pretraining.options import LlamaOptions, MptOptions, PRESETS
 from tokbench.models.pretraining.schedule import learning_rate, rate
 
 

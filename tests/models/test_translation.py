@@ -30,12 +30,7 @@ from tokbench.models.translation.batches import batches, decoded, encoded
 from tokbench.models.translation.options import PRESETS, TranslationOptions
 from tokbench.models.translation.score import score
 from tokbench.pretokens.count import count_pretokens
-from tokbench.tabulation.embeddings import (
-    TRANSLATION_EMBEDDING_NORMS,
-    TRANSLATION_EMBEDDINGS,
-    translation_embedding_norms,
-    translation_embeddings,
-)
+from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDINGS, TRANSLATION_EMBEDDING_NORMS, translation_embedding_norms, translation_embeddings
 from tokbench.tokenizer import Tokenizer
 from tokbench.workflow.models import Translations
 

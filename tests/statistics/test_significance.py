@@ -22,14 +22,7 @@ from tokbench.statistics.critical_difference import critical_differences, nemeny
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
-from tokbench.statistics.wilcoxon import (
-    benjamini_hochberg,
-    deviation,
-    holm,
-    rank_biserial,
-    signed_rank,
-    standardized_mean,
-)
+from tokbench.statistics.wilcoxon import benjamini_hochberg, deviation, holm, rank_biserial, signed_rank, standardized_mean
 from tokbench.tabulation.documents import document_bits_table
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.workflow.checkout import ROOT, Checkout
+from tests.support.workflow.checkout import Checkout, ROOT
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.workflow import preflight, resources

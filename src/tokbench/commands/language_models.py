@@ -20,8 +20,8 @@ import click
 
 from tokbench.commands.outputs import OutputFolder, columns, output_file
 from tokbench.commands.parameters import Whole, memory_option, order_options, packing_options
-from tokbench.models.byte_lm.presets import RECIPES as BYTE_LM_RECIPES
-from tokbench.models.pretraining.presets import RECIPES
+from tokbench.models.byte_lm.presets import BYTE_LM_RECIPES
+from tokbench.models.pretraining.presets import MODEL_RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance
 
@@ -178,7 +178,7 @@ def pack_command(
 
 
 @click.command("pretrain")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON.")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(MODEL_RECIPES)}) or options as JSON.")
 @click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of MDS shards.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option(
@@ -209,7 +209,7 @@ def pretrain_command(
     from tokbench.errors import TokbenchError
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.pretraining.launch import launched, pretrain_together
-    from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement, architecture_of
+    from tokbench.models.pretraining.options import MptOptions, PRESETS, Placement, architecture_of
     from tokbench.options import validated
 
     log_to_stderr()

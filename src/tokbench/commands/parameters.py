@@ -30,17 +30,7 @@ import click
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.compression import Fields
-from tokbench.io.numbers import (
-    LARGEST_BYTES,
-    LARGEST_COUNT,
-    LARGEST_LEGACY_SEED,
-    LARGEST_SEED,
-    LARGEST_VOCABULARY,
-    LONGEST_SEQUENCE,
-    MOST_THREADS,
-    real_number,
-    whole_number,
-)
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY, LONGEST_SEQUENCE, MOST_THREADS, real_number, whole_number
 from tokbench.runtime.memory_limit import LEAST, allowance
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import click
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import VocabularySize, memory_option
 from tokbench.io.numbers import LARGEST_VOCABULARY
-from tokbench.models.translation.presets import RECIPES, TOKENIZERS
+from tokbench.models.translation.presets import BLEU_TOKENIZERS, TRANSLATION_RECIPES
 
 FOLDER = click.Path(exists=True, file_okay=False)
 
 
 @click.command("train_translation")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON.")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON.")
 @click.option("--corpus", required=True, type=FOLDER, help="Prepared parallel corpus.")
 @click.option("--from", "source", required=True, help="Language that is translated.")
 @click.option("--to", "target", required=True, help="Language that it is translated into.")
@@ -71,7 +71,7 @@ def train_translation_command(
 
 
 @click.command("translate")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(RECIPES)}) or options as JSON, for the search.")
+@click.option("--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON, for the search.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--from", "source", required=True, help="Language that is translated.")
 @click.option("--to", "target", required=True, help="Language that it is translated into.")
@@ -109,7 +109,7 @@ def translate_command(
 @click.command("score_translation")
 @click.option(
     "--tokenize",
-    type=click.Choice(TOKENIZERS),
+    type=click.Choice(BLEU_TOKENIZERS),
     default="13a",
     show_default=True,
     help="How sacrebleu cuts words for BLEU.",

@@ -7,18 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tokbench.config.sections import (
-    AnyVariant,
-    Corpus,
-    MadeElsewhere,
-    MetricsOptions,
-    ReportOptions,
-    Resource,
-    Run,
-    Size,
-    Translation,
-    Variant,
-)
+from tokbench.config.sections import AnyVariant, Corpus, MadeElsewhere, MetricsOptions, ReportOptions, Resource, Run, Size, Translation, Variant
 from tokbench.config.short_forms import Preset
 from tokbench.corpus.parallel import ParallelCorpus
 from tokbench.intrinsic.ngram_options import NgramBitsOptions

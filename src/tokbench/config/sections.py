@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
+from tokbench.adapters.forms import FORMS, ReadOptions, WITHOUT_SPECIAL, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
-from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
+from tokbench.corpus.sources import AnySource, CountsSource, SOURCE_TYPES
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.paths import path_mistakes
 from tokbench.metric import metrics

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
+from tokbench.corpus.json_lines import BadLineError, JsonFields, MEND, Place, not_json, value_of
 from tokbench.corpus.nested import column_of, steps_of
 from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed

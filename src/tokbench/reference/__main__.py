@@ -13,20 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.skipgram import alias_table
-from tokbench.reference import (
-    bounds,
-    bpe,
-    bytespan,
-    greedtok,
-    morphology,
-    ngram,
-    numbers,
-    pathpiece,
-    sage,
-    scan,
-    segmentation,
-    unigram,
-)
+from tokbench.reference import bounds, bpe, bytespan, greedtok, morphology, ngram, numbers, pathpiece, sage, scan, segmentation, unigram
 
 EXAMPLE = "she sells sea shells by the sea shore; the shells she sells are sea shells"
 MORE = 12

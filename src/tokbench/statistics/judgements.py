@@ -11,7 +11,7 @@ from tokbench.statistics.student import detectable, quantile, two_sided
 from tokbench.statistics.verdicts import BETTER, NOT_TESTED, NOT_TOLD, WORSE, why_untested
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.columns import REASON
-from tokbench.tabulation.table import PROBABILITY, Column
+from tokbench.tabulation.table import Column, PROBABILITY
 
 BITS = "bits per byte"
 

@@ -11,7 +11,7 @@ from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
 from tokbench.statistics.power import ALPHA
 from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
 from tokbench.tabulation.columns import COLUMNS_METRIC, CORPUS, DEFINITION, MODEL, REASON, SUITE
-from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
+from tokbench.tabulation.table import Column, Print, SHARE, TidyTable
 
 Row = tuple[Any, ...]
 Point = tuple[str, int]

@@ -17,7 +17,7 @@ from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, contrast
 from tokbench.statistics.seeds import trainings_of
 from tokbench.statistics.verdicts import ONE_TRAINING, why_untested
 from tokbench.statistics.wilcoxon import holm
-from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
+from tokbench.tabulation.table import Column, DIFFERENCE, PROBABILITY, SHARE, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]
 BEYOND: Final = "beyond noise"

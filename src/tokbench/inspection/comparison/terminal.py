@@ -234,7 +234,7 @@ def verdict(parts: Sequence[Part]) -> Verdict:
 def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
     from tokbench.report.numbers import MINUS
-    from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
+    from tokbench.statistics.verdicts import NOT_TESTED, NO_DIFFERENCE
 
     found = verdict(parts)
     sure = {side: _together(told) for side, told in found.sure.items()}

@@ -12,19 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokbench.adapters.open import (
-    AS_IT_IS,
-    Reading,
-    Side,
-    Sizes,
-    distinct,
-    matched,
-    one_of_several,
-    reject_unused,
-    side,
-    size_label,
-    unequal,
-)
+from tokbench.adapters.open import AS_IT_IS, Reading, Side, Sizes, distinct, matched, one_of_several, reject_unused, side, size_label, unequal
 from tokbench.corpus.documents import Document, note_of_untagged, read_documents
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files

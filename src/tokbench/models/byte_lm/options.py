@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.models.byte_lm.presets import RECIPES
+from tokbench.models.byte_lm.presets import BYTE_LM_RECIPES
 from tokbench.options import Options, Seed
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -96,6 +96,6 @@ AnyByteLm = Annotated[ByteLmOptions | ByteNgramOptions, Field(discriminator="kin
 
 PRESETS: dict[str, ByteLmOptions | ByteNgramOptions] = {
     name: (ByteNgramOptions if values.get("kind") == "ngram" else ByteLmOptions).model_validate(values)
-    for name, values in RECIPES.items()
+    for name, values in BYTE_LM_RECIPES.items()
 }
 """The named recipes in full."""

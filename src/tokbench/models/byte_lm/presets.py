@@ -1,6 +1,6 @@
 """Named recipes of byte-level language models, by the options in which they differ from the defaults."""
 
-RECIPES: dict[str, dict[str, object]] = {
+BYTE_LM_RECIPES: dict[str, dict[str, object]] = {
     "paper_57m": {"microbatch": 32},
     "tiny": {
         "layers": 2,

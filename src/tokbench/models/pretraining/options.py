@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
-from tokbench.models.pretraining.presets import RECIPES, SEED
+from tokbench.models.pretraining.presets import MODEL_RECIPES, SEED
 from tokbench.options import Options
 
 
@@ -257,6 +257,6 @@ def architecture_of(values: Mapping[str, object]) -> type[ModelOptions]:
 
 
 PRESETS: dict[str, ModelOptions] = {
-    name: architecture_of(values).model_validate(values) for name, values in RECIPES.items()
+    name: architecture_of(values).model_validate(values) for name, values in MODEL_RECIPES.items()
 }
 """The named recipes in full."""

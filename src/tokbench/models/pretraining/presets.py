@@ -23,7 +23,7 @@ GREEDTOK: dict[str, object] = {
     "attn_impl": "sdpa",
     "fsdp": FULL_SHARD,
 }
-RECIPES: dict[str, dict[str, object]] = {
+MODEL_RECIPES: dict[str, dict[str, object]] = {
     "tiny": {
         "d_model": 64,
         "n_heads": 4,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tokbench.io.numbers import LARGEST_LEGACY_SEED
-from tokbench.models.translation.presets import RECIPES
+from tokbench.models.translation.presets import TRANSLATION_RECIPES
 from tokbench.options import Options
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
@@ -91,7 +91,7 @@ class TranslationOptions(Options):
 OF_SEARCH = ("beam", "length_penalty", "max_tokens", "translate_batch")
 """Options by which training does not go."""
 PRESETS: dict[str, TranslationOptions] = {
-    name: TranslationOptions.model_validate(values) for name, values in RECIPES.items()
+    name: TranslationOptions.model_validate(values) for name, values in TRANSLATION_RECIPES.items()
 }
 """The named recipes in full."""
 

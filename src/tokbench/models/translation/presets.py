@@ -1,6 +1,6 @@
 """Named recipes of translation models, by the options in which they differ from the defaults."""
 
-RECIPES: dict[str, dict[str, object]] = {
+TRANSLATION_RECIPES: dict[str, dict[str, object]] = {
     "transformer_iwslt": {},
     "tiny": {
         "encoder_layers": 1,
@@ -21,5 +21,5 @@ RECIPES: dict[str, dict[str, object]] = {
     },
 }
 """The model of "BPE Gets Picky" (appendix, table 7), and one that a CPU core trains in seconds."""
-TOKENIZERS = ("13a", "char", "intl", "none", "zh")
+BLEU_TOKENIZERS = ("13a", "char", "intl", "none", "zh")
 """Ways of sacrebleu to cut words for BLEU that need no further package."""

@@ -17,18 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import (
-    BLACK,
-    FULL,
-    GREY,
-    INK,
-    OKABE_ITO,
-    RULE,
-    Style,
-    fix_layout,
-    house_style,
-    new_figure,
-)
+from tokbench.report.figures.style import BLACK, FULL, GREY, INK, OKABE_ITO, RULE, Style, fix_layout, house_style, new_figure
 from tokbench.report.numbers import MINUS, probability
 from tokbench.tabulation import columns
 

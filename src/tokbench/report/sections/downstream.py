@@ -18,7 +18,7 @@ from tokbench.report.figure_sentences import between, first_by_model
 from tokbench.report.figures import dots
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Table
+from tokbench.report.layout import Column, Drawing, Exhibit, Heading, Section, Table, UNEXPLAINED
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.rows import in_order, path_of, source_of
 from tokbench.report.wording import counted, few, listed, slug, without_rank

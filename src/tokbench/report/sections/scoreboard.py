@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
-from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.content import ReportContent, UNKNOWN_PRETOKENIZER
+from tokbench.report.layout import Column, Source, Table, UNEXPLAINED
 from tokbench.report.numbers import fitting_decimals, printed
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
