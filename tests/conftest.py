@@ -25,7 +25,7 @@ import yaml
 from hypothesis import is_hypothesis_test, settings
 
 from tests.support.fake_results import DOCUMENTS, SMALL
-from tests.support.workflow.checkout import Prepared, ROOT
+from tests.support.workflow.checkout import ROOT, Prepared
 from tokbench.commands.main import main
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.models.evaluation.offline_tasks import make_tasks

@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 
 from tests.conftest import tool_of
 from tests.support.rules import COMMAND_OF, RULES, called
-from tests.support.workflow.checkout import Checkout, ROOT
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.construction import constructions
 from tokbench.metric import metrics
 from tokbench.pretokenization import schemes

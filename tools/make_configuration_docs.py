@@ -15,10 +15,21 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from tokbench.commands.method_listing import patterns_of, reference_of
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Corpus, Elsewhere, MetricsOptions, ReportOptions, Run, TokenizerPair, Translation, Variant
+from tokbench.config.sections import (
+    BoundsOptions,
+    Corpus,
+    Elsewhere,
+    MetricsOptions,
+    NgramBitsOptions,
+    ReportOptions,
+    Run,
+    StatisticsOptions,
+    TokenizerPair,
+    Translation,
+    Variant,
+)
 from tokbench.construction import Construction, constructions
 from tokbench.corpus import parallel, sources
-from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.metric import metrics
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
@@ -29,13 +40,11 @@ from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Placement, Sharding
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
-from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Options
 from tokbench.pretokenization import schemes
 from tokbench.registry import Method
 from tokbench.resource import ResourceOptions, resource_types
 from tokbench.segmentation import Segmentation, segmentations
-from tokbench.statistics.options import StatisticsOptions
 
 DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\

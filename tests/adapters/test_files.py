@@ -7,7 +7,6 @@ MiniPile hold together, their tokens are what our schemes and segmentations make
 tokens as the paper's order says.
 """
 
-# ruff: noqa: F811 - fixtures are named like the parameters that they fill
 import gzip
 import json
 import os
@@ -20,7 +19,21 @@ import pytest
 
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
-from tests.support.external_tokenizers import ENGLISH, PUBLISHED, RUNS, SPECIAL, TIMTC, counted, counts, few, level, needs, ranks, read, released_bpe, texts, tokenizer, vocabulary
+from tests.support.external_tokenizers import (
+    ENGLISH,
+    PUBLISHED,
+    RUNS,
+    SPECIAL,
+    TIMTC,
+    counted,
+    counts,
+    needs,
+    read,
+    released_bpe,
+    texts,
+    tokenizer,
+    vocabulary,
+)
 from tokbench.adapters.forms.sentencepiece import fields
 from tokbench.adapters.forms.transformers import form_of
 from tokbench.errors import TokbenchError

@@ -14,7 +14,7 @@ from tests.support.external_tokenizers import few, level, library_ids, ranks, re
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import EDITIONS, differing, why_not
 from tokbench.adapters.forms import Native, NotNativeError
-from tokbench.adapters.forms.patterns import Dialect, FANCY_REGEX, ONIGURUMA, native_setting, translated
+from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of

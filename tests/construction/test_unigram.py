@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.unigram_agreement import GPT2, SENTENCEPIECE, TOKENIZERS, WORD, compare, counted, paragraphs_of, train_sentencepiece, train_tokenizers, with_ours
+from tests.support.unigram_agreement import (
+    GPT2,
+    SENTENCEPIECE,
+    TOKENIZERS,
+    WORD,
+    compare,
+    counted,
+    paragraphs_of,
+    train_sentencepiece,
+    train_tokenizers,
+    with_ours,
+)
 from tokbench.candidates import initial
 from tokbench.candidates import seeds as finding
 from tokbench.candidates.alphabet import ANY, barriers, script_class

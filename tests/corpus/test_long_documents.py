@@ -20,7 +20,7 @@ from tests.conftest import Tokbench
 from tests.support.small_models import Bytes, ids_of
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_lines, long_documents
-from tokbench.corpus.documents import Document, RESTS, Rest, read_documents, read_shard
+from tokbench.corpus.documents import RESTS, Document, Rest, read_documents, read_shard
 from tokbench.corpus.long_documents import Cutter, pieces_of
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.read import read_source

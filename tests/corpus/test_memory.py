@@ -22,7 +22,7 @@ from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.processes import MEGABYTE, contents, peak
 from tokbench.corpus import json_lines
-from tokbench.corpus.documents import Document, SCHEMA, read_findings, read_shard
+from tokbench.corpus.documents import SCHEMA, Document, read_findings, read_shard
 from tokbench.corpus.json_lines import REMEDY
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source, texts_of_rows

@@ -28,7 +28,16 @@ from tokbench.corpus.prepare import UNBOUND, link_shards, prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import shard_paths
 from tokbench.corpus.shuffle import PER_DOCUMENT, assign_documents, read_totals
-from tokbench.corpus.sources import FileSource, HubSource, JsonLinesSource, ParquetSource, Source, TextSource, is_limited, without_limits
+from tokbench.corpus.sources import (
+    FileSource,
+    HubSource,
+    JsonLinesSource,
+    ParquetSource,
+    Source,
+    TextSource,
+    is_limited,
+    without_limits,
+)
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes

@@ -26,7 +26,15 @@ from tests.support.corpora import WRAPPERS, rejected, texts
 from tokbench.corpus.documents import Document, read_documents
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
-from tokbench.corpus.sources import EmbeddedSource, HubSource, JsonLinesSource, ParquetSource, Source, TextSource, embedded_texts
+from tokbench.corpus.sources import (
+    EmbeddedSource,
+    HubSource,
+    JsonLinesSource,
+    ParquetSource,
+    Source,
+    TextSource,
+    embedded_texts,
+)
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.support.rules import COMMAND_OF, RULES
-from tests.support.workflow.checkout import Checkout, ROOT
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS, find_command
 from tokbench.config.experiment import Experiment
 from tokbench.pretokens.count import count_pretokens

@@ -23,12 +23,27 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import Document
 from tokbench.examples.columns import EDGES, cuts_text, rows, width_of
 from tokbench.examples.cut import cut, disputed, visible
-from tokbench.examples.tables import CONFIGURED, CUTS, Candidate, EXAMPLES, OF_DOCUMENT, OF_LANGUAGE, SENTENCES, Shown, candidates, chosen, cuts, difference, examples, sentences
+from tokbench.examples.tables import (
+    CONFIGURED,
+    CUTS,
+    EXAMPLES,
+    OF_DOCUMENT,
+    OF_LANGUAGE,
+    SENTENCES,
+    Candidate,
+    Shown,
+    candidates,
+    chosen,
+    cuts,
+    difference,
+    examples,
+    sentences,
+)
 from tokbench.report.html import render, sections, tables
 from tokbench.report.sections.experiment import examples as section
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
-from tokbench.workflow.targets import CORPORA, Examples, TOKENIZERS
+from tokbench.workflow.targets import CORPORA, TOKENIZERS, Examples
 
 SENTENCE = "A sentence long enough to be shown to a reader, it seems."
 

@@ -23,7 +23,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.support.workflow.checkout import Checkout, ROOT, environment_of
+from tests.support.workflow.checkout import ROOT, Checkout, environment_of
 from tokbench.io.json import read_result
 from tokbench.workflow.job_states import Plan, read_plan
 

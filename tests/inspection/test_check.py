@@ -20,7 +20,7 @@ from tokbench.inspection.checks import probes
 from tokbench.inspection.checks.agreement import LONG, plain_texts
 from tokbench.inspection.checks.finding import shortest
 from tokbench.inspection.checks.round_trip import _common, round_trip
-from tokbench.inspection.checks.run import Checked, GROUPS, as_json, checked, fit
+from tokbench.inspection.checks.run import GROUPS, Checked, as_json, checked, fit
 from tokbench.inspection.checks.subject import Subject
 from tokbench.inspection.checks.vocabulary import consistency
 from tokbench.tokenizer import Tokenizer

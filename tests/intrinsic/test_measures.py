@@ -21,7 +21,15 @@ from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import agreement as fitness_speed
 from tokbench.inspection.checks.subject import Subject
 from tokbench.intrinsic import encoding_speed
-from tokbench.intrinsic.encoding_speed import ColdSpeed, LEAST_BYTES, LEAST_ROUNDS, MOST_BYTES, MOST_ROUNDS, Sample, cold_speed
+from tokbench.intrinsic.encoding_speed import (
+    LEAST_BYTES,
+    LEAST_ROUNDS,
+    MOST_BYTES,
+    MOST_ROUNDS,
+    ColdSpeed,
+    Sample,
+    cold_speed,
+)
 from tokbench.workflow.targets import Checked, NgramModels, all_bounds, all_measured, all_tokenizers, baseline_flags
 from tokbench.workflow.tokenizers import Measurements
 

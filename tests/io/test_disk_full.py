@@ -24,7 +24,7 @@ from snakemake_logger_plugin_lines import of_engine
 from tests.conftest import Tokbench
 from tests.support.files import fill, names, small_files, told
 from tests.support.rules import RULES
-from tests.support.workflow.checkout import Checkout, ROOT
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import alone, atomic_file, atomic_folder
 from tokbench.io.locks import hold

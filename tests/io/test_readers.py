@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from tests.conftest import EXPERIMENT, Outcome, Tokbench
 from tests.support.file_readers import READERS, Reader
 from tests.support.wrong_commands import COMMANDS, NUMBERS, WHOLE_OPTIONS
-from tests.support.wrong_configurations import Pieces, TEXTS, VALUES, changed
+from tests.support.wrong_configurations import TEXTS, VALUES, Pieces, changed
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as bpe
 from tokbench.errors import TokbenchError

@@ -25,9 +25,9 @@ from tokbench.kernels.scan import boundaries, settled_after, settled_before
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens.count import count_pretokens
-from tokbench.reference import scan
 from tokbench.reference import segmentation as greedy
 from tokbench.reference import segmentation as merge
+from tokbench.reference import segmentation as scan
 from tokbench.reference import segmentation as shortest_path
 from tokbench.reference import segmentation as twin
 from tokbench.segmentation import segmentation, segmentations

@@ -19,7 +19,7 @@ from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns import cut, scanner_of
 from tokbench.pretokenization.patterns.cut import cut_by_characters, search
 from tokbench.pretokenization.well_known import CL100K, NANOCHAT, O200K, TEKKEN
-from tokbench.reference import scan as twin
+from tokbench.reference import segmentation as twin
 
 GPT2 = str(pretokenization_of("gpt2").splits[0])  # type: ignore[index]
 NUMBER, THREE, DIGIT, HAN, MARKED = r"\p{N}", r"\p{N}{1,3}", r"\d|[^\d]+", "[一-龥]", r"\p{L}\p{M}*"

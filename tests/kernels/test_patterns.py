@@ -21,7 +21,7 @@ from tokbench.pretokenization.patterns.masks import masks_of
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import _texts, automaton_of_sequence
 from tokbench.pretokenization.patterns.unicode_properties import CATEGORIES, SCRIPTS
-from tokbench.reference import scan as twin
+from tokbench.reference import segmentation as twin
 
 EVERY = "".join(map(chr, range(0x110000)))
 NAMES = list(WELL_KNOWN)

@@ -29,7 +29,14 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.pretokens.files import write_languages
 from tokbench.statistics.cells import INTRINSIC
-from tokbench.tabulation.tokenizer_pairs import Compared, exchanged_embeddings, exchanged_tokens, mean_over_resources, partition_cover_ratio, venn_tokens
+from tokbench.tabulation.tokenizer_pairs import (
+    Compared,
+    exchanged_embeddings,
+    exchanged_tokens,
+    mean_over_resources,
+    partition_cover_ratio,
+    venn_tokens,
+)
 from tokbench.tabulation.vocabularies import venn_regions
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.support.external_tokenizers import DATA, PUBLISHED, needs
-from tests.support.processes import Greedy, TEXT, TOKENS, value, vocabulary
+from tests.support.processes import TEXT, TOKENS, Greedy, value, vocabulary
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_languages
 from tokbench.kernels.covered import covered_pairs

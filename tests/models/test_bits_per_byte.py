@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 import tokbench
 from tests.support.fake_results import tiny_mpt, toy_adapter
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.coverings import Spellings, common_prefix, coverings, encode_choices, greedy, log_covered, log_probability
+from tokbench.models.evaluation.coverings import (
+    Spellings,
+    common_prefix,
+    coverings,
+    encode_choices,
+    greedy,
+    log_covered,
+    log_probability,
+)
 from tokbench.tokenizer import Tokenizer
 
 

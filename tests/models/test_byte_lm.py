@@ -25,7 +25,7 @@ from tokbench.construction.bytespan import build as build_bytespan
 from tokbench.errors import TokbenchError
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.models.byte_lm import ngram
-from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions, PRESETS
+from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions, ByteNgramOptions
 from tokbench.models.memory import byte_lm_flops_per_byte
 from tokbench.reference import ngram as twin
 

@@ -18,7 +18,18 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tests.support.fake_results import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, stub, tiny_mpt, toy_adapter
+from tests.support.fake_results import (
+    DOCUMENTS,
+    OFFLINE,
+    SMALL,
+    prose,
+    requests_of,
+    rows,
+    spaced,
+    stub,
+    tiny_mpt,
+    toy_adapter,
+)
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result

@@ -19,12 +19,26 @@ from tokbench.construction.bpe import BpeOptions, build
 from tokbench.corpus.documents import Document
 from tokbench.corpus.shards import open_shards, shard_paths
 from tokbench.metric.embeddings import LANGUAGE_MODEL, PER_NUMBER, room
-from tokbench.models.byte_lm.options import ByteLmOptions, PRESETS
-from tokbench.models.memory import BYTE_LM_BASE, DOCUMENT, NGRAMS_SCORED, PAIR, PAIR_BYTE, byte_lm_flops_per_byte, byte_lm_parameters, byte_lm_scoring_memory, byte_lm_training_memory, documents_memory, pairs_memory, seconds, translation_search_memory
+from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions
+from tokbench.models.memory import (
+    BYTE_LM_BASE,
+    DOCUMENT,
+    NGRAMS_SCORED,
+    PAIR,
+    PAIR_BYTE,
+    byte_lm_flops_per_byte,
+    byte_lm_parameters,
+    byte_lm_scoring_memory,
+    byte_lm_training_memory,
+    documents_memory,
+    pairs_memory,
+    seconds,
+    translation_search_memory,
+)
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.workflow.corpora import ByteLms, MEMORY, SCORING
+from tokbench.workflow.corpora import MEMORY, SCORING, ByteLms
 from tokbench.workflow.models import Translations, evaluating_memory
 from tokbench.workflow.resources import OVERHEAD, STARTUP
 

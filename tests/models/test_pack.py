@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.small_models import Bytes, DOCUMENTS, Pairs, ids_of, packed_documents, pieces, write_mds
+from tests.support.small_models import DOCUMENTS, Bytes, Pairs, ids_of, packed_documents, pieces, write_mds
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget, course, flops_per_token, reading

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 
 from tests.support.files import names
-from tests.support.small_models import Bytes, Pairs, SHAPE, SMALL, ids_of, packed_documents, pieces, shown
+from tests.support.small_models import SHAPE, SMALL, Bytes, Pairs, ids_of, packed_documents, pieces, shown
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
-from tokbench.models.pretraining.budget import TextBudget
+from tokbench.models.pretraining.budget import TextBudget, learning_rate
 from tokbench.models.pretraining.options import Sharding
 from tokbench.models.pretraining.order import encoded, in_order, place_of
 from tokbench.models.pretraining.pack import pack_phases
 from tokbench.models.pretraining.phases import read_in_all, read_phases
-from tokbench.models.pretraining.schedule import learning_rate
 from tokbench.models.pretraining.train import pretrain
 from tokbench.models.training import read_occurrences
 

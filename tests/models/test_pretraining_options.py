@@ -20,11 +20,10 @@ from tests.support.files import names
 from tests.support.small_models import SHAPE, SMALL, packed_documents, shown
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
-from tokbench.models.pretraining.budget import Packing, by_phase
+from tokbench.models.pretraining.budget import Packing, by_phase, learning_rate, rate
 from tokbench.models.pretraining.checkpoints import note_recipe, recover, seal
 from tokbench.models.pretraining.mds import read_mds
-from tokbench.models.pretraining.options import LlamaOptions, MptOptions, PRESETS
-from tokbench.models.pretraining.schedule import learning_rate, rate
+from tokbench.models.pretraining.options import PRESETS, LlamaOptions, MptOptions
 
 
 def test_options_and_packing_load_no_torch() -> None:

@@ -19,10 +19,9 @@ from tests.support.files import names
 from tests.support.small_models import SMALL, packed_documents
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining import train
-from tokbench.models.pretraining.budget import Packing
+from tokbench.models.pretraining.budget import Packing, rate
 from tokbench.models.pretraining.launch import launched
 from tokbench.models.pretraining.options import ModelOptions, Sharding
-from tokbench.models.pretraining.schedule import rate
 from tokbench.models.pretraining.train import pretrain
 
 pytestmark = pytest.mark.usefixtures("own_environment")

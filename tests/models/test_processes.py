@@ -25,7 +25,7 @@ from tokbench.errors import TokbenchError
 from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.checkpoints import is_made, recipe_of
 from tokbench.models.pretraining.launch import pretrain_together, run_together
-from tokbench.models.pretraining.options import MptOptions, PRESETS, Placement
+from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement
 from tokbench.models.pretraining.phases import read_phases
 from tokbench.workflow.models import Models
 

@@ -13,9 +13,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.fake_results import DOCUMENTS, OFFLINE, SMALL, prose, requests_of, rows, spaced, tiny_mpt, toy_adapter
+from tests.support.fake_results import (
+    DOCUMENTS,
+    OFFLINE,
+    SMALL,
+    prose,
+    requests_of,
+    rows,
+    spaced,
+    tiny_mpt,
+    toy_adapter,
+)
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.offline_tasks import Paragraph, TaskOptions, continuation, last_word, make_tasks, read_paragraphs, sentences, word_order
+from tokbench.models.evaluation.offline_tasks import (
+    Paragraph,
+    TaskOptions,
+    continuation,
+    last_word,
+    make_tasks,
+    read_paragraphs,
+    sentences,
+    word_order,
+)
 
 
 def scoring(model, adapter, encode, window: int):

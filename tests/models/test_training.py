@@ -27,7 +27,7 @@ from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import MptOptions
-from tokbench.models.sampler import GAUGES, Pace, START, effort, forget, gauged, metered, peak_of, speed
+from tokbench.models.sampler import GAUGES, START, Pace, effort, forget, gauged, metered, peak_of, speed
 from tokbench.workflow.status_output import shown, trainings
 
 ROOT = Path(__file__).parents[2]

@@ -26,11 +26,16 @@ from tokbench.corpus.parallel_read import read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import translation_parameters, translation_training_flops, translation_training_memory
 from tokbench.models.sampler import Pace
-from tokbench.models.translation.batches import batches, decoded, encoded
+from tokbench.models.translation.model import batches, decoded, encoded
 from tokbench.models.translation.options import PRESETS, TranslationOptions
 from tokbench.models.translation.score import score
 from tokbench.pretokens.count import count_pretokens
-from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDINGS, TRANSLATION_EMBEDDING_NORMS, translation_embedding_norms, translation_embeddings
+from tokbench.tabulation.embeddings import (
+    TRANSLATION_EMBEDDING_NORMS,
+    TRANSLATION_EMBEDDINGS,
+    translation_embedding_norms,
+    translation_embeddings,
+)
 from tokbench.tokenizer import Tokenizer
 from tokbench.workflow.models import Translations
 

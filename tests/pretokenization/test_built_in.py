@@ -29,7 +29,7 @@ from tokbench.options import Options
 from tokbench.pretokenization import Cut, Pretokenization, pretokenization, pretokenization_of, schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens.count import count_pretokens
-from tokbench.reference import scan as twin
+from tokbench.reference import segmentation as twin
 from tokbench.tokenizer import Tokenizer
 
 

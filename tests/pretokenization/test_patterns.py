@@ -19,7 +19,7 @@ from tokenizers.pre_tokenizers import Split
 from tests.support.texts import WELL_KNOWN
 from tokbench.adapters.export_hugging_face import differing
 from tokbench.adapters.forms import Native, NotNativeError
-from tokbench.adapters.forms.patterns import Dialect, FANCY_REGEX, ONIGURUMA, native_setting, translated
+from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts, left_out
 from tokbench.vocabulary import BYTES, Vocabulary

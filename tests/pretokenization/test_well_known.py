@@ -30,7 +30,7 @@ from tokbench.pretokenization.patterns.cut import cut_by_characters, search
 from tokbench.pretokenization.patterns.sequence import cut_alike
 from tokbench.pretokenization.well_known import CL100K, DEEPSEEK_V3, O200K, TEKKEN
 from tokbench.pretokens.count import count_pretokens
-from tokbench.reference import scan as twin
+from tokbench.reference import segmentation as twin
 from tokbench.tokenizer import Tokenizer
 
 NAMES = ["cl100k", "deepseek_v3", "llama3", "nanochat", "o200k", "qwen2", "superbpe_1", "superbpe_2", "tekken"]

@@ -23,7 +23,7 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
-from tokbench.pretokens.external_count import Bound, LEAST, Spilled, count_within, merge_within, take_within
+from tokbench.pretokens.external_count import LEAST, Bound, Spilled, count_within, merge_within, take_within
 from tokbench.pretokens.files import counts_writer, read_languages, read_word_list, write_languages
 from tokbench.reference import ngram as twin
 from tokbench.runtime.memory_limit import RESERVE, resident

@@ -22,7 +22,7 @@ from tokbench.models.evaluation.suites import named_suites
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.published import facts
 from tokbench.published.comparison import MODELS
-from tokbench.published.facts import DIFFERS, MISSING, SAME, Span, Statistic, WITHIN, judged, printed_span
+from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, Span, Statistic, judged, printed_span
 from tokbench.published.recompute import FILES, compared, recompute, released
 from tokbench.report.figures import style
 from tokbench.report.published import translations_table

@@ -12,7 +12,21 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.support.small_report import DECLARED, VARIANTS, accuracy, altered, bits_by_seed, board_of_seeds, imported, intrinsic, ngram_bits, ngram_documents, outcomes, tokens_by_document, whole
+from tests.support.small_report import (
+    DECLARED,
+    VARIANTS,
+    accuracy,
+    altered,
+    bits_by_seed,
+    board_of_seeds,
+    imported,
+    intrinsic,
+    ngram_bits,
+    ngram_documents,
+    outcomes,
+    tokens_by_document,
+    whole,
+)
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout

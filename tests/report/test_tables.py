@@ -21,9 +21,9 @@ from tokbench.errors import TokbenchError
 from tokbench.io.tables import write_csv
 from tokbench.report.html import drawings, tables, write_tables
 from tokbench.report.layout import Column, Source, Table, layout
-from tokbench.report.numbers import fitting_decimals, printed, probability
 from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
+from tokbench.report.wording import fitting_decimals, printed, probability
 from tokbench.statistics.correlation import between_metrics, fisher_interval, metric_with_accuracy
 from tokbench.statistics.pairs import compare_pairs
 from tokbench.statistics.ranks import averages

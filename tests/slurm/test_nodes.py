@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, ROOT, Run, missing, said_by, started
+from tests.slurm.cluster import ROOT, Cluster, Run, missing, said_by, started
 
 CONFIGURATION = Path(__file__).with_name("nodes.yaml")
 PROFILE = ("--profile", str(ROOT / "profiles" / "slurm"), "--slurm-init-seconds-before-status-checks", "2")

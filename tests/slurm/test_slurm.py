@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, ROOT, Run, job_of, missing, said_by, started
+from tests.slurm.cluster import ROOT, Cluster, Run, job_of, missing, said_by, started
 
 CONFIGURATION = Path(__file__).with_name("small.yaml" if os.environ.get("TOKBENCH_SLURM") == "small" else "models.yaml")
 TROUBLE = Path(__file__).with_name("trouble.smk")

@@ -11,7 +11,16 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from tests.support.small_report import accuracy, altered, bits_by_seed, intrinsic, ngram_bits, ngram_documents, outcomes, whole
+from tests.support.small_report import (
+    accuracy,
+    altered,
+    bits_by_seed,
+    intrinsic,
+    ngram_bits,
+    ngram_documents,
+    outcomes,
+    whole,
+)
 from tokbench.errors import TokbenchError
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import Drawing, Table, layout
@@ -27,7 +36,14 @@ from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.ngram_bits import NGRAM_RANKS
 from tokbench.statistics.pairs import COMPARISONS, POWER
-from tokbench.statistics.questions import BEHIND_THE_BEST, QUESTION_COMPARISONS, QUESTION_INTERVALS, behind_the_best, compare_questions, question_intervals
+from tokbench.statistics.questions import (
+    BEHIND_THE_BEST,
+    QUESTION_COMPARISONS,
+    QUESTION_INTERVALS,
+    behind_the_best,
+    compare_questions,
+    question_intervals,
+)
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import with_seeds
 from tokbench.tabulation.table import TidyTable, make_tables

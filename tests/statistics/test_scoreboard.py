@@ -9,12 +9,31 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from tests.support.fake_results import APART, FAKE_RESULTS_DOCUMENTS, QUESTIONS, SIZES, VARIANTS, WORDS, drawn, drawn_apart, f1
+from tests.support.fake_results import (
+    APART,
+    FAKE_RESULTS_DOCUMENTS,
+    QUESTIONS,
+    SIZES,
+    VARIANTS,
+    WORDS,
+    drawn,
+    drawn_apart,
+    f1,
+)
 from tests.support.small_report import accuracy, altered, whole
 from tokbench.report.sentences import summary
 from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.ranks import Difference, Family, NO_BASELINE, UNBOUNDED, Value, _opposite, averages_by_size, rows_of
+from tokbench.statistics.ranks import (
+    NO_BASELINE,
+    UNBOUNDED,
+    Difference,
+    Family,
+    Value,
+    _opposite,
+    averages_by_size,
+    rows_of,
+)
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.scoreboard_rows import ONE_DOCUMENT, alignment, contrast, over_documents
 from tokbench.statistics.scoreboard_rows import _estimate as answers_estimate

@@ -21,7 +21,7 @@ from tests.conftest import Tokbench
 from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
-from tokbench.statistics.seed_plan import Pilot, RULE, pilots, plan_seeds, seen_by_seeds
+from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
 from tokbench.statistics.student import detectable, power_of, quantile
 from tokbench.statistics.verdicts import NOT_TOLD
 from tokbench.tabulation.intrinsic import INTRINSIC

@@ -13,16 +13,23 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
-from tokbench.models.pretraining.presets import SEED
+from tokbench.models.presets import SEED
 from tokbench.published.facts import Span, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.answers import OUTCOME, average_intervals, wilson
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
 from tokbench.statistics.critical_difference import critical_differences, nemenyi
 from tokbench.statistics.pairs import compare_pairs, power_table
-from tokbench.statistics.power import detectable_difference
 from tokbench.statistics.seeds import UNNAMED, between_seeds, over_seeds, same_but_for_seed, with_seeds
-from tokbench.statistics.wilcoxon import benjamini_hochberg, deviation, holm, rank_biserial, signed_rank, standardized_mean
+from tokbench.statistics.verdicts import detectable_difference
+from tokbench.statistics.wilcoxon import (
+    benjamini_hochberg,
+    deviation,
+    holm,
+    rank_biserial,
+    signed_rank,
+    standardized_mean,
+)
 from tokbench.tabulation.documents import document_bits_table
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table

@@ -20,7 +20,7 @@ from tokbench.corpus.documents import Document
 from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.mds import Shards, by_shard, read_mds
-from tokbench.models.pretraining.options import LlamaOptions, PRESETS
+from tokbench.models.pretraining.options import PRESETS, LlamaOptions
 from tokbench.models.pretraining.order import Encoded, encoded, in_order
 from tokbench.models.pretraining.pack import pack
 

@@ -15,18 +15,31 @@ from tests.conftest import Tokbench
 from tests.support.small_report import altered, whole
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
-from tokbench.intrinsic.encoding_speed import ColdSpeed, TOO_SHORT
+from tokbench.intrinsic.encoding_speed import TOO_SHORT, ColdSpeed
 from tokbench.intrinsic.tokenizer import tokens_by_document
 from tokbench.io.json import write_result
 from tokbench.metric import measurement
 from tokbench.report.content import ReportContent
 from tokbench.report.html import render, tables
 from tokbench.report.layout import Table, layout
-from tokbench.report.sections.downstream import boundaries, coverings, downstream, one_segmentation, texts, with_coverings
+from tokbench.report.sections.downstream import (
+    boundaries,
+    coverings,
+    downstream,
+    one_segmentation,
+    texts,
+    with_coverings,
+)
 from tokbench.report.speeds import read_speeds
-from tokbench.tabulation.answers import BOUNDARIES, OUTCOMES, Results, TEXTS, boundary_table, outcome_table, text_table
+from tokbench.tabulation.answers import BOUNDARIES, OUTCOMES, TEXTS, Results, boundary_table, outcome_table, text_table
 from tokbench.tabulation.documents import tokens_by_document_table
-from tokbench.tabulation.straddling import COVERINGS, NOT_TAKEN, ONE_SEGMENTATION, coverings_table, one_segmentation_table
+from tokbench.tabulation.straddling import (
+    COVERINGS,
+    NOT_TAKEN,
+    ONE_SEGMENTATION,
+    coverings_table,
+    one_segmentation_table,
+)
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
 COMPLETION = {"document": 0, "log_likelihoods": [-3.0], "straddling": [], "gold": None, "prediction": None}

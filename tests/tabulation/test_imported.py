@@ -15,7 +15,16 @@ import pytest
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, level, ranks, read  # noqa: F401
-from tests.support.small_report import accuracy, altered, bits_by_seed, intrinsic, ngram_documents, outcomes, tokens_by_document, whole
+from tests.support.small_report import (
+    accuracy,
+    altered,
+    bits_by_seed,
+    intrinsic,
+    ngram_documents,
+    outcomes,
+    tokens_by_document,
+    whole,
+)
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.open import matched, side
 from tokbench.config.load import validate

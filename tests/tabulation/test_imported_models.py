@@ -34,7 +34,7 @@ from tokbench.corpus.shards import open_shards
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.mds import read_mds
-from tokbench.models.pretraining.options import MptOptions, PRESETS
+from tokbench.models.pretraining.options import PRESETS, MptOptions
 from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
 from tokbench.report.layout import Table, layout
@@ -44,7 +44,15 @@ from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS, STEPS, TRANSLATION_EMBEDDING_NORMS, embedding_norms
 from tokbench.tabulation.results import Gathered
 from tokbench.tabulation.table import make_tables
-from tokbench.tabulation.training import BITS_PER_BYTE, CONVERGENCE, CURVES, TRAINED_ON, convergence_table, curve_table, trained_on_table
+from tokbench.tabulation.training import (
+    BITS_PER_BYTE,
+    CONVERGENCE,
+    CURVES,
+    TRAINED_ON,
+    convergence_table,
+    curve_table,
+    trained_on_table,
+)
 from tokbench.tabulation.translations import TRANSLATION_SCORES
 from tokbench.tokenizer import Tokenizer
 from tokbench.workflow.models import checkpoint_flags

@@ -27,7 +27,16 @@ from tokbench.tabulation.columns import MODEL, SIZE
 from tokbench.tabulation.documents import document_bits_table
 from tokbench.tabulation.external_tokenizers import imported_table
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
-from tokbench.tabulation.table import Column, Print, SHARE, TableCommand, TidyTable, make_tables, tables_of, write_tables
+from tokbench.tabulation.table import (
+    SHARE,
+    Column,
+    Print,
+    TableCommand,
+    TidyTable,
+    make_tables,
+    tables_of,
+    write_tables,
+)
 from tokbench.workflow import fingerprint as fingerprints
 
 ROOT = Path(__file__).parents[2]

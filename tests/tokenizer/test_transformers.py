@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.hub import FIRST, FIVE, LONG, Pair, SECOND, SIZE, TENSOR, TEXTS, both, folder, marked  # noqa: F401
+from tests.support.hub import FIRST, FIVE, LONG, SECOND, SIZE, TENSOR, TEXTS, Pair, both, folder, marked  # noqa: F401
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.conftest import ODD, TOPICS, Tokbench
 from tests.support import library_tokenizers
 from tests.support.fake_results import DOCUMENTS, tiny_mpt
-from tests.support.hub import Pair, SIZE, TEXTS, both, folder, marked  # noqa: F401
+from tests.support.hub import SIZE, TEXTS, Pair, both, folder, marked  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import to_hugging_face
 from tokbench.adapters.exports import export

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.workflow.checkout import Checkout, ROOT
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
-from tokbench.workflow import preflight, resources
-from tokbench.workflow.preflight import check_parts
+from tokbench.workflow import resources, run
+from tokbench.workflow.run import check_parts
 
 EXPERIMENT = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
@@ -368,7 +368,7 @@ def test_report_of_snakemake(finished: Checkout) -> None:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "find_spec", lambda package: None if package in ("torch", "lm_eval") else object())
+    monkeypatch.setattr(run, "find_spec", lambda package: None if package in ("torch", "lm_eval") else object())
 
 
 @pytest.mark.usefixtures("bare")
@@ -389,4 +389,4 @@ def test_stages_that_do_without(tmp_path: Path) -> None:
 
 
 def test_all_parts_are_here() -> None:
-    check_parts(read(ROOT / "config.yaml", {}), preflight.NEEDED.keys())
+    check_parts(read(ROOT / "config.yaml", {}), run.NEEDED.keys())

@@ -32,7 +32,15 @@ from tokbench.pretokens.files import read_frequent, write_languages
 from tokbench.runtime import memory_model
 from tokbench.runtime.memory_model import Need, Profile
 from tokbench.workflow.models import Models
-from tokbench.workflow.resources import MARGIN, MAX_RUNTIME, OVERHEAD, UNKNOWN, double_on_retry, extend_on_retry, memory_for_counts
+from tokbench.workflow.resources import (
+    MARGIN,
+    MAX_RUNTIME,
+    OVERHEAD,
+    UNKNOWN,
+    double_on_retry,
+    extend_on_retry,
+    memory_for_counts,
+)
 from tokbench.workflow.tokenizers import Variants
 
 ROOT = Path(__file__).parents[2]

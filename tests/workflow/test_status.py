@@ -22,10 +22,21 @@ import pytest
 
 from tests.conftest import Tokbench
 from tests.support.rules import EXPERIMENT, PATIENCE, job, plan_of, put
-from tests.support.workflow.checkout import Checkout, STAND_IN
+from tests.support.workflow.checkout import STAND_IN, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import held_meanwhile, is_held
-from tokbench.workflow.job_states import Job, Life, STATES, Traces, life_of, mark, marked_outputs, read_plan, states, write_plan
+from tokbench.workflow.job_states import (
+    STATES,
+    Job,
+    Life,
+    Traces,
+    life_of,
+    mark,
+    marked_outputs,
+    read_plan,
+    states,
+    write_plan,
+)
 from tokbench.workflow.status import Overview, overview
 
 TROUBLE = """

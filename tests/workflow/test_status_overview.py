@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support.rules import BENCHMARK, EXPERIMENT, PATIENCE, job, plan_of, put
-from tests.support.workflow.checkout import Checkout, ROOT
+from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import held_meanwhile
 from tokbench.workflow.cancel import cancel

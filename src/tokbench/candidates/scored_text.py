@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tokbench.candidates import SignalName
-from tokbench.candidates.shards import Form, ROWS_AT_ONCE, batches, existing, in_order, opened
+from tokbench.candidates.running_text import ROWS_AT_ONCE, Form, batches, existing, in_order, opened
 from tokbench.errors import TokbenchError
 from tokbench.io.parquet import pieces, require, strings
 

@@ -16,7 +16,7 @@ import click
 
 from tokbench.commands.inputs import COUNTS, TEXT
 from tokbench.commands.outputs import keys, output_file
-from tokbench.commands.parameters import COUNT, Real, SIZE, THREADS, Whole, field_options, memory_option
+from tokbench.commands.parameters import COUNT, SIZE, THREADS, Real, Whole, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES

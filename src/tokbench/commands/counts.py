@@ -13,7 +13,14 @@ from tokbench.commands import outputs
 from tokbench.commands.inputs import COUNTS as INPUTS_COUNTS
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.outputs import COUNTS, keys, output_file
-from tokbench.commands.parameters import FLAG, check_memory, chosen_scheme, field_options, memory_option, pretokenization_option
+from tokbench.commands.parameters import (
+    FLAG,
+    check_memory,
+    chosen_scheme,
+    field_options,
+    memory_option,
+    pretokenization_option,
+)
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status

@@ -14,7 +14,7 @@ import click
 from tokbench.adapters.open import reading_options
 from tokbench.commands.inputs import InputFile
 from tokbench.commands.outputs import output_file
-from tokbench.commands.parameters import EncodingName, THREADS, memory_option
+from tokbench.commands.parameters import THREADS, EncodingName, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.runtime import exit_status

@@ -20,8 +20,7 @@ import click
 
 from tokbench.commands.outputs import OutputFolder, columns, output_file
 from tokbench.commands.parameters import Whole, memory_option, order_options, packing_options
-from tokbench.models.byte_lm.presets import BYTE_LM_RECIPES
-from tokbench.models.pretraining.presets import MODEL_RECIPES
+from tokbench.models.presets import BYTE_LM_RECIPES, MODEL_RECIPES
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import allowance
 
@@ -209,7 +208,7 @@ def pretrain_command(
     from tokbench.errors import TokbenchError
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.pretraining.launch import launched, pretrain_together
-    from tokbench.models.pretraining.options import MptOptions, PRESETS, Placement, architecture_of
+    from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement, architecture_of
     from tokbench.options import validated
 
     log_to_stderr()

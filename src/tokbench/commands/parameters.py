@@ -30,7 +30,17 @@ import click
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.compression import Fields
-from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY, LONGEST_SEQUENCE, MOST_THREADS, real_number, whole_number
+from tokbench.io.numbers import (
+    LARGEST_BYTES,
+    LARGEST_COUNT,
+    LARGEST_LEGACY_SEED,
+    LARGEST_SEED,
+    LARGEST_VOCABULARY,
+    LONGEST_SEQUENCE,
+    MOST_THREADS,
+    real_number,
+    whole_number,
+)
 from tokbench.runtime.memory_limit import LEAST, allowance
 
 if TYPE_CHECKING:
@@ -253,7 +263,7 @@ LEAST_PHASE = 1e-12
 
 def order_options(command: Command) -> Command:
     """The order of the documents: ``--seed`` and ``--second-phase``."""
-    from tokbench.models.pretraining.presets import SEED as PRETRAINING_SEED
+    from tokbench.models.presets import SEED as PRETRAINING_SEED
 
     return _all(
         command,

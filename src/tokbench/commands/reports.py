@@ -33,7 +33,7 @@ from tokbench.commands.outputs import OutputFolder, keys, output_file, page
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
-from tokbench.statistics.power import DETECT, LEAST
+from tokbench.statistics.verdicts import DETECT, LEAST
 
 if TYPE_CHECKING:
     from tokbench.report.content import ReportContent

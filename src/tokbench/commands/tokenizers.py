@@ -17,7 +17,17 @@ import click
 from tokbench.adapters.open import ADDED, SPECIAL
 from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT
 from tokbench.commands.outputs import OutputFolder
-from tokbench.commands.parameters import COUNT, ConstructionName, MEMORY, SEED, SIZE, THREADS, Whole, field_options, pretokenization_option
+from tokbench.commands.parameters import (
+    COUNT,
+    MEMORY,
+    SEED,
+    SIZE,
+    THREADS,
+    ConstructionName,
+    Whole,
+    field_options,
+    pretokenization_option,
+)
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
@@ -78,7 +88,16 @@ def build_command(
     """Build a vocabulary by METHOD and write its tokenizer to a folder."""
     from tokbench.building import build_from_files, check_alphabet, own_segmentation
     from tokbench.commands.parameters import chosen_scheme
-    from tokbench.commands.recipes import check_needs, check_read, construction_inputs_source_of, counts_of, mapping_of, method_options, recipe, settings_of
+    from tokbench.commands.recipes import (
+        check_needs,
+        check_read,
+        construction_inputs_source_of,
+        counts_of,
+        mapping_of,
+        method_options,
+        recipe,
+        settings_of,
+    )
     from tokbench.construction import constructions
     from tokbench.segmentation import segmentations
 

@@ -12,7 +12,7 @@ import click
 from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
 from tokbench.commands.parameters import VocabularySize, memory_option
 from tokbench.io.numbers import LARGEST_VOCABULARY
-from tokbench.models.translation.presets import BLEU_TOKENIZERS, TRANSLATION_RECIPES
+from tokbench.models.presets import BLEU_TOKENIZERS, TRANSLATION_RECIPES
 
 FOLDER = click.Path(exists=True, file_okay=False)
 
@@ -71,7 +71,9 @@ def train_translation_command(
 
 
 @click.command("translate")
-@click.option("--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON, for the search.")
+@click.option(
+    "--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON, for the search."
+)
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--from", "source", required=True, help="Language that is translated.")
 @click.option("--to", "target", required=True, help="Language that it is translated into.")

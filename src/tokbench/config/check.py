@@ -12,7 +12,15 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size, Split, Variant, files_among, mistakes_elsewhere
 from tokbench.construction import constructions
 from tokbench.corpus.read import mistakes_of_fields
-from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, JsonLinesSource, ParallelSource, TextSource, files_of
+from tokbench.corpus.sources import (
+    CountsSource,
+    EmbeddedSource,
+    FileSource,
+    JsonLinesSource,
+    ParallelSource,
+    TextSource,
+    files_of,
+)
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.paths import folder_mistakes, path_mistakes
 from tokbench.models.evaluation.local_tasks import task_files

@@ -7,10 +7,23 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tokbench.config.sections import AnyVariant, Corpus, MadeElsewhere, MetricsOptions, ReportOptions, Resource, Run, Size, Translation, Variant
+from tokbench.config.sections import (
+    AnyVariant,
+    BoundsOptions,
+    Corpus,
+    MadeElsewhere,
+    MetricsOptions,
+    NgramBitsOptions,
+    ReportOptions,
+    Resource,
+    Run,
+    Size,
+    StatisticsOptions,
+    Translation,
+    Variant,
+)
 from tokbench.config.short_forms import Preset
 from tokbench.corpus.parallel import ParallelCorpus
-from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.models.byte_lm.options import AnyByteLm
 from tokbench.models.evaluation.offline_tasks import TaskOptions
@@ -19,9 +32,7 @@ from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
 from tokbench.models.pretraining.options import AnyModel
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
-from tokbench.optimum.options import BoundsOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
-from tokbench.statistics.options import StatisticsOptions
 from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]

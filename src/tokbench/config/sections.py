@@ -1,10 +1,7 @@
-"""The sections of an experiment, each a typed model; every key's meaning stands below it.
+"""The sections of an experiment, each a typed model; every key's meaning follows it.
 
-The section of a corpus, apart from those that know every method: what prepares corpora imports no other.
-
-Variants that are not built: tokenizers made elsewhere, told by where they lie.
-
-Translations: which models are trained on which pairs, between which tokenizers, and what is asked of them.
+The section of a corpus imports no method but those that prepare corpora. Sections of tokenizers cover those that an
+experiment builds and external ones. Further sections: translations, bounds, token n-gram models and statistics.
 """
 
 import functools
@@ -15,21 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
-from tokbench.adapters.forms import FORMS, ReadOptions, WITHOUT_SPECIAL, check_special
+from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions
-from tokbench.corpus.sources import AnySource, CountsSource, SOURCE_TYPES
+from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.errors import TokbenchError, unknown
+from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.io.paths import path_mistakes
 from tokbench.metric import metrics
+from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.options import Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
 from tokbench.segmentation import segmentations
+from tokbench.statistics.verdicts import DETECT, LEAST
 
 LONGEST_DOCUMENT = 16_000_000
 PIECES = 1_000_000, 2_000_000_000
@@ -342,3 +342,44 @@ class Translation(Options):
     def pairs(self) -> list[tuple[str, str]]:
         """Variants of source and target."""
         return [(one, one) if isinstance(one, str) else (one.source, one.target) for one in self.tokenizers]
+
+
+class BoundsOptions(Options):
+    """Bounds on the tokens of any vocabulary, over which the metric ``gap`` is taken.
+
+    Any number of steps proves a bound. Where it has not settled by then, the table of bounds says by how much.
+    """
+
+    max_pretoken_bytes: int = Field(MAX_PRETOKEN_BYTES, ge=1)
+    """Longest pre-token that takes part, in bytes. Memory and time grow with the square of the longest one. Longer
+    pre-tokens are left out of the bound and of the tokens that are compared with it; the table ``bounds`` has their
+    number and share."""
+    steps: int = Field(400, ge=1)
+    """Most steps of the search for a bound, and as many again for each language of a text in several; 2 MB in 22
+    languages take 0.4 s a step. More prove a nearer bound where the search has not settled (``unsettled`` of the table
+    ``bounds``)."""
+
+
+class NgramBitsOptions(Options):
+    """Bits per byte of token n-gram models, which are trained on one split and tested on the evaluation split.
+
+    Modified Kneser-Ney smoothing, interpolated, has nothing else to choose: no seed and no other parameter.
+    """
+
+    order: int = Field(HIGHEST_NGRAM_ORDER, ge=1, le=HIGHEST_NGRAM_ORDER)
+    """Highest order; every order up to it is measured."""
+    split: Literal["tokenizer", "pretraining"] = "pretraining"
+    """Split that the models are trained on."""
+    training_bytes: list[Annotated[int, Field(ge=1, le=LARGEST_BYTES)]] | None = Field(None, min_length=1)
+    """Bytes of text that the models are trained on, each a budget of its own, out of every language by its share of the
+    split; all of the split and half of it where it is left out."""
+
+
+class StatisticsOptions(Options):
+    """How many seeds are needed, told before the runs from a pilot that was."""
+
+    pilot: Path | None = None
+    """Folder ``statistics`` of an experiment that trained like models with two seeds or more; how many seeds are needed
+    is told in ``power/`` before any model is trained, and in the report."""
+    detect: float = Field(DETECT, ge=LEAST)
+    """Difference in bits per byte that is to be seen."""

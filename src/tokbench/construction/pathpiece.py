@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from tokbench.candidates.initial import PAPER_INITIAL_SIZE, check_descending, check_longest, check_size, fitting, own_schedule, schedule
+from tokbench.candidates.initial import (
+    PAPER_INITIAL_SIZE,
+    check_descending,
+    check_longest,
+    check_size,
+    fitting,
+    own_schedule,
+    schedule,
+)
 from tokbench.construction import InitialName, construction
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.flat_arrays import byte_order, gather

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.nested import steps_of
 from tokbench.corpus.parallel import FetchedPairs
 from tokbench.corpus.parallel_read import Pair, side_of
 from tokbench.corpus.read import within_limits
 from tokbench.corpus.sources import HubDataset, HubSource
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.atomic import atomic_file
+from tokbench.io.parquet import steps_of
 
 SCHEMA = pa.schema([("text", pa.large_binary()), ("language", pa.string())])
 ROWS = 1000

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.parallel import Cleaning, ParallelCorpus
-from tokbench.corpus.parallel_read import Pair, WRITING, checked, pair_writer, read_pairs
+from tokbench.corpus.parallel_read import WRITING, Pair, checked, pair_writer, read_pairs
 from tokbench.errors import TokbenchError
-from tokbench.runtime.memory_limit import Allowance, DEFAULT, RESERVE, allowance, require, resident
+from tokbench.runtime.memory_limit import DEFAULT, RESERVE, Allowance, allowance, require, resident
 
 RULES = {
     "not_utf8": "a side is not UTF-8",

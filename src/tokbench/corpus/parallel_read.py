@@ -14,11 +14,10 @@ from xml.etree.ElementTree import Element, ParseError, iterparse
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.json_lines import BadLineError, JsonFields, MEND, Place, not_json, value_of
-from tokbench.corpus.nested import column_of, steps_of
+from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
 from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
 from tokbench.errors import TokbenchError, listed
-from tokbench.io.parquet import is_text, parquet, pieces, raw, require, strings, whole
+from tokbench.io.parquet import column_of, is_text, parquet, pieces, raw, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
 from tokbench.runtime.memory_limit import Largest
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.documents import Document, GROUP_BYTES, Rest, document_of, noted_rests, rests_in
+from tokbench.corpus.documents import GROUP_BYTES, Document, Rest, document_of, noted_rests, rests_in
 from tokbench.corpus.read import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows
 from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards

@@ -16,7 +16,7 @@ from tokbench.corpus.sources import FileSource, Source, check_text, language_of,
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import link_or_copy
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import Allowance, DEFAULT
+from tokbench.runtime.memory_limit import DEFAULT, Allowance
 
 UNBOUND = Allowance(DEFAULT, 1_800_000_000)
 

@@ -20,18 +20,31 @@ from typing import Any
 
 from tokbench.corpus.documents import Document, Rest
 from tokbench.corpus.json_lines import LineReader
-from tokbench.corpus.long_documents import Cutter, GOES_ON, PART, Text, Texts, documents_in, documents_of
-from tokbench.corpus.nested import column_of, steps_of, type_of
+from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_in, documents_of
 from tokbench.corpus.parallel_read import languages_in
-from tokbench.corpus.parts import Span, WHOLE, row_groups
+from tokbench.corpus.parts import WHOLE, Span, row_groups
 from tokbench.corpus.shards import LONG
-from tokbench.corpus.sources import CountsSource, EmbeddedSource, FileSource, HubSource, JsonLinesSource, Limits, ParallelSource, ParquetSource, Source, TextSource, embedded_texts, is_limited, tagged_files
+from tokbench.corpus.sources import (
+    CountsSource,
+    EmbeddedSource,
+    FileSource,
+    HubSource,
+    JsonLinesSource,
+    Limits,
+    ParallelSource,
+    ParquetSource,
+    Source,
+    TextSource,
+    embedded_texts,
+    is_limited,
+    tagged_files,
+)
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.compression import HEAD, LARGEST_WINDOW, USUAL_WINDOW, compression_of, window_of
-from tokbench.io.encodings import Notes, UTF_8, as_utf8, reject_mark
-from tokbench.io.parquet import batches, is_text, parquet, raw, strings, views
+from tokbench.io.encodings import UTF_8, Notes, as_utf8, reject_mark
+from tokbench.io.parquet import batches, column_of, is_text, parquet, raw, steps_of, strings, type_of, views
 from tokbench.io.text_files import Convert, opened, read_lines, read_whole
-from tokbench.runtime.memory_limit import Allowance, LEAST, Largest, to_allow
+from tokbench.runtime.memory_limit import LEAST, Allowance, Largest, to_allow
 
 REMEDY = "fetch or make the file again"
 AROUND = 1 << 16

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import Document, GROUP_BYTES, Rest, SCHEMA, noted_rests
+from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document, Rest, noted_rests
 
 COPIES = 4
 """Bytes of memory for each byte of a long document: its file's or its line's, its own, and those of Parquet."""

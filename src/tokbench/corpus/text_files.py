@@ -11,7 +11,7 @@ from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import FileSource, JsonLinesSource, ParquetSource, TextSource, left_out, tagged_files
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import AS_USUAL, Fields, kind_named
-from tokbench.io.encodings import BYTES, Notes, UTF_8
+from tokbench.io.encodings import BYTES, UTF_8, Notes
 from tokbench.io.parquet import column_names
 
 TEXT, LANGUAGE = "text", "language"

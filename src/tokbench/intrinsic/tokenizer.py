@@ -17,8 +17,17 @@ import numpy as np
 from tokbench.intrinsic.encoding_speed import Sample
 from tokbench.metric import Metric, Sight, families_of, metrics
 from tokbench.metric.measurement import Measurement, in_groups
-from tokbench.metric.usage import CountSegmenter, EncodedText, OnlyBytes, TextEncoder, WITHOUT_PHASES, encoded_by_language, together, usage_of
-from tokbench.metric.words import WordSegmenter, Words, words_of
+from tokbench.metric.usage import (
+    WITHOUT_PHASES,
+    CountSegmenter,
+    EncodedText,
+    OnlyBytes,
+    TextEncoder,
+    encoded_by_language,
+    together,
+    usage_of,
+)
+from tokbench.metric.words import Words, WordSegmenter, words_of
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 

@@ -19,9 +19,26 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tokbench.io.folder_record import Kind, NOT_CONTENT, RECORD, reject_altered, reject_foreign, remove_written, write_record
+from tokbench.io.folder_record import (
+    NOT_CONTENT,
+    RECORD,
+    Kind,
+    reject_altered,
+    reject_foreign,
+    remove_written,
+    write_record,
+)
 from tokbench.io.locks import alone
-from tokbench.io.output_place import ended_by_sigterm, failures_reported, new_name, partial_file, partial_folder, place_of_file, place_of_folder, remove
+from tokbench.io.output_place import (
+    ended_by_sigterm,
+    failures_reported,
+    new_name,
+    partial_file,
+    partial_folder,
+    place_of_file,
+    place_of_folder,
+    remove,
+)
 
 TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 

@@ -1,6 +1,9 @@
-"""Parquet files: checksums verified by Arrow, rows read a few at a time, errors in one line with the file name."""
+"""Parquet files: checksums verified by Arrow, rows read a few at a time, errors in one line with the file name.
 
-from collections.abc import Iterable, Iterator
+Names of fields that lead into nested objects and structures.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -160,3 +163,28 @@ def strings(column: Any) -> list[str | None]:
 def _binary(column: Any) -> Any:
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     return plain.cast(pa.large_binary())
+
+
+def steps_of(field: str, names: Container[str]) -> list[str]:
+    """Return the keys that lead to a field: its name where a key has it, else the parts between dots."""
+    return [field] if field in names else field.split(".")
+
+
+def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
+    """Return the type of a column or of a field of a structure; None where there is none."""
+    if steps[0] not in schema.names:
+        return None
+    kind = schema.field(steps[0]).type
+    for step in steps[1:]:
+        if not pa.types.is_struct(kind) or kind.get_field_index(step) < 0:
+            return None
+        kind = kind.field(step).type
+    return kind
+
+
+def column_of(batch: pa.RecordBatch, steps: Sequence[str]) -> Any:
+    """Return a column, or a field of a structure with empty cells where the structure is empty."""
+    from pyarrow.compute import struct_field
+
+    column = batch.column(steps[0])
+    return struct_field(column, list(steps[1:])) if steps[1:] else column

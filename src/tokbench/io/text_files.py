@@ -11,7 +11,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.io.compression import HEAD, check_regular, compression_named, compression_of, decompressed, has_kind, reject_archive
+from tokbench.io.compression import (
+    HEAD,
+    check_regular,
+    compression_named,
+    compression_of,
+    decompressed,
+    has_kind,
+    reject_archive,
+)
 from tokbench.runtime.memory_limit import Largest
 
 MOST = 1 << 31

@@ -13,7 +13,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels.edges import laid_out, relief, savings, token_edges
 from tokbench.kernels.substrings import distinct_substrings
 from tokbench.kernels.threads import over_ranges
-from tokbench.pretokens import PretokenCounts, TOO_MUCH
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.vocabulary import BYTES
 
 LEAST_SHARE = 512

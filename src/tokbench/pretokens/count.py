@@ -10,7 +10,7 @@ from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
 from tokbench.kernels.count import Counter
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
-from tokbench.pretokens import PretokenCounts, TOO_MUCH
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 
 NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbench count'"
 

@@ -21,7 +21,7 @@ from tokbench.kernels.count import MOST_COUNTED, SLOT_BYTES, Counter, pretokens_
 from tokbench.kernels.runs import Merge, give_back
 from tokbench.kernels.scan import Scanner
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
-from tokbench.pretokens import PretokenCounts, TOO_MUCH
+from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.pretokens.count import NOTHING, check_scheme, cut_by
 from tokbench.pretokens.files import ROWS, counts_writer, read_languages, read_parts
 from tokbench.runtime.memory_limit import resident, to_allow

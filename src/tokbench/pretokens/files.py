@@ -34,7 +34,7 @@ from tokbench.io.numbers import LARGEST_BYTES, whole_number
 from tokbench.io.parquet import column_names, parquet, pieces
 from tokbench.io.text_files import is_parquet, read_whole
 from tokbench.kernels.count import Counter
-from tokbench.pretokens import PretokenCounts, TOO_MUCH, columns, read_table, read_tsv, scheme_of, write_table
+from tokbench.pretokens import TOO_MUCH, PretokenCounts, columns, read_table, read_tsv, scheme_of, write_table
 from tokbench.pretokens.count import merge_counts
 from tokbench.runtime.memory_limit import RESERVE, resident
 from tokbench.runtime.memory_limit import require as allowance_require

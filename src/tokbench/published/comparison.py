@@ -16,7 +16,7 @@ import polars as pl
 
 from tokbench.published import facts
 from tokbench.tabulation.columns import SIZE, VARIANT
-from tokbench.tabulation.table import Column, MEASURE, Print, TidyTable
+from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
 MODELS = {
     "pathpiece": {"350M": (1024, 24), "1.3B": (2048, 24), "2.4B": (2560, 32)},

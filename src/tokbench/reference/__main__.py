@@ -13,7 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.skipgram import alias_table
-from tokbench.reference import bounds, bpe, bytespan, greedtok, morphology, ngram, numbers, pathpiece, sage, scan, segmentation, unigram
+from tokbench.reference import (
+    bounds,
+    bpe,
+    bytespan,
+    greedtok,
+    morphology,
+    ngram,
+    numbers,
+    pathpiece,
+    sage,
+    segmentation,
+    unigram,
+)
 
 EXAMPLE = "she sells sea shells by the sea shore; the shells she sells are sea shells"
 MORE = 12
@@ -34,7 +46,7 @@ class Text:
 
     def __init__(self, text: str, size: int) -> None:
         self.text, self.size = text.encode(), size
-        ends = scan.boundaries(PATTERN, self.text)
+        ends = segmentation.boundaries(PATTERN, self.text)
         self.pretokens = [self.text[start:end] for start, end in pairwise(ends)]
         self.words = list(Counter(self.pretokens).items())
         made, self.tokens = bpe.train(self.words, list(range(256)), 256 + size, 1, WHOLE)
@@ -79,7 +91,7 @@ def of_bpe_dropout(text: Text) -> Iterator[str]:
 
 def of_bytespan(text: Text) -> Iterator[str]:
     surprisals, _ = ngram.score([text.text], 3, text.text)
-    bounds = scan.boundaries(PATTERN, text.text)
+    bounds = segmentation.boundaries(PATTERN, text.text)
     for start, end, inside in bytespan.find_spans(text.text, surprisals, bounds):
         yield f"{'inside' if inside else 'first ':6} {shown(text.text[start:end])}"
 

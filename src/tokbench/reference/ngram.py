@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 from math import log, log2
 
-from tokbench.reference import scan
+from tokbench.reference import segmentation
 
 
 def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: int) -> list[tuple[bytes, int]]:
@@ -132,7 +132,7 @@ Pair = tuple[bytes, int]
 def count(documents: Iterable[bytes], pattern: str | None, most: int) -> list[Pair]:
     """The pairs of :func:`tokbench.reference.ngram.count_count`, with no more than ``most`` of them in a table or a
     sort."""
-    cut = (text[start:end] for text in documents for start, end in pairwise(scan.boundaries(pattern, text)))
+    cut = (text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text)))
     return merged(spilled(((pretoken, 1) for pretoken in cut), most), most)
 
 
@@ -161,5 +161,7 @@ def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
 
 
 def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None) -> list[tuple[bytes, int]]:
-    counts = Counter(text[start:end] for text in documents for start, end in pairwise(scan.boundaries(pattern, text)))
+    counts = Counter(
+        text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text))
+    )
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -27,15 +27,43 @@ Plain-Python reference of counting tokens at every place.
 Plain-Python reference of segmentation by derivations: tokens from left to right that agree with their neighbours.
 
 Plain-Python reference of the token trie.
+
+Pre-token boundaries by regular expression: the definition that the scanners must meet.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import compress, pairwise, product
+from itertools import accumulate, compress, pairwise, product
 
-from tokbench.reference import scan
+import regex
+
 from tokbench.reference.numbers import draws
+
+
+def pieces(pattern: str, text: str) -> Iterator[str]:
+    """The matches of a pattern, and the text between them."""
+    end = 0
+    for match in regex.finditer(pattern, text):
+        if match.start() > end:
+            yield text[end : match.start()]
+        yield match[0]
+        end = match.end()
+    if end < len(text):
+        yield text[end:]
+
+
+def boundaries(pattern: str | Sequence[str] | None, text: bytes) -> list[int]:
+    """Of a text; of several patterns each cuts the pieces of the one before, and of none the text is one piece."""
+    found = [text.decode("utf-8", "surrogateescape")] if text else []
+    for each in [pattern] if isinstance(pattern, str) else pattern or []:
+        found = [piece for whole in found for piece in pieces(each, whole)]
+    return [0, *accumulate(len(piece.encode("utf-8", "surrogateescape")) for piece in found)]
+
+
+def groups(text: str, size: int) -> list[str]:
+    """A number's digits in groups, counted from the right."""
+    return [*groups(text[:-size], size), text[-size:]] if len(text) > size else [text]
 
 
 def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list[int]:
@@ -276,7 +304,7 @@ def covered_pairs(tokens: list[bytes], counts: list[tuple[bytes, int]]) -> int:
 
 def encode(pattern: str | Sequence[str] | None, text: bytes, cut: Callable[[bytes], list[int]]) -> list[int]:
     """The ids of each pre-token in turn."""
-    return [index for start, end in pairwise(scan.boundaries(pattern, text)) for index in cut(text[start:end])]
+    return [index for start, end in pairwise(boundaries(pattern, text)) for index in cut(text[start:end])]
 
 
 def matches(pretokens: Iterable[tuple[bytes, int]], tokens: Sequence[bytes]) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.report.content import ReportContent, UNKNOWN_PRETOKENIZER
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.statistics.ranks import ALIKE, BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.verdicts import ONE_TRAINING

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.differences import SIGNIFICANCE
-from tokbench.report.numbers import fitting_decimals, printed
-from tokbench.report.wording import counted, few
+from tokbench.report.wording import counted, few, fitting_decimals, printed
 from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
 
 

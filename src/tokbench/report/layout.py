@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.wording import fitting_decimals, printed
 from tokbench.tabulation.table import Kind
 
 if TYPE_CHECKING:

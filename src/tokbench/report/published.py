@@ -21,7 +21,7 @@ import polars as pl
 
 from tokbench.io.atomic import atomic_folder
 from tokbench.published import facts
-from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, Statistic, VERDICTS, WITHIN
+from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, VERDICTS, WITHIN, Statistic
 from tokbench.published.recompute import Compared, compared, recompute, released
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.layout import Column, Drawing, Table

@@ -10,8 +10,8 @@ from tokbench.published.recompute import Compared
 from tokbench.report.figures import differences, dots, scatter, venn
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing
-from tokbench.report.numbers import probability
 from tokbench.report.sections.comparisons import average_ranks, matrix
+from tokbench.report.wording import probability
 from tokbench.statistics.correlation import pearson
 
 PAPER = "“Tokenization Is More Than Compression”"

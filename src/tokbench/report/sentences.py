@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from tokbench.report.claims import Claim, Crossing, HIGHEST, Numbers, Row, claims, crossings, numbers
-from tokbench.report.content import ReportContent, UNKNOWN_PRETOKENIZER
-from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.claims import HIGHEST, Claim, Crossing, Numbers, Row, claims, crossings, numbers
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.scoreboard import difference_texts
-from tokbench.report.wording import listed
+from tokbench.report.wording import fitting_decimals, listed, printed
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, LOSSY, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
-from tokbench.statistics.verdicts import NOT_TESTED, NO_DIFFERENCE, ONE_TRAINING, in_full
+from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED, ONE_TRAINING, in_full
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.table import Kind
 

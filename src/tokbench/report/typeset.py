@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from tokbench.io.atomic import atomic_file
 from tokbench.io.tables import guarded
-from tokbench.report.layout import Layout, Table, UNEXPLAINED, layout
+from tokbench.report.layout import UNEXPLAINED, Layout, Table, layout
 
 _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",

@@ -1,9 +1,17 @@
-"""Names, lists and numbers of things as a reader reads them."""
+"""Names, lists and numbers of things as a reader reads them.
 
+How numbers are printed: digits that fit the column, a true minus sign, small p-values as powers of ten.
+"""
+
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tokbench.errors import joined
+
+if TYPE_CHECKING:
+    from tokbench.tabulation.table import Kind
 
 
 def slug(*parts: object) -> str:
@@ -52,3 +60,61 @@ def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
     for header, definition in columns:
         headers.setdefault(definition, []).append(header)
     return [f"{listed(told)}: {definition}" for definition, told in headers.items()]
+
+
+MINUS = "−"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def fitting_decimals(values: Iterable[float]) -> int:
+    """Decimals that give the largest magnitude three or four significant digits, eight decimals at most.
+
+    One number serves a whole column, so that its decimal points line up. Columns of whole numbers get none.
+    """
+    finite = [abs(value) for value in values if math.isfinite(value)]
+    if all(value == int(value) for value in finite):
+        return 0
+    magnitude = math.floor(math.log10(max(finite)))
+    return min(max(3 - magnitude, 0), 3) if magnitude >= -1 else min(2 - magnitude, 8)
+
+
+def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
+    """One value as it stands in a table.
+
+    Args:
+        value: the value; a share between 0 and 1 where ``kind`` is ``percent``.
+        kind: what the column holds.
+        decimals: digits after the point of ``percent`` and ``real`` columns; significant digits of ``p`` columns, two
+            where it is 0.
+    """
+    if isinstance(value, str):
+        return value
+    if kind == "p":
+        return probability(value, decimals or 2)
+    if not math.isfinite(value):
+        return "∞" if value > 0 else f"{MINUS}∞" if value < 0 else "not a number"
+    if kind == "percent":
+        return _signed(f"{100 * value:,.{decimals}f}")
+    if kind == "mixed":
+        decimals = fitting_decimals([value])
+    return _signed(f"{value:,.{0 if kind == 'count' else decimals}f}")
+
+
+def _signed(digits: str) -> str:
+    """With a true minus sign, and none before a zero."""
+    return digits.replace("-", MINUS if digits.strip("-0.") else "")
+
+
+def probability(p: float, digits: int = 2) -> str:
+    """A p-value to so many significant digits: ``0.045``, and ``2.6×10⁻⁶`` below one in a thousand."""
+    if p == 0:
+        return "0"
+    if p >= 0.001:
+        return f"{p:.{max(digits - 1 - math.floor(math.log10(p)), 1)}f}" if p < 0.995 else "1.0"
+    mantissa, exponent = f"{p:.{digits - 1}e}".split("e")
+    return f"{mantissa}×{power_of_ten(int(exponent))}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """``10⁻⁶``."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"

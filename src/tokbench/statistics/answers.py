@@ -16,8 +16,20 @@ from tokbench.errors import TokbenchError
 from tokbench.statistics.bootstrap import CONFIDENCE
 from tokbench.statistics.cells import Cell
 from tokbench.tabulation import columns
-from tokbench.tabulation.columns import ACCURACY, AVERAGE, CELLS, HIGH, LOW, MODEL, QUESTIONS, REASON, SUITE, VARIANT, of_share
-from tokbench.tabulation.table import Column, Print, SHARE, TidyTable, require, schema
+from tokbench.tabulation.columns import (
+    ACCURACY,
+    AVERAGE,
+    CELLS,
+    HIGH,
+    LOW,
+    MODEL,
+    QUESTIONS,
+    REASON,
+    SUITE,
+    VARIANT,
+    of_share,
+)
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable, require, schema
 
 OUTCOME = schema(columns.OUTCOME)
 """Types of the columns that are needed of the table of outcomes; ``document`` numbers the questions of a task."""

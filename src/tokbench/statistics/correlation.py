@@ -14,7 +14,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.kernels.exact import correlation
 from tokbench.statistics.distributions import correlation_tail
-from tokbench.statistics.equal_size import Fewer, NOMINAL, NONE, smaller_than_asked
+from tokbench.statistics.equal_size import NOMINAL, NONE, Fewer, smaller_than_asked
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import Column, Print, TidyTable, require

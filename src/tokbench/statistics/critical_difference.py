@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.distributions import chi_squared_tail
-from tokbench.statistics.equal_size import Fewer, NONE, fewer_at, sizes_with_fewer
-from tokbench.statistics.power import ALPHA
-from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
+from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
+from tokbench.statistics.verdicts import ALPHA, Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
 from tokbench.tabulation.table import Column, Print, TidyTable

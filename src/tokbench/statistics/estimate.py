@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.exact import total
-from tokbench.statistics.power import ALPHA
 from tokbench.statistics.student import quantile
+from tokbench.statistics.verdicts import ALPHA
 
 Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Parts and wholes of things."""

@@ -12,9 +12,8 @@ from tokbench.io.tables import read_frame
 from tokbench.statistics.equal_size import given_back, with_fewer_tokens
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
-from tokbench.statistics.power import DETECT
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
-from tokbench.statistics.verdicts import Trainings
+from tokbench.statistics.verdicts import DETECT, Trainings
 from tokbench.tabulation.columns import BOUNDARIES, SENTENCES, TEXT, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 

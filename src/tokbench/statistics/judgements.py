@@ -6,12 +6,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.power import ALPHA
 from tokbench.statistics.student import detectable, quantile, two_sided
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, NOT_TOLD, WORSE, why_untested
+from tokbench.statistics.verdicts import ALPHA, BETTER, NOT_TESTED, NOT_TOLD, WORSE, why_untested
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.columns import REASON
-from tokbench.tabulation.table import Column, PROBABILITY
+from tokbench.tabulation.table import PROBABILITY, Column
 
 BITS = "bits per byte"
 

@@ -15,7 +15,7 @@ from tokbench.statistics.judgements import BITS, judged, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
-from tokbench.tabulation.columns import A, B, CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES
+from tokbench.tabulation.columns import CANNOT, CORPUS, MODEL, ORDER, SIZE, SUITE, TRAINING_BYTES, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]

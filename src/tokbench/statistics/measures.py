@@ -8,10 +8,9 @@ import polars as pl
 from tokbench.metric import End, better_end
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
-from tokbench.statistics.power import ALPHA
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, WORSE
+from tokbench.statistics.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
 from tokbench.tabulation.columns import COLUMNS_METRIC, CORPUS, DEFINITION, MODEL, REASON, SUITE
-from tokbench.tabulation.table import Column, Print, SHARE, TidyTable
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 Point = tuple[str, int]

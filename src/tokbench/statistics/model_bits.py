@@ -19,7 +19,7 @@ from tokbench.statistics.judgements import BITS, Judgement, judged, judgement_co
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
-from tokbench.tabulation.columns import A, B, CORPUS, MODEL, SIZE, SUITE
+from tokbench.tabulation.columns import CORPUS, MODEL, SIZE, SUITE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]

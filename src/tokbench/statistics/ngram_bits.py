@@ -20,11 +20,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.critical_difference import friedman, nemenyi
-from tokbench.statistics.equal_size import FEWER, Fewer, NONE
+from tokbench.statistics.equal_size import FEWER, NONE, Fewer
 from tokbench.statistics.estimate import ratio_over_documents
 from tokbench.statistics.judgements import judged, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
-from tokbench.tabulation.columns import A, B, CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT
+from tokbench.tabulation.columns import CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]

@@ -18,12 +18,19 @@ import polars as pl
 
 from tokbench.statistics.bootstrap import Bootstrap, resampled_means, summarized_rows
 from tokbench.statistics.cells import Cell, grids, name_cells
-from tokbench.statistics.equal_size import AS_MANY, Fewer, NONE, left_out, sizes_with_fewer
-from tokbench.statistics.power import detectable_difference
-from tokbench.statistics.verdicts import Trainings, fewest, why_untested
-from tokbench.statistics.wilcoxon import Null, benjamini_hochberg, deviation, holm, rank_biserial, signed_rank, standardized_mean
+from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
+from tokbench.statistics.verdicts import Trainings, detectable_difference, fewest, why_untested
+from tokbench.statistics.wilcoxon import (
+    Null,
+    benjamini_hochberg,
+    deviation,
+    holm,
+    rank_biserial,
+    signed_rank,
+    standardized_mean,
+)
 from tokbench.tabulation import columns
-from tokbench.tabulation.table import Column, DIFFERENCE, Print, TidyTable
+from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
 WHICH = (
     f"of more than {columns.EVERY_PAIR_UP_TO} variants those with the baseline of the corpus and with the best alone"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokbench.statistics.answers import Answered, answers, cells_of, restricted, without_sizes
 from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.distributions import binomial_tail
-from tokbench.statistics.equal_size import AS_MANY, Fewer, NONE, left_out, sizes_with_fewer
+from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
 from tokbench.statistics.pairs import WHICH, adjusted, best_of, compared, unadjusted, unordered, why_left_out
 from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS

@@ -24,14 +24,25 @@ import polars as pl
 
 from tokbench.metric import End
 from tokbench.statistics.cells import Grid, grids, name_cells
-from tokbench.statistics.equal_size import FEWER, Fewer, NONE, fewer_at, sizes_with_fewer
+from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
 from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.judgements import judged
 from tokbench.statistics.pairs import compared, unordered
-from tokbench.statistics.power import ALPHA
-from tokbench.statistics.verdicts import BETTER, NOT_TESTED, NOT_TOLD, NO_DIFFERENCE, ONE_TRAINING, Trainings, WORSE, fewest, may_rank, why_untested
+from tokbench.statistics.verdicts import (
+    ALPHA,
+    BETTER,
+    NO_DIFFERENCE,
+    NOT_TESTED,
+    NOT_TOLD,
+    ONE_TRAINING,
+    WORSE,
+    Trainings,
+    fewest,
+    may_rank,
+    why_untested,
+)
 from tokbench.tabulation.columns import AVERAGE, MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tabulation.table import Column, DIFFERENCE, Print, SHARE, TidyTable
+from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTable
 
 RanksRow = tuple[str | int | float | None, ...]
 

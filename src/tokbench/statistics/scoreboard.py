@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
-from tokbench.statistics.ranks import ALIKE, BASELINE, BEST, Family, Pretokenizers, UNRANKED, UNTESTED, Value, rows_of
+from tokbench.statistics.ranks import ALIKE, BASELINE, BEST, UNRANKED, UNTESTED, Family, Pretokenizers, Value, rows_of
 from tokbench.statistics.scoreboard_rows import METRIC, ONE_DOCUMENT, accuracies, alignment, model_bits, over_documents
 from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tabulation.table import Column, PROBABILITY, Print, TidyTable
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 TOKENS, GAP, NGRAM, BITS, ACCURACY, ALIGNMENT = (
     "tokens", "gap", "ngram_bits_per_byte", "bits_per_byte", "accuracy", "alignment",

@@ -15,7 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.contrast import Contrast
-from tokbench.statistics.estimate import Estimate, Ratio, Spread, difference_of_ratios, interval, mean_of, ratio_over_both, ratio_over_documents
+from tokbench.statistics.estimate import (
+    Estimate,
+    Ratio,
+    Spread,
+    difference_of_ratios,
+    interval,
+    mean_of,
+    ratio_over_both,
+    ratio_over_documents,
+)
 from tokbench.statistics.judgements import judged
 from tokbench.statistics.model_bits import Group, groups
 from tokbench.statistics.ranks import Family, Row, Value

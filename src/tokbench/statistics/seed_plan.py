@@ -15,10 +15,10 @@ import polars as pl
 
 from tokbench.statistics.inputs import compared_in
 from tokbench.statistics.judgements import BITS
-from tokbench.statistics.power import ALPHA, POWER
 from tokbench.statistics.student import detectable, power_of
+from tokbench.statistics.verdicts import ALPHA, POWER
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE
-from tokbench.tabulation.table import Column, PROBABILITY, Print, TidyTable
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RULE = 15.7
 """2 (z of 0.975 + z of 0.8)^2: runs of each of two independent samples are RULE (deviation / difference)^2."""

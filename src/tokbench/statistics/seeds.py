@@ -12,7 +12,7 @@ import polars as pl
 
 from tokbench.errors import TokbenchError
 from tokbench.tabulation.columns import ACCURACY, MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tabulation.table import Column, Print, SHARE, TidyTable, require, schema
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable, require, schema
 
 SEVERAL = re.compile(r" \((\d+) seeds\)$")
 """The end of the common name of models that differ in the seed alone; no file bears such a name."""

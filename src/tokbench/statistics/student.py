@@ -5,7 +5,7 @@ from math import lgamma, log, sqrt
 
 import numpy as np
 
-from tokbench.statistics.power import ALPHA, POWER
+from tokbench.statistics.verdicts import ALPHA, POWER
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
 """Gauss and Legendre's, from -1 to 1."""

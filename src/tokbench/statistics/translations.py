@@ -20,8 +20,8 @@ from tokbench.statistics.distributions import chi_squared_tail
 from tokbench.statistics.student import two_sided
 from tokbench.statistics.verdicts import why_untested
 from tokbench.statistics.wilcoxon import holm
-from tokbench.tabulation.columns import A, B, METRIC, SYSTEM
-from tokbench.tabulation.table import Column, PROBABILITY, Print, TidyTable
+from tokbench.tabulation.columns import METRIC, SYSTEM, A, B
+from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RESAMPLES = 1000
 BLEU_ORDER, CHRF_ORDER, CHRF_BETA = 4, 6, 2

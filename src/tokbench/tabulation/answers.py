@@ -17,7 +17,7 @@ from tokbench.tabulation.columns import ACCURACY as NEEDED
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tabulation.reading import HEAD as READING_HEAD
-from tokbench.tabulation.table import Column, Print, SHARE, TidyTable
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
 

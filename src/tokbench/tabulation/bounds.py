@@ -15,7 +15,7 @@ from tokbench.metric.measurement import Measurement, ratio
 from tokbench.optimum.gap import Bound, gap_of
 from tokbench.tabulation.columns import CORPUS, LANGUAGE, REASON, SIZE
 from tokbench.tabulation.reading import AGAIN, framed, taken
-from tokbench.tabulation.table import Column, EXCESS, Print, SHARE, TidyTable
+from tokbench.tabulation.table import EXCESS, SHARE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import Compared
 from tokbench.tokenizer import Tokenizer
 

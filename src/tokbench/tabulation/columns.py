@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from tokbench.tabulation.table import Column, DIFFERENCE, PROBABILITY, SHARE
+from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column
 
 VARIANT = Column("variant", pl.String, "name of the tokenizer's recipe in the configuration")
 SIZE = Column(

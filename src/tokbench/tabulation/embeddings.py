@@ -22,7 +22,7 @@ from tokbench.kernels.elementary import decimal_logs_of, powers_of
 from tokbench.metric.measurement import ADDED, DROPPED
 from tokbench.tabulation.columns import MODEL, PARALLEL, REASON, SIZE, SOURCE, TARGET, TOKENIZERS, VARIANT
 from tokbench.tabulation.reading import framed, size_of, taken
-from tokbench.tabulation.table import Column, MEASURE, Print, TidyTable
+from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import marked
 
 PER_DECADE, STEPS = 8, 32

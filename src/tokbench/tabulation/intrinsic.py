@@ -18,7 +18,15 @@ from tokbench.tabulation.columns import INTRINSIC as COLUMNS
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS_INTRINSIC
 from tokbench.tabulation.reading import AGAIN, framed, taken
 from tokbench.tabulation.table import Print, TidyTable, require, schema
-from tokbench.tabulation.tokenizer_pairs import ALL_RESOURCES, Compared, exchanged_embeddings, exchanged_tokens, mean_over_resources, partition_cover_ratio, venn_tokens
+from tokbench.tabulation.tokenizer_pairs import (
+    ALL_RESOURCES,
+    Compared,
+    exchanged_embeddings,
+    exchanged_tokens,
+    mean_over_resources,
+    partition_cover_ratio,
+    venn_tokens,
+)
 from tokbench.tokenizer import Tokenizer
 
 

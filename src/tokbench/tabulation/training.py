@@ -19,7 +19,7 @@ from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import MODEL, REASON, SIZE, SUITE, VARIANT
 from tokbench.tabulation.reading import AGAIN, HEAD, framed, run_of, taken
-from tokbench.tabulation.table import Column, Print, SHARE, TidyTable
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
 def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.metric.measurement import Form, forms
 from tokbench.tabulation import columns
-from tokbench.tabulation.columns import A, B, REASON, SIZE
+from tokbench.tabulation.columns import REASON, SIZE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable, schema
 from tokbench.vocabulary import Vocabulary
 

@@ -21,7 +21,17 @@ from tokbench.errors import TokbenchError
 from tokbench.io.encodings import UTF_8
 from tokbench.io.parquet import parquet
 from tokbench.models.byte_lm.options import AnyByteLm, ByteNgramOptions
-from tokbench.models.memory import BYTE_LM_BASE, NGRAMS_SCORED, byte_lm_scoring_memory, byte_lm_scoring_seconds, byte_lm_training_memory, byte_lm_training_seconds, ngram_counting_seconds, ngram_memory, on_processor
+from tokbench.models.memory import (
+    BYTE_LM_BASE,
+    NGRAMS_SCORED,
+    byte_lm_scoring_memory,
+    byte_lm_scoring_seconds,
+    byte_lm_training_memory,
+    byte_lm_training_seconds,
+    ngram_counting_seconds,
+    ngram_memory,
+    on_processor,
+)
 from tokbench.pretokenization import Pretokenization as Scheme
 from tokbench.pretokenization import pretokenization_of
 from tokbench.workflow.fingerprint import fingerprint

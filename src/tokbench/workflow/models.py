@@ -18,13 +18,31 @@ from tokbench.errors import TokbenchError
 from tokbench.models.evaluation.local_tasks import task_files
 from tokbench.models.evaluation.offline_tasks import examples_of
 from tokbench.models.evaluation.suites import SuiteOptions
-from tokbench.models.memory import ON_GPU, documents_memory, lm_applying_memory, lm_training_memory, lm_training_operations, lm_training_seconds, on_processor, pairs_memory, translation_parameters, translation_training_memory
+from tokbench.models.memory import (
+    ON_GPU,
+    documents_memory,
+    lm_applying_memory,
+    lm_training_memory,
+    lm_training_operations,
+    lm_training_seconds,
+    on_processor,
+    pairs_memory,
+    translation_parameters,
+    translation_training_memory,
+)
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.corpora import shard_names
 from tokbench.workflow.fingerprint import fingerprint
-from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, Request, estimated_runtime, memory_on_attempt, runtime_on_attempt
+from tokbench.workflow.resources import (
+    MAX_RUNTIME,
+    OVERHEAD,
+    Request,
+    estimated_runtime,
+    memory_on_attempt,
+    runtime_on_attempt,
+)
 from tokbench.workflow.shell import canonical, flags
 
 PACKED_AT_ONCE = 16

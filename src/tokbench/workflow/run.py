@@ -1,14 +1,54 @@
-"""What a run does for its experiment's folder when it begins and when it ends."""
+"""What a run does for its experiment's folder when it begins and when it ends.
+
+The optional parts that jobs need, looked for before the first of them starts.
+"""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
+from tokbench.errors import TokbenchError
 from tokbench.io.locks import hold
 from tokbench.runtime.exit_status import line_and_status
-from tokbench.workflow.preflight import check_parts
+
+NEEDED = {
+    "pretrain": ("composer", "llmfoundry", "torch", "transformers"),
+    "evaluate": ("lm_eval", "torch", "transformers"),
+    "train_byte_lm": ("torch", "transformers"),
+    "score_bytes": ("torch", "transformers"),
+    "train_translation": ("torch", "transformers"),
+    "translate": ("torch", "transformers"),
+    "score_translation": ("sacrebleu",),
+    "fetch": ("datasets",),
+    "fetch_pairs": ("datasets",),
+    "fetch_tasks": ("lm_eval",),
+}
+"""Packages that do not come with Tokbench alone, by the stage that imports them."""
+OF_BYTES = ("train_byte_lm", "score_bytes")
+
+
+def check_parts(experiment: Experiment, stages: Collection[str]) -> None:
+    """Reject a run some of whose jobs could only fail.
+
+    Args:
+        experiment: what the stages are of; byte n-gram models need none of what a neural one needs.
+        stages: those that have jobs to do in the environment that the workflow runs in.
+
+    Raises:
+        TokbenchError: a package that one of them imports is not installed.
+    """
+    neural = any(model.kind == "neural" for model in experiment.byte_lms.values())
+    for stage, packages in NEEDED.items():
+        if stage in stages and (neural or stage not in OF_BYTES):
+            missing = [package for package in packages if find_spec(package) is None]
+            if missing:
+                raise TokbenchError(
+                    f"{stage}: not installed here: {', '.join(missing)}; install 'tokbench[language-models]', or let "
+                    "Snakemake make environments (--software-deployment-method conda)"
+                )
 
 
 def read_experiment(workflow: Any) -> Experiment:

@@ -12,7 +12,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tokbench.workflow.job_states import Job, Life, Plan, Run, STATES, State, Times, last_message, life_of, states, times
+from tokbench.workflow.job_states import (
+    STATES,
+    Job,
+    Life,
+    Plan,
+    Run,
+    State,
+    Times,
+    last_message,
+    life_of,
+    states,
+    times,
+)
 
 FORMAT = 1
 

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Size
+from tokbench.config.sections import NgramBitsOptions, Size
 from tokbench.construction import constructions
-from tokbench.intrinsic.ngram_options import NgramBitsOptions
 from tokbench.pretokenization import pretokenization_of
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer.folder import OWN

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import Found, REMEDY, ReadOptions, named_file, read_bounded
-from tokbench.adapters.forms.folder_settings import FolderSettings, MARK, tokens_to_add
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions, named_file, read_bounded
+from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError

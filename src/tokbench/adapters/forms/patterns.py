@@ -20,7 +20,16 @@ from tokbench.adapters.forms import NotNativeError
 from tokbench.errors import TokbenchError, shortened, unknown
 from tokbench.pretokenization import Pretokenization, pretokenization_of, schemes
 from tokbench.pretokenization.patterns.characters import Ranges, contains
-from tokbench.pretokenization.patterns.parse import Ahead, Characters, Choice, LanguageError, Node, Repeat, nullable, reading_of
+from tokbench.pretokenization.patterns.parse import (
+    Ahead,
+    Characters,
+    Choice,
+    LanguageError,
+    Node,
+    Repeat,
+    nullable,
+    reading_of,
+)
 from tokbench.pretokenization.patterns.parse import Sequence as Joined
 
 PARTS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)

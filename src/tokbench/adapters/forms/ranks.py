@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import Native, NotNativeError, REMEDY, check_special, read_bounded
+from tokbench.adapters.forms import REMEDY, Native, NotNativeError, check_special, read_bounded
 from tokbench.adapters.forms.patterns import Pattern, native_setting, pattern_setting
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import COMPRESSED, plain_name

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tokbench.adapters.forms import Found, REMEDY, ReadOptions, marks_told, read_bounded
-from tokbench.adapters.forms.folder_settings import End, FolderSettings, MARK, special_to_add
+from tokbench.adapters.forms import REMEDY, Found, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
 from tokbench.errors import TokbenchError
 from tokbench.io.numbers import LARGEST_VOCABULARY
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import Found, NotNativeError, REMEDY, ReadOptions, read_bounded
+from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.patterns import Pattern
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks

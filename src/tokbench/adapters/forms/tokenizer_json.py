@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms import Found, Native, NotNativeError, REMEDY, ReadOptions, marks_told, read_bounded
-from tokbench.adapters.forms.folder_settings import Added, FolderSettings, Model, added_entries, added_tokens, tokens_to_add
+from tokbench.adapters.forms import REMEDY, Found, Native, NotNativeError, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms.folder_settings import (
+    Added,
+    FolderSettings,
+    Model,
+    added_entries,
+    added_tokens,
+    tokens_to_add,
+)
 from tokbench.adapters.forms.patterns import ONIGURUMA, Translation, native_setting, translated
 from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library

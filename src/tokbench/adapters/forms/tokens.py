@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import Found, Native, REMEDY, ReadOptions, read_bounded
+from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import pattern_setting
 from tokbench.errors import TokbenchError

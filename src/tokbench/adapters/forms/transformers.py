@@ -8,7 +8,7 @@ import binascii
 import codecs
 from pathlib import Path
 
-from tokbench.adapters.forms import FORMS, Found, REMEDY, ReadOptions, named_file, read_bounded, read_form
+from tokbench.adapters.forms import FORMS, REMEDY, Found, ReadOptions, named_file, read_bounded, read_form
 from tokbench.adapters.forms.folder_settings import FolderSettings, folder_settings
 from tokbench.adapters.forms.merges import FIRST
 from tokbench.adapters.forms.sentencepiece import PIECES, fields

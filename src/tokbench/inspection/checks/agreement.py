@@ -20,7 +20,7 @@ from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
 from tokbench.inspection.checks.probes import EVERY_PROBE, RUNS, blocks, numbers
 from tokbench.inspection.checks.subject import Rejection, Subject
-from tokbench.intrinsic.encoding_speed import LEAST_BYTES, Sample, TOO_SHORT, cold_speed
+from tokbench.intrinsic.encoding_speed import LEAST_BYTES, TOO_SHORT, Sample, cold_speed
 from tokbench.io.json import parse_json
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens

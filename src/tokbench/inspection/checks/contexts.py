@@ -22,7 +22,7 @@ from functools import cache
 import regex
 
 from tokbench.kernels import unicode_classes
-from tokbench.pretokenization.patterns.automaton import Automaton, DEAD, START
+from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
 from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.sequence import able
 

@@ -15,7 +15,15 @@ from unicodedata import category
 import numpy as np
 
 from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of
-from tokbench.inspection.checks.probes import EVERY_PROBE, PROBES, SPECIAL, blocks, emoji_sequences, invalid_utf8, white_space
+from tokbench.inspection.checks.probes import (
+    EVERY_PROBE,
+    PROBES,
+    SPECIAL,
+    blocks,
+    emoji_sequences,
+    invalid_utf8,
+    white_space,
+)
 from tokbench.inspection.checks.round_trip import came_back
 from tokbench.inspection.checks.subject import Rejection, Subject
 

@@ -12,12 +12,11 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte
-from tokbench.statistics.power import ALPHA
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES, METRIC, contrast
 from tokbench.statistics.seeds import trainings_of
-from tokbench.statistics.verdicts import ONE_TRAINING, why_untested
+from tokbench.statistics.verdicts import ALPHA, ONE_TRAINING, why_untested
 from tokbench.statistics.wilcoxon import holm
-from tokbench.tabulation.table import Column, DIFFERENCE, PROBABILITY, SHARE, TidyTable
+from tokbench.tabulation.table import DIFFERENCE, PROBABILITY, SHARE, Column, TidyTable
 
 Judgement = Literal["beyond noise", "within noise", "exact", "single number", "not tested"]
 BEYOND: Final = "beyond noise"

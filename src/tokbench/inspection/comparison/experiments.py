@@ -20,9 +20,8 @@ from tokbench.io.json import read_result
 from tokbench.io.provenance import settings_of
 from tokbench.io.tables import read_frame
 from tokbench.metric import better_end, over_the_same
-from tokbench.report.numbers import probability
 from tokbench.report.sections.subjects import Measure, by_subject
-from tokbench.report.wording import listed, words
+from tokbench.report.wording import listed, probability, words
 from tokbench.statistics.cells import Cell
 from tokbench.statistics.contrast import Contrast, Question, answered, bits_over_seeds
 from tokbench.statistics.pairs import differences

@@ -14,11 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import shortened
-from tokbench.inspection.comparison.cells import BEYOND, Change, EXACT, Judgement, SINGLE, UNTESTED, WITHIN
-from tokbench.inspection.comparison.runs import Both, Changed, Comparison, JUDGEMENTS, LEGEND, SAME, Several, letters, sign
+from tokbench.inspection.comparison.cells import BEYOND, EXACT, SINGLE, UNTESTED, WITHIN, Change, Judgement
+from tokbench.inspection.comparison.runs import (
+    JUDGEMENTS,
+    LEGEND,
+    SAME,
+    Both,
+    Changed,
+    Comparison,
+    Several,
+    letters,
+    sign,
+)
 from tokbench.io.atomic import atomic_file
-from tokbench.report.numbers import MINUS, fitting_decimals, printed, probability
-from tokbench.report.wording import counted, few
+from tokbench.report.wording import MINUS, counted, few, fitting_decimals, printed, probability
 from tokbench.tabulation.table import Kind
 
 MEANINGS: dict[Judgement, str] = {

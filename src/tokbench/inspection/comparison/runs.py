@@ -15,7 +15,21 @@ import polars as pl
 
 from tokbench.corpus.documents import contents_in
 from tokbench.errors import TokbenchError
-from tokbench.inspection.comparison.cells import BEYOND, Change, EXACT, Judgement, Key, SINGLE, SUMMED, TableComparison, UNTESTED, WITHIN, compare_tables, judged, paired
+from tokbench.inspection.comparison.cells import (
+    BEYOND,
+    EXACT,
+    SINGLE,
+    SUMMED,
+    UNTESTED,
+    WITHIN,
+    Change,
+    Judgement,
+    Key,
+    TableComparison,
+    compare_tables,
+    judged,
+    paired,
+)
 from tokbench.io.json import read_json
 from tokbench.io.paths import literal
 from tokbench.io.tables import read_frame

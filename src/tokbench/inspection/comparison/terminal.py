@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tokbench.report.wording import counted, listed
 from tokbench.statistics.contrast import Contrast
-from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import ALPHA
 from tokbench.statistics.wilcoxon import holm
 
 if TYPE_CHECKING:
@@ -233,8 +233,8 @@ def verdict(parts: Sequence[Part]) -> Verdict:
 
 def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     """The verdict in words."""
-    from tokbench.report.numbers import MINUS
-    from tokbench.statistics.verdicts import NOT_TESTED, NO_DIFFERENCE
+    from tokbench.report.wording import MINUS
+    from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
 
     found = verdict(parts)
     sure = {side: _together(told) for side, told in found.sure.items()}
@@ -266,7 +266,7 @@ def _together(things: Sequence[Told]) -> str:
 
 
 def _table(part: Part, a: str, b: str) -> list[str]:
-    from tokbench.report.numbers import fitting_decimals, printed, probability
+    from tokbench.report.wording import fitting_decimals, printed, probability
     from tokbench.statistics.verdicts import NOT_TESTED
 
     lines = part.lines
@@ -298,7 +298,7 @@ def _table(part: Part, a: str, b: str) -> list[str]:
 
 
 def _signed(value: float, kind: Literal["share", "percent", "real"], decimals: int) -> str:
-    from tokbench.report.numbers import printed
+    from tokbench.report.wording import printed
 
     text = printed(value, "real" if kind == "real" else "percent", decimals)
     return ("+" if value > 0 else "") + text + " %" * (kind == "share")

@@ -12,7 +12,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tokbench.adapters.open import AS_IT_IS, Reading, Side, Sizes, distinct, matched, one_of_several, reject_unused, side, size_label, unequal
+from tokbench.adapters.open import (
+    AS_IT_IS,
+    Reading,
+    Side,
+    Sizes,
+    distinct,
+    matched,
+    one_of_several,
+    reject_unused,
+    side,
+    size_label,
+    unequal,
+)
 from tokbench.corpus.documents import Document, note_of_untagged, read_documents
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
@@ -27,11 +39,10 @@ from tokbench.optimum.bound import bounded_or_why
 from tokbench.optimum.gap import Bound, gap_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
-from tokbench.report.numbers import printed
-from tokbench.report.wording import counted, listed
+from tokbench.report.wording import counted, listed, printed
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.contrast import bits_per_byte, token_counts
-from tokbench.statistics.power import ALPHA
+from tokbench.statistics.verdicts import ALPHA
 from tokbench.tokenizer import Tokenizer
 
 

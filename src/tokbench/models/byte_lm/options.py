@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tokbench.models.byte_lm.presets import BYTE_LM_RECIPES
+from tokbench.models.presets import BYTE_LM_RECIPES
 from tokbench.options import Options, Seed
 
 Beta = Annotated[float, Field(ge=0, lt=1)]

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from tokbench.io.paths import literal
-from tokbench.models.byte_lm.model import LlamaForCausalLM, START, arithmetic, load, pick_device
+from tokbench.models.byte_lm.model import START, LlamaForCausalLM, arithmetic, load, pick_device
 from tokbench.models.byte_lm.options import ByteLmOptions
 from tokbench.models.byte_lm.scores import Documents, write_scores
 

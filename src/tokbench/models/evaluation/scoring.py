@@ -15,7 +15,21 @@ from lm_eval.models.huggingface import HFLM
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from tokbench.errors import TokbenchError
-from tokbench.models.evaluation.coverings import Coverings, Encode, EncodedChoices, Ids, LogProbabilities, Spellings, common_prefix, coverings, encode_choices, greedy, log_covered, log_probability, log_sum
+from tokbench.models.evaluation.coverings import (
+    Coverings,
+    Encode,
+    EncodedChoices,
+    Ids,
+    LogProbabilities,
+    Spellings,
+    common_prefix,
+    coverings,
+    encode_choices,
+    greedy,
+    log_covered,
+    log_probability,
+    log_sum,
+)
 
 Request = tuple[tuple[str, str], list[int], list[int]]
 READ = 64

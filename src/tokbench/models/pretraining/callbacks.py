@@ -27,9 +27,9 @@ from llmfoundry.callbacks.hf_checkpointer import HuggingFaceCheckpointer
 from llmfoundry.models.mpt.modeling_mpt import MPTForCausalLM
 from numpy.typing import NDArray
 
+from tokbench.models.pretraining.budget import learning_rate
 from tokbench.models.pretraining.checkpoints import seal
 from tokbench.models.pretraining.options import architecture_of
-from tokbench.models.pretraining.schedule import learning_rate
 from tokbench.vocabulary import Vocabulary
 
 

@@ -31,7 +31,16 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.models.pretraining.callbacks import Alike, Along, Rate, Sealing
-from tokbench.models.pretraining.checkpoints import LATEST, SHARDED, UNSEALED, UNSEALED_SHARDS, newest, recover, seal, states
+from tokbench.models.pretraining.checkpoints import (
+    LATEST,
+    SHARDED,
+    UNSEALED,
+    UNSEALED_SHARDS,
+    newest,
+    recover,
+    seal,
+    states,
+)
 from tokbench.models.pretraining.curve import Curve
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions
 from tokbench.models.pretraining.phases import Phase

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_LEGACY_SEED, LONGEST_SEQUENCE
-from tokbench.models.pretraining.presets import MODEL_RECIPES, SEED
+from tokbench.models.presets import MODEL_RECIPES, SEED
 from tokbench.options import Options
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
 from tokbench.models.pretraining import budget
-from tokbench.models.pretraining.budget import Course, PACKING, Packing, Reading, course, reading
+from tokbench.models.pretraining.budget import PACKING, Course, Packing, Reading, course, reading
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.pretraining.pack import FOLDERS, PHASES, check_sequences

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
 from tokbench.models.training import read_occurrences
-from tokbench.models.translation.batches import Ids
+from tokbench.models.translation.model import Ids
 from tokbench.models.translation.options import SPECIAL
 from tokbench.tokenizer import Tokenizer
 

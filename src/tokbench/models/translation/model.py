@@ -1,10 +1,12 @@
 """The model: transformers' Marian, a transformer as fairseq's with sinusoidal positions and norms after each part.
 
 One update, and the loss of a batch and of the development split.
+
+Sentences as ids, and batches of so many tokens.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +21,60 @@ from transformers.models.marian.modeling_marian import MarianMTModel
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import reject_altered
 from tokbench.io.text_files import first_line
-from tokbench.models.translation.batches import Ids, batches, padded
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
+from tokbench.tokenizer import Tokenizer
+
+Ids = list[NDArray[np.int32]]
+
+
+def encoded(tokenizer: Tokenizer, sentences: Sequence[str], most: int) -> Ids:
+    """Ids of each sentence, int32 [tokens + 1], with its end; those of longer ones are cut to ``most``."""
+    end = np.array([END], np.int32)
+    return [np.concatenate([ids[: most - 1] + SPECIAL, end]) for ids in tokenizer.encode_batch(sentences)]
+
+
+def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    """The sentence that ids spell up to their end; bytes that are not UTF-8 give replacement characters."""
+    own = list(ids)
+    own = own[: own.index(END)] if END in own else own
+    return tokenizer.decode([one - SPECIAL for one in own if one >= SPECIAL]).decode("utf-8", "replace").strip()
+
+
+def batches(
+    source: NDArray[np.int64], target: NDArray[np.int64], tokens: int, seed: Sequence[int]
+) -> list[NDArray[np.int64]]:
+    """The pairs of each batch of an epoch, pairs of like length together, batches in random order.
+
+    The number of batches is the same for every seed.
+
+    Args:
+        source, target: tokens of each sentence, none longer than ``tokens``.
+        tokens: sentences of a batch times the longest of them are no more, on either side.
+        seed: decides which of equally long pairs come together, and the order.
+
+    Returns:
+        Places of pairs, int64; each pair is in one batch.
+    """
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((rng.random(len(source)), source, target))
+    widths = np.maximum(source, target)[order]
+    cuts = [0]
+    width = 0
+    for place, own in enumerate(widths.tolist()):
+        width = max(width, own)
+        if width * (place + 1 - cuts[-1]) > tokens:
+            cuts.append(place)
+            width = own
+    found = np.split(order, cuts[1:])
+    return [found[place] for place in rng.permutation(len(found))]
+
+
+def padded(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Ids of several sentences, int64 [sentences, longest]."""
+    rows = np.full((len(sentences), max(map(len, sentences))), PADDING, np.int64)
+    for row, ids in zip(rows, sentences, strict=True):
+        row[: len(ids)] = ids
+    return rows
 
 
 def build(options: TranslationOptions, source: int, target: int, *, joint: bool) -> MarianMTModel:
@@ -120,7 +174,7 @@ class Sides:
     left_out: int
 
     def batches(self, tokens: int, seed: tuple[int, ...]) -> list[NDArray[np.int64]]:
-        """Batches of an epoch, see :func:`tokbench.models.translation.batches.batches`."""
+        """Batches of an epoch, see :func:`tokbench.models.translation.model.batches`."""
         source, target = (np.array([len(ids) for ids in side], np.int64) for side in (self.source, self.target))
         return batches(source, target, tokens, seed)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tokbench.io.numbers import LARGEST_LEGACY_SEED
-from tokbench.models.translation.presets import TRANSLATION_RECIPES
+from tokbench.models.presets import TRANSLATION_RECIPES
 from tokbench.options import Options
 
 Beta = Annotated[float, Field(ge=0, lt=1)]

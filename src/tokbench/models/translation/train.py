@@ -27,9 +27,8 @@ from tokbench.io.text_files import first_line
 from tokbench.models.memory import translation_training_flops
 from tokbench.models.sampler import GAUGES, Pace, effort, forget, metered, peak_of
 from tokbench.models.training import is_made, own_checkpoints, write_occurrences
-from tokbench.models.translation.batches import encoded
 from tokbench.models.translation.embeddings import counts_of, occurrences
-from tokbench.models.translation.model import Sides, build, dev_loss, fixed_threads, pick_device, update
+from tokbench.models.translation.model import Sides, build, dev_loss, encoded, fixed_threads, pick_device, update
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.tokenizer import Tokenizer
 

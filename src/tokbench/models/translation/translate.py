@@ -12,8 +12,7 @@ import torch
 
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.io.atomic import atomic_file
-from tokbench.models.translation.batches import decoded, encoded, padded
-from tokbench.models.translation.model import fixed_threads, load, pick_device
+from tokbench.models.translation.model import decoded, encoded, fixed_threads, load, padded, pick_device
 from tokbench.models.translation.options import END, PADDING, SPECIAL, TranslationOptions
 from tokbench.tokenizer import Tokenizer
 

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from tokbench.pretokenization.patterns.automaton import Automaton, DEAD, START
+from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
 
 FREQUENT = {" ": 170.0, "\n": 15.0, "'": 5.0, '"': 5.0, ",": 12.0, ".": 10.0, "-": 3.0}
 """Roughly how often characters occur in English, in thousandths; the others by :func:`frequency`."""

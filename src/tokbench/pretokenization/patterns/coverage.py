@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from tokbench.pretokenization.patterns.automaton import Automaton, DEAD, START
+from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
 from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence

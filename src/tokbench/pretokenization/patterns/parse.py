@@ -7,7 +7,15 @@ outside, or means something else to another engine and might be meant so, is :cl
 
 from dataclasses import dataclass
 
-from tokbench.pretokenization.patterns.characters import Ranges, cases_of, property_of, shorthand, single, union, without
+from tokbench.pretokenization.patterns.characters import (
+    Ranges,
+    cases_of,
+    property_of,
+    shorthand,
+    single,
+    union,
+    without,
+)
 
 SPECIAL = frozenset("\\[](){}*+?.^$|")
 CONTROLS = {"r": "\r", "n": "\n", "t": "\t"}

@@ -27,7 +27,18 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from tokbench.pretokenization.patterns.automaton import Automaton, DEAD, START, Symbols, automaton_of, groups_of, looks_for_end, sets_in, smallest, symbols_of
+from tokbench.pretokenization.patterns.automaton import (
+    DEAD,
+    START,
+    Automaton,
+    Symbols,
+    automaton_of,
+    groups_of,
+    looks_for_end,
+    sets_in,
+    smallest,
+    symbols_of,
+)
 from tokbench.pretokenization.patterns.borders import Steps
 from tokbench.pretokenization.patterns.characters import Ranges
 from tokbench.pretokenization.patterns.parse import Characters, LanguageError, Node, Repeat, parsed

@@ -17,8 +17,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import BLACK, FULL, GREY, INK, OKABE_ITO, RULE, Style, fix_layout, house_style, new_figure
-from tokbench.report.numbers import MINUS, probability
+from tokbench.report.figures.style import (
+    BLACK,
+    FULL,
+    GREY,
+    INK,
+    OKABE_ITO,
+    RULE,
+    Style,
+    fix_layout,
+    house_style,
+    new_figure,
+)
+from tokbench.report.wording import MINUS, probability
 from tokbench.tabulation import columns
 
 MARKS = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"

@@ -16,7 +16,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, GREY, INK, PAPER, RULE, Style, areas, fix_layout, house_style, in_units, new_figure, size_key
+from tokbench.report.figures.style import (
+    FULL,
+    GREY,
+    INK,
+    PAPER,
+    RULE,
+    Style,
+    areas,
+    fix_layout,
+    house_style,
+    in_units,
+    new_figure,
+    size_key,
+)
 
 
 def draw(

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from tokbench.kernels.elementary import decimal_logs_of
 from tokbench.report.figures.style import FULL, RULE, fix_layout, house_style, new_figure
-from tokbench.report.numbers import power_of_ten
+from tokbench.report.wording import power_of_ten
 
 _BREADTH = 0.5
 """Of the column of tokens with probability zero, and of the space beside it, in powers of ten."""

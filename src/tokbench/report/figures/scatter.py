@@ -13,7 +13,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from tokbench.report.figures.style import FULL, GREY, INK, Style, areas, fix_layout, house_style, in_units, new_figure, size_key
+from tokbench.report.figures.style import (
+    FULL,
+    GREY,
+    INK,
+    Style,
+    areas,
+    fix_layout,
+    house_style,
+    in_units,
+    new_figure,
+    size_key,
+)
 
 _RADII = (5.0, 9.0, 14.0, 20.0, 28.0, 38.0)
 _DIRECTIONS = (0, 2, 6, 4, 1, 7, 3, 5)

@@ -28,7 +28,7 @@ from matplotlib.ticker import FuncFormatter
 
 from tokbench.io.atomic import atomic_file
 from tokbench.report.figures.svg import compact, lean, tight
-from tokbench.report.numbers import MINUS
+from tokbench.report.wording import MINUS
 
 _HASHED = re.compile(r'\bid="((C[0-9a-f]+_[0-9a-f]+_|[a-z]+)[0-9a-f]{10})"')
 

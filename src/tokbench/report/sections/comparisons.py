@@ -16,10 +16,9 @@ from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.figure_sentences import by_verdict, sides_of_zero, told_apart, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, Source, Table, UNEXPLAINED
-from tokbench.report.numbers import printed, probability
+from tokbench.report.layout import UNEXPLAINED, Drawing, Source, Table
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
-from tokbench.report.wording import counted, listed, slug, without_rank
+from tokbench.report.wording import counted, listed, printed, probability, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
 from tokbench.statistics.languages import BITS_LANGUAGES
@@ -27,7 +26,16 @@ from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS, KEY
 from tokbench.statistics.pairs import COMPARISONS, of_every_pair
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
-from tokbench.statistics.verdicts import BETTER, IN_WORDS, NOT_TESTED, NOT_TOLD, ONE_TRAINING, TWO_TRAININGS, WORSE, why_untested
+from tokbench.statistics.verdicts import (
+    BETTER,
+    IN_WORDS,
+    NOT_TESTED,
+    NOT_TOLD,
+    ONE_TRAINING,
+    TWO_TRAININGS,
+    WORSE,
+    why_untested,
+)
 from tokbench.tabulation import columns as many
 
 TEST = (

@@ -18,10 +18,9 @@ from tokbench.report.figure_sentences import between, first_by_model
 from tokbench.report.figures import dots
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Column, Drawing, Exhibit, Heading, Section, Table, UNEXPLAINED
-from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Table
 from tokbench.report.sections.rows import in_order, path_of, source_of
-from tokbench.report.wording import counted, few, listed, slug, without_rank
+from tokbench.report.wording import counted, few, fitting_decimals, listed, printed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, may_rank, why_untested

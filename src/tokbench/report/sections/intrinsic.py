@@ -16,7 +16,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import dots, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Column, Drawing, Exhibit, Heading, Section, Source, Table, UNEXPLAINED
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject

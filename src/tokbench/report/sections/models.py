@@ -12,7 +12,7 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Column, Drawing, Section, Table, UNEXPLAINED
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Section, Table
 from tokbench.report.sections.rows import in_order, source_of
 from tokbench.report.wording import counted, listed, slug
 from tokbench.statistics.verdicts import ONE_TRAINING

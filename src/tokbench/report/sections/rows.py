@@ -11,7 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Column, Source, Table, UNEXPLAINED
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.wording import counted, few, slug
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
-from tokbench.report.content import ReportContent, UNKNOWN_PRETOKENIZER
-from tokbench.report.layout import Column, Source, Table, UNEXPLAINED
-from tokbench.report.numbers import fitting_decimals, printed
+from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
+from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
-from tokbench.report.wording import defined, listed
+from tokbench.report.wording import defined, fitting_decimals, listed, printed
 from tokbench.statistics.ranks import BASELINE, BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, GAP, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, ONE_TRAINING, WORSE, in_full

@@ -9,16 +9,22 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Column, Drawing, Exhibit, Heading, Section, Source, Table, UNEXPLAINED
-from tokbench.report.numbers import printed
+from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
 from tokbench.report.sections.comparisons import comparisons as compared
 from tokbench.report.sections.downstream import averages, placed, ranked
-from tokbench.report.sections.intrinsic import DRAWN, Measure, measured, own_denominators, whole_corpus, whole_corpus_rows
+from tokbench.report.sections.intrinsic import (
+    DRAWN,
+    Measure,
+    measured,
+    own_denominators,
+    whole_corpus,
+    whole_corpus_rows,
+)
 from tokbench.report.sections.rows import column_of, path_of, rows, source_of, split, told_of_smaller
-from tokbench.report.wording import counted, listed, slug, words
+from tokbench.report.wording import counted, listed, printed, slug, words
 from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.pairs import of_every_pair

@@ -15,7 +15,7 @@ from tokbench.report.sections.rows import rows, source_of, split, split_all
 from tokbench.report.wording import slug
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
 from tokbench.statistics.verdicts import why_untested
-from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDINGS, TRANSLATION_EMBEDDING_NORMS
+from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS
 from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORES
 from tokbench.tabulation.vocabularies import OVERLAPS, VENN
 
