@@ -180,9 +180,7 @@ cdef class Encoder:
             ValueError: a pre-token has 2 GiB or more, or the part does not lie in the text.
             MemoryError: there is not enough.
         """
-        cdef Ids ids
-        ids.ids = NULL
-        ids.written = ids.room = 0
+        cdef Ids ids = Ids(NULL, 0, 0)
         try:
             self.run(text, start, text.shape[0] if end is None else end, document, &ids, True)
             return array_of(&ids)
@@ -193,9 +191,7 @@ cdef class Encoder:
         self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
     ) -> int:
         """How many tokens a text has, without keeping them; for the rest see :meth:`encode`."""
-        cdef Ids ids
-        ids.ids = NULL
-        ids.written = ids.room = 0
+        cdef Ids ids = Ids(NULL, 0, 0)
         try:
             return self.run(text, start, text.shape[0] if end is None else end, document, &ids, False)
         finally:
@@ -207,14 +203,12 @@ cdef class Encoder:
         cdef const uint8_t* data = &text[0] if text.shape[0] else NULL
         cdef int64_t size = text.shape[0], tokens
         cdef uint64_t number = 0
-        cdef Scratch scratch
+        cdef Scratch scratch = Scratch(NULL, 0)
         if not 0 <= start <= end <= size:
             raise ValueError(f"no part {start}:{end} in a text of {size} bytes")
         if self.segmenter.placed:
             number = document_number(text) if document is None else document
         ready_to_throw()
-        scratch.memory = NULL
-        scratch.bytes = 0
         with nogil:
             try:
                 if keep:
