@@ -122,7 +122,9 @@ rule import_counts:
     params:
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        source=fingerprint("tokbench.pretokens.external_count:take_within", "tokbench.pretokens.files:read_word_list"),
+        source=fingerprint(
+            "tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"
+        ),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -17,7 +17,8 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.commands.main import COMMANDS, find_command
 from tokbench.config.experiment import Experiment
 from tokbench.pretokens.count import count_pretokens
-from tokbench.pretokens.external_count import Bound, merge_within
+from tokbench.pretokens.external_count import merge_external
+from tokbench.pretokens.spilling_counter import MemoryBound
 from tokbench.workflow.corpora import Pretokenization
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
@@ -266,10 +267,10 @@ def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
     parts, shards = plan.parts(named), []
     for part in parts:
         found = plan.shards_of_part(SimpleNamespace(corpus="text", part=Path(part).name))
-        merge_within([tmp_path / f"{shard}.parquet" for shard in found], tmp_path / f"{part}.parquet", Bound())
+        merge_external([tmp_path / f"{shard}.parquet" for shard in found], tmp_path / f"{part}.parquet", MemoryBound())
         shards += found
     assert shards == [f"{shard:04}" for shard in range(40)]
-    merge_within([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet", Bound())
+    merge_external([tmp_path / f"{part}.parquet" for part in parts], tmp_path / "merged.parquet", MemoryBound())
     assert (tmp_path / "merged.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 

@@ -23,8 +23,9 @@ from tokbench.pretokenization import schemes
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
-from tokbench.pretokens.external_count import LEAST, Bound, Spilled, count_within, merge_within, take_within
-from tokbench.pretokens.files import counts_writer, read_languages, read_word_list, write_languages
+from tokbench.pretokens.external_count import count_external, import_external, merge_external
+from tokbench.pretokens.files import counts_writer, language_table, read_languages, read_word_list, write_languages
+from tokbench.pretokens.spilling_counter import MIN_ROOM, MemoryBound, SpillingCounter
 from tokbench.reference import ngram as twin
 from tokbench.runtime.memory_limit import RESERVE, resident
 
@@ -35,11 +36,20 @@ SIZES = st.tuples(st.integers(1, 5), st.integers(2, 4), st.integers(1, 7))
 """Pre-tokens held at a time, runs merged at a time, rows of a row group."""
 
 
-class Ample(Bound):
-    """A bound that is far away."""
+def ample(**sizes: int) -> MemoryBound:
+    """A bound that is never reached."""
+    return MemoryBound(1 << 40, **sizes)
 
-    def __init__(self) -> None:
-        super().__init__(1 << 40)
+
+class Fixed(MemoryBound):
+    """A bound with the same room however much is used."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__(0)
+        self._room = room
+
+    def room(self, used: int) -> int:
+        return self._room
 
 
 def merge_files(parts: Sequence[Path], path: Path) -> PretokenCounts:
@@ -72,12 +82,12 @@ def test_counting_equals_the_twin(
     folder = tmp_path_factory.mktemp("within")
     count_pretokens(texts, scheme).write(folder / "whole.parquet")
     tagged = [("", text) for text in texts]
-    found = count_within(tagged, scheme, folder / "a.parquet", Ample(), most=most, runs=runs, rows=rows)
+    found = count_external(tagged, scheme, folder / "a.parquet", ample(pretokens=most, runs=runs, rows=rows))
     counts = PretokenCounts.read(folder / "a.parquet")
     assert list(counts.items()) == twin.count(texts, schemes[scheme].pattern, most)
     assert (found.unique, found.total, found.total_bytes) == (len(counts), counts.total, counts.total_bytes)
     assert (folder / "a.parquet").read_bytes() == in_groups(folder / "whole.parquet", rows)
-    count_within(tagged, scheme, folder / "b.parquet", Ample(), most=most, runs=runs)
+    count_external(tagged, scheme, folder / "b.parquet", ample(pretokens=most, runs=runs))
     assert (folder / "b.parquet").read_bytes() == (folder / "whole.parquet").read_bytes()
     assert {path.name for path in folder.iterdir()} == {"whole.parquet", "grouped.parquet", "a.parquet", "b.parquet"}
 
@@ -94,19 +104,19 @@ def test_languages_are_counted_and_merged_apart(
         whole, bounded = folder / f"{number}.parquet", folder / f"{number}-within.parquet"
         found = count_languages(shard, "gpt2") or {"": PretokenCounts.from_pairs([], "gpt2")}
         counts = write_languages(found, whole)
-        totals = count_within(shard, "gpt2", bounded, Ample(), most=most, runs=runs)
+        totals = count_external(shard, "gpt2", bounded, ample(pretokens=most, runs=runs))
         assert bounded.read_bytes() == whole.read_bytes()
-        assert (len(totals), totals.total, totals.total_bytes) == (len(counts), counts.total, counts.total_bytes)
+        assert (totals.unique, totals.total, totals.total_bytes) == (len(counts), counts.total, counts.total_bytes)
         parts.append(whole)
     counts = merge_files(parts, folder / "merged.parquet")
-    totals = merge_within(parts, folder / "merged-within.parquet", Ample(), most=most, runs=runs)
+    totals = merge_external(parts, folder / "merged-within.parquet", ample(pretokens=most, runs=runs))
     assert (folder / "merged-within.parquet").read_bytes() == (folder / "merged.parquet").read_bytes()
-    assert (len(totals), totals.total, totals.total_bytes) == (len(counts), counts.total, counts.total_bytes)
+    assert (totals.unique, totals.total, totals.total_bytes) == (len(counts), counts.total, counts.total_bytes)
     taken = PretokenCounts.read(folder / "merged.parquet")
     taken.write(folder / "taken.parquet")
     (folder / "merged.tsv").write_text("".join(f"{pretoken.hex()}\t{count}\n" for pretoken, count in taken.items()))
     for table in ("merged.parquet", "merged.tsv"):
-        take_within(folder / table, "gpt2", folder / "taken-within.parquet", Ample(), most=most, runs=runs)
+        import_external(folder / table, "gpt2", folder / "taken-within.parquet", ample(pretokens=most, runs=runs))
         assert (folder / "taken-within.parquet").read_bytes() == (folder / "taken.parquet").read_bytes()
 
 
@@ -117,11 +127,10 @@ def test_row_groups_across_languages(tmp_path: Path, rows: int) -> None:
     tagged = [(tag, " ".join(f"{draw.getrandbits(40):x}" for _ in range(4000)).encode()) for tag in ("en", "de", "en")]
     write_languages(count_languages(tagged, "space"), tmp_path / "whole.parquet")
     table = pa.concat_tables(
-        part.to_arrow().add_column(0, "language", pa.repeat(language, len(part)))
-        for language, part in read_languages(tmp_path / "whole.parquet").items()
+        language_table(language, part) for language, part in read_languages(tmp_path / "whole.parquet").items()
     )
     write_in_groups(table, tmp_path / "grouped.parquet", rows)
-    count_within(tagged, "space", tmp_path / "found.parquet", Ample(), most=900, rows=rows)
+    count_external(tagged, "space", tmp_path / "found.parquet", ample(pretokens=900, rows=rows))
     assert (tmp_path / "found.parquet").read_bytes() == (tmp_path / "grouped.parquet").read_bytes()
 
 
@@ -131,12 +140,12 @@ def test_the_largest_counts_stay_exact(tmp_path: Path) -> None:
     parts = [tmp_path / "0.parquet", tmp_path / "1.tsv"]
     PretokenCounts.from_pairs(rows.items()).write(parts[0])
     parts[1].write_text("".join(f"{token.hex()}\t{times}\n" for token, times in rows.items() if token != b"a"))
-    totals = merge_within(parts, tmp_path / "merged.parquet", Ample(), most=2, runs=2)
+    totals = merge_external(parts, tmp_path / "merged.parquet", ample(pretokens=2, runs=2))
     found = dict(PretokenCounts.read(tmp_path / "merged.parquet").items())
     assert found == {token: times * (1 if token == b"a" else 2) for token, times in rows.items()}
     assert totals.total == sum(found.values())
     with pytest.raises(TokbenchError, match=r"0\.parquet: with the parts before it, .* past 2\^62"):
-        merge_within([parts[0]] * 3, tmp_path / "merged.parquet", Ample(), most=2)
+        merge_external([parts[0]] * 3, tmp_path / "merged.parquet", ample(pretokens=2))
 
 
 def test_the_sum_over_languages_is_bounded(tmp_path: Path) -> None:
@@ -144,39 +153,39 @@ def test_the_sum_over_languages_is_bounded(tmp_path: Path) -> None:
     write_languages({"de": half}, tmp_path / "0.parquet")
     write_languages({"en": half}, tmp_path / "1.parquet")
     write_languages({"fr": half}, tmp_path / "2.parquet")
-    merge_within([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "both.parquet", Ample())
+    merge_external([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "both.parquet", ample())
     with pytest.raises(TokbenchError, match=r"2\.parquet: with the parts before it, .* past 2\^62"):
-        merge_within([tmp_path / f"{part}.parquet" for part in range(3)], tmp_path / "all.parquet", Ample())
+        merge_external([tmp_path / f"{part}.parquet" for part in range(3)], tmp_path / "all.parquet", ample())
 
 
 def test_parts_that_do_not_fit_each_other(tmp_path: Path) -> None:
     count_pretokens([b"a"], "space").write(tmp_path / "0.parquet")
     count_pretokens([b"a"], "gpt2").write(tmp_path / "1.parquet")
     with pytest.raises(TokbenchError, match=r"1\.parquet: .*'gpt2'.*0\.parquet has those of 'space'"):
-        merge_within([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "2.parquet", Ample())
+        merge_external([tmp_path / "0.parquet", tmp_path / "1.parquet"], tmp_path / "2.parquet", ample())
     with pytest.raises(TokbenchError, match="no pre-token counts"):
-        merge_within([], tmp_path / "2.parquet", Ample())
+        merge_external([], tmp_path / "2.parquet", ample())
 
 
-def held_at_most(tables: Spilled, sizes: list[int], limit: int) -> None:
+def held_at_most(tables: SpillingCounter, sizes: list[int], limit: int) -> None:
     """Feed pre-tokens of these lengths in two languages, and look at what is held after each."""
     for number, size in enumerate(sizes):
         data = np.frombuffer(f"{number:x}.".encode() + bytes(size), np.uint8)
         tables.add_pretokens("en" if number % 3 else "de", data, np.array([0, len(data)], np.int64))
-        assert sum(table.size for table in tables._tables.values()) <= limit
+        assert tables.leased <= limit
 
 
 def test_tables_keep_within_their_room(tmp_path: Path) -> None:
     limit = 700_000
-    tables = Spilled(tmp_path, room=lambda held: limit)
+    tables = SpillingCounter(tmp_path, Fixed(limit))
     held_at_most(tables, [*range(20, 300)] * 20 + [300_000] + [0] * 20_000, limit)
-    tables.end()
-    assert all(len(runs) > 1 for runs in tables.runs.values())
-    merge = Merge([str(run).encode() for runs in tables.runs.values() for run in runs])
+    languages = tables.spill()
+    assert all(len(runs) > 1 for runs in languages.values())
+    merge = Merge([str(run).encode() for runs in languages.values() for run in runs])
     merge.drain()
     assert merge.unique == 280 * 20 + 1 + 20_000
     with pytest.raises(TokbenchError, match=r"a pre-token of 800,003 bytes does not fit"):
-        held_at_most(Spilled(tmp_path, room=lambda held: limit), [20, 800_000 + 1], limit)
+        held_at_most(SpillingCounter(tmp_path, Fixed(limit)), [20, 800_000 + 1], limit)
 
 
 def test_a_run_that_cannot_be_written(tmp_path: Path) -> None:
@@ -302,16 +311,12 @@ def test_a_killed_run_leaves_nothing_for_long(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "o.parquet"], capture_output=True, text=True)
     left = Path(done.stdout.strip())
     assert left.is_dir()
-    count_within([("", b"a b")], "gpt2", tmp_path / "o.parquet", Ample())
+    count_external([("", b"a b")], "gpt2", tmp_path / "o.parquet", ample())
     assert [path.name for path in tmp_path.iterdir()] == ["o.parquet"]
 
 
 def test_the_least_room_is_enough(tmp_path: Path) -> None:
-    class Tight(Bound):
-        def room(self, held: int) -> int:
-            return LEAST
-
-    count_within([("", part) for part in text(4_000_000, 1)], "gpt2", tmp_path / "o.parquet", Tight(0))
+    count_external([("", part) for part in text(4_000_000, 1)], "gpt2", tmp_path / "o.parquet", Fixed(MIN_ROOM))
     count_pretokens(text(4_000_000, 1), "gpt2").write(tmp_path / "whole.parquet")
     assert (tmp_path / "o.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 

@@ -134,7 +134,7 @@ FINGERPRINT_RULES = {
     "prepare": ("tokbench.corpus.prepare:prepare",),
     "count": (
         "tokbench.corpus.text_files:read_files",
-        "tokbench.pretokens.external_count:count_within",
+        "tokbench.pretokens.external_count:count_external",
         "tokbench.pretokenization.built_in",
     ),
     "build bpe": ("tokbench.building:build_from_files", "tokbench.construction.bpe:build"),

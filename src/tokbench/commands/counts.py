@@ -47,14 +47,15 @@ def count_command(
     their endings).
     """
     from tokbench.commands.files import documents_of, with_note
-    from tokbench.pretokens.external_count import Bound, count_within
+    from tokbench.pretokens.external_count import count_external
+    from tokbench.pretokens.spilling_counter import MemoryBound
 
     scheme = chosen_scheme(pretokenization)
     exit_status.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
     read = with_note(documents_of(texts, fields))
     documents = ((document.language, document.text) for document in read)
-    counts = count_within(documents, scheme, output, Bound(megabytes))
-    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all, {counts.total_bytes:,} bytes", err=True)
+    totals = count_external(documents, scheme, output, MemoryBound(megabytes))
+    click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all, {totals.total_bytes:,} bytes", err=True)
 
 
 @click.command("merge_counts")
@@ -66,11 +67,12 @@ def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, .
 
     Where the counts would take more than --memory, they are sorted on disk, beside the output.
     """
-    from tokbench.pretokens.external_count import Bound, merge_within
+    from tokbench.pretokens.external_count import merge_external
+    from tokbench.pretokens.spilling_counter import MemoryBound
 
     exit_status.purpose(f"merge {len(parts):,} files of counts")
-    totals = merge_within(parts, output, Bound(megabytes))
-    click.echo(f"{len(totals):,} unique pre-tokens, {totals.total:,} in all", err=True)
+    totals = merge_external(parts, output, MemoryBound(megabytes))
+    click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all", err=True)
 
 
 @click.command("import_counts")
@@ -85,8 +87,9 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
     A table that would take more than --memory is sorted on disk, beside the output.
     """
     from tokbench.pretokens import PretokenCounts
-    from tokbench.pretokens.external_count import Bound, Totals, take_within
+    from tokbench.pretokens.external_count import Totals, import_external
     from tokbench.pretokens.files import read_parts, read_word_list
+    from tokbench.pretokens.spilling_counter import MemoryBound
 
     if len(files) > 2:
         raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
@@ -94,14 +97,14 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
     exit_status.purpose(f"take the counts of {files[0]}")
     if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
         raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that")
-    counts: PretokenCounts | Totals
     if len(files) == 1:
-        counts = take_within(files[0], scheme.text, output, Bound(megabytes))
+        totals = import_external(files[0], scheme.text, output, MemoryBound(megabytes))
     else:
         read = read_word_list(files[0], files[1], megabytes)
         counts = PretokenCounts(read.data, read.offsets, read.counts, scheme.text)
         counts.write(output)
-    click.echo(f"{len(counts):,} unique pre-tokens, {counts.total:,} in all", err=True)
+        totals = Totals(len(counts), counts.total, counts.total_bytes)
+    click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all", err=True)
 
 
 @click.command("count_tokens")

@@ -63,6 +63,7 @@ cdef class Counter:
     Attributes:
         slots: of the table.
         held: bytes of memory.
+        leased_bytes: bytes that pre-tokens longer than a slot takes may have.
         weight: the counts, each times the bytes of its pre-token and one, of what was ever given.
         wanted: bytes of the pre-token for which the lease had no room; 0 where the number of pre-tokens is at its end.
     """
@@ -71,8 +72,8 @@ cdef class Counter:
     cdef vector[Slot] table
     cdef Grown[uint8_t] arena
     cdef int64_t used, size
-    cdef int64_t most, most_bytes
-    cdef readonly int64_t weight, wanted
+    cdef int64_t most
+    cdef readonly int64_t leased_bytes, weight, wanted
     cdef bint broken        # whether only a part of what was given last is counted
     cdef uint64_t mask
     cdef int shift
@@ -82,7 +83,7 @@ cdef class Counter:
         self.table.resize(<size_t>1 << FIRST_BITS)
         self.mask = self.table.size() - 1
         self.shift = 64 - FIRST_BITS
-        self.most = self.most_bytes = LIMIT
+        self.most = self.leased_bytes = LIMIT
 
     def __len__(self) -> int:
         return self.used
@@ -102,7 +103,7 @@ cdef class Counter:
             most: unique pre-tokens.
             most_bytes: bytes of those that are longer than a slot takes.
         """
-        self.most, self.most_bytes = most, most_bytes
+        self.most, self.leased_bytes = most, most_bytes
 
     def add(self, bytes text, int64_t start=0) -> int:
         """Cut a document into pre-tokens and count them, from the boundary ``start`` on.
@@ -236,7 +237,7 @@ cdef class Counter:
         if not count:
             return 1
         if length > INLINE:
-            if length > self.most_bytes - <int64_t>self.arena.size:
+            if length > self.leased_bytes - <int64_t>self.arena.size:
                 return 0
             slot.offset = self.arena.size
             self.arena.append(data, <size_t>length)

@@ -236,13 +236,14 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     if set(counts) == {""}:
         whole.write(path)
         return whole
-    tables = [
-        part.add_column(0, "language", pa.repeat(language, len(part)))
-        for language in sorted(counts)
-        for part in [counts[language].to_arrow()]
-    ]
-    write_table(pa.concat_tables(tables), path)
+    write_table(pa.concat_tables([language_table(language, counts[language]) for language in sorted(counts)]), path)
     return whole
+
+
+def language_table(language: str, counts: PretokenCounts) -> pa.Table:
+    """Return the counts of a language as rows of a file of counts; without a column for the empty language."""
+    table = counts.to_arrow()
+    return table.add_column(0, "language", pa.repeat(language, len(table))) if language else table
 
 
 def has_languages(path: Path | str) -> bool:

@@ -240,8 +240,8 @@ class Pretokenization:
         """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
         return fingerprint(
             "tokbench.corpus.text_files:read_files",
-            "tokbench.pretokens.external_count:count_within",
-            "tokbench.pretokens.external_count:merge_within",
+            "tokbench.pretokens.external_count:count_external",
+            "tokbench.pretokens.external_count:merge_external",
             *self._scheme(wildcards).modules,
         )
 
