@@ -153,6 +153,20 @@ def _sets(node: Node) -> Iterator[Ranges]:
 
 WHOLE = r"[\s\S]+"
 """Cuts nothing: the whole text is one pre-token."""
+PUBLISHED: dict[tuple[str, ...], str] = {
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",): "gpt2",
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",): "gpt2",
+    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++\Z|\s+(?!\S)|\s",): "gpt2",
+    (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+        r"|\s*[\r\n]|\s+(?!\S)|\s+",
+    ): "cl100k",
+}
+"""Other spellings of schemes, as in later releases of tiktoken. They find the same matches."""
+ESCAPES = str.maketrans(
+    {"\r": r"\r", "\n": r"\n"} | {code: rf"\u{code:04x}" for code in (0x3040, 0x309F, 0x30A0, 0x30FF)}
+)
+"""Characters that patterns contain as they are, as in DeepSeek's file, or as escapes."""
 
 
 def pattern_of(scheme: Pretokenization) -> str | None:
@@ -280,24 +294,23 @@ def native_setting(translations: "Sequence[Translation]", name: str | None = Non
 
 
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
-    """The setting of regular expressions, each applied to what the one before left: a name where a scheme that is known
-    cuts every text alike, however its patterns are written."""
-    from tokbench.pretokenization.patterns.sequence import cut_alike
+    """Return the setting of regular expressions, each applied to the pieces of the one before.
 
+    It is a name if a scheme is published in this spelling, else the expressions themselves.
+    """
     if not expressions:
         return "none"
-    named = {
-        method.name: pretokenization_of(method.name).splits
-        for method in schemes.methods()
-        if not any(option.is_required() for option in method.options.model_fields.values())
-    }
-    for same in (_spelt_alike, cut_alike):
-        for name, splits in named.items():
-            if splits is not None and same(expressions, splits or (WHOLE,)):
-                return name
-    steps: list[str | dict[str, Any]] = [{"method": "regex", "pattern": one} for one in expressions]
+    spelling = _escaped(expressions)
+    if name := PUBLISHED.get(spelling):
+        return name
+    for method in schemes.methods():
+        if not any(option.is_required() for option in method.options.model_fields.values()):
+            splits = pretokenization_of(method.name).splits
+            if splits is not None and spelling == _escaped(splits or (WHOLE,)):
+                return method.name
+    steps: list[str | dict[str, Any]] = [{"method": "regex", "pattern": pattern} for pattern in expressions]
     return steps[0] if len(steps) == 1 else {"method": "sequence", "steps": steps}
 
 
-def _spelt_alike(first: Sequence[str], second: Sequence[str]) -> bool:
-    return tuple(first) == tuple(second)
+def _escaped(patterns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(pattern.translate(ESCAPES) for pattern in patterns)
