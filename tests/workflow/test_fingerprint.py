@@ -176,7 +176,7 @@ def fingerprints() -> dict[str, str]:
         ("metric/renyi.py", 'short = f"{order:g}"', 'short = f"{order:f}"', "measure"),
         ("optimum/bound.py", "scores > least", "scores >= least", "bound"),
         ("models/pretraining/order.py", "size = 0\n    for", "size = 1\n    for", "encode_shard"),
-        ("models/pretraining/schedule.py", "/ rising", "/ (1 + rising)", "pretrain"),
+        ("models/pretraining/budget.py", "/ rising", "/ (1 + rising)", "pretrain"),
         ("models/training.py", "(folder)) == json", "(folder)) != json", "pretrain"),
         ("tabulation/intrinsic.py", "== 0)", "== 1)", "tabulate, report"),
         ("statistics/wilcoxon.py", "mass[0] = 1.0", "mass[0] = 2.0", "analyse, report"),
@@ -327,7 +327,7 @@ def test_nothing_heavy_is_imported() -> None:
 
 PLANNED = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
-SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|RECIPES|named_suites|SEED|TOKENIZERS|OWN)")
+SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|\w*RECIPES|named_suites|SEED|\w*TOKENIZERS|OWN)")
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
