@@ -2,7 +2,7 @@
 from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
-from tokbench.workflow.run import begin, end, read_experiment
+from tokbench.workflow.run import on_start as begin, on_end as end, read_experiment
 from tokbench.workflow.shell import flags, has_environments, shell_prefix
 
 experiment = read_experiment(workflow)

@@ -1,4 +1,4 @@
-from tokbench.workflow.corpora import Pretokenization
+from tokbench.workflow.corpora import CountingTargets as Pretokenization
 
 pretokenization = Pretokenization(experiment)
 

@@ -1,7 +1,7 @@
 from tokbench.report.bibliography import cited
 from tokbench.workflow.shell import canonical
-from tokbench.workflow.targets import Examples
-from tokbench.workflow.targets import Checked
+from tokbench.workflow.targets import ExampleTargets as Examples
+from tokbench.workflow.targets import ValidatedCorpora as Checked
 from tokbench.workflow.targets import as_written
 
 examples, checked = Examples(experiment), Checked(experiment)

@@ -23,7 +23,7 @@ from tests.conftest import TOPICS
 from tests.support.imports import APART
 from tests.support.workflow.checkout import ROOT
 from tokbench.commands.main import COMMANDS, main
-from tokbench.workflow.job_states import Plan, Run, write_plan
+from tokbench.workflow.job_states import Plan, PlannedRun, write_plan
 
 Lines = Sequence[Sequence[str]]
 
@@ -207,7 +207,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     (folder / "short.txt").write_bytes(TOPICS[0][:200])
     (folder / "small.yaml").write_text(EXPERIMENT)
     (folder / "done").mkdir()
-    write_plan(Plan(folder / "done", Run("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
+    write_plan(Plan(folder / "done", PlannedRun("", 1, gethostname(), str(folder), "done", "", None, None, ()), (), ()))
     (folder / "ladec.csv").write_text("c1,c2,stim,correctParse\nair,bag,airbag,yes\n")
     cut = {"examples": ["A sentence."], "shown": [], "corpora": {}}
     named = {

@@ -24,7 +24,7 @@ from tokbench.api import build as tokbench_build
 from tokbench.config.load import read_all
 from tokbench.construction import InitialName, construction, constructions
 from tokbench.errors import TokbenchError
-from tokbench.metric import Shown, Subject, better_end, metric, metrics, over_the_same
+from tokbench.metric import Shown, Subject, direction, metric, metrics, requires_equal_n
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization, schemes
 from tokbench.pretokens import PretokenCounts
@@ -177,7 +177,7 @@ def test_a_rejected_method_is_not_known() -> None:
     assert "mine" not in constructions
     with pytest.raises(TokbenchError):
         metric("mine", better={"mine": "highest"})(no_seed)  # type: ignore[arg-type]
-    assert better_end("mine") is None
+    assert direction("mine") is None
 
 
 @pytest.mark.usefixtures("forgotten")
@@ -305,14 +305,14 @@ def test_a_metric_says_where_a_report_shows_its_measurements() -> None:
 @pytest.mark.usefixtures("forgotten")
 def test_what_families_state_is_known_while_they_are() -> None:
     """Nothing of it is kept beside the families: not of one that is no more, nor of one before it registered."""
-    assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)
+    assert (direction("hops"), requires_equal_n("hops", "hops / steps")) == (None, False)
     known = dict(metrics._methods)
     metric("hopping", better={"hops": "highest"}, over_the_same=("hops / steps",))(take)
-    assert (better_end("hops"), over_the_same("hops", "hops / steps"), over_the_same("hops", "hops")) == (
+    assert (direction("hops"), requires_equal_n("hops", "hops / steps"), requires_equal_n("hops", "hops")) == (
         "highest", True, False,
     )  # fmt: skip
     metrics._methods = known
-    assert (better_end("hops"), over_the_same("hops", "hops / steps")) == (None, False)
+    assert (direction("hops"), requires_equal_n("hops", "hops / steps")) == (None, False)
 
 
 ROOT = Path(__file__).parents[1]

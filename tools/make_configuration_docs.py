@@ -20,12 +20,12 @@ from tokbench.config.sections import (
     Corpus,
     Elsewhere,
     MetricsOptions,
+    ModelRuns,
     NgramBitsOptions,
     ReportOptions,
-    Run,
     StatisticsOptions,
     TokenizerPair,
-    Translation,
+    TranslationRuns,
     Variant,
 )
 from tokbench.construction import Construction, constructions
@@ -37,7 +37,7 @@ from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
 from tokbench.models.evaluation.offline_tasks import TaskOptions
 from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
-from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Placement, Sharding
+from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions, Sharding, TrainingResources
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
 from tokbench.options import Options
@@ -119,7 +119,7 @@ def reference() -> str:
             *section("## Language models", "models.NAME", ModelOptions),
             *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),
             *section("### Llama", "models.NAME", LlamaOptions, ModelOptions.model_fields),
-            *section("### Where one is trained", "models.NAME.resources", Placement),
+            *section("### Where one is trained", "models.NAME.resources", TrainingResources),
             *section("### How one is divided", "models.NAME.fsdp", Sharding),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
@@ -131,8 +131,8 @@ def reference() -> str:
             *section("### Files of a local task", "suites.NAME.files.TASK", LocalTask),
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
             "",
-            *section("## Runs", "runs.N", Run),
-            *section("## Translations", "translations.N", Translation),
+            *section("## Runs", "runs.N", ModelRuns),
+            *section("## Translations", "translations.N", TranslationRuns),
             *section("### Separate vocabularies", "translations.N.tokenizers.N", TokenizerPair),
             *section("## Statistics", "statistics", StatisticsOptions),
             *section("## Report", "report", ReportOptions),

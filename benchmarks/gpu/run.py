@@ -32,7 +32,7 @@ from benchmarks.gpu.tables import COLUMNS, name_of, read_csv, read_row, write, w
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import ModelOptions, architecture_of
-from tokbench.models.sampler import gauged, metered, peak_of, speed
+from tokbench.models.sampler import metered, peak_of, read_samples, speed
 
 
 def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str, Any], float | None]:
@@ -142,7 +142,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
             allocated = torch.cuda.max_memory_allocated() / 2**30
     curve = read_csv(model / "curve.csv")
     packing = Packing.read(output / "packed" / name)
-    joules, used, starts = gauged(gauge)
+    joules, used, starts = read_samples(gauge)
     flop = flops_per_token(options, packing.vocabulary)
     tokens_per_second = speed([(int(row["tokens"]), float(row["seconds"])) for row in curve])
     last = [float(row["loss"]) for row in curve[-max(1, len(curve) // 10) :]]

@@ -31,7 +31,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import bytes_of, is_iterable, is_text, plain, reject_table, shown
+from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
     if isinstance(texts, str):
         _reject_path(call, texts)
     if is_text(texts):
-        return iter([bytes_of(texts)])
+        return iter([as_bytes(texts)])
     if isinstance(texts, PurePath):
         return _of_file(texts)
     reject_table(texts)
     if not is_iterable(texts):
         raise TokbenchError(f"texts {shown(texts)}: give a text, str or bytes, or several")
-    return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (bytes_of(one),) for one in texts)
+    return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (as_bytes(one),) for one in texts)
 
 
 def _of_file(path: PurePath) -> Iterator[bytes]:

@@ -27,12 +27,12 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.libraries import open_library
-from tokbench.adapters.loss import Difference, first_difference, loss_of
+from tokbench.adapters.loss import FirstDifference, first_difference, loss_of
 from tokbench.adapters.read import read_tokenizer
 from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import vocabulary
-from tokbench.inspection.checks.subject import Subject
+from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 
@@ -81,7 +81,7 @@ def test_the_first_difference_is_told() -> None:
 
     tokenizer = Tokenizer(Vocabulary(BYTES), "none", "greedy")
     found = first_difference(tokenizer, Other(), [b"\xff", b"abcdefghi"])  # type: ignore[arg-type]
-    assert found == Difference("defghi", [*b"defghi"], [300])
+    assert found == FirstDifference("defghi", [*b"defghi"], [300])
     assert str(found) == "'defghi' (100 101 102 103 ... and 300)"
 
 
@@ -230,7 +230,7 @@ def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
 
 def test_check_takes_the_bytes_of_pieces(tmp_path: Path) -> None:
     path = made.written(tmp_path / "a.model", made.sentencepiece_model(byte_fallback=True, vocab_size=520))
-    subject = Subject(read(path, "sentencepiece"))
+    subject = TokenizerUnderTest(read(path, "sentencepiece"))
     assert vocabulary.every_byte(subject).told == "256 of 256 bytes are tokens"
     assert vocabulary.special_apart(subject).passes
     spelt = [token for token in subject.tokens.values() if len(token) > 1]

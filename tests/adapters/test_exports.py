@@ -22,7 +22,7 @@ from tokbench.commands.tokenizers import FORMS as OFFERED
 from tokbench.construction import bpe, unigram
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.agreement import exports
-from tokbench.inspection.checks.subject import Subject
+from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.pretokenization import Scheme, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
@@ -370,7 +370,7 @@ def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.Monkey
         pytest.importorskip(library)
     monkeypatch.setattr("tokbench.inspection.checks.agreement.SOME", 400)
     monkeypatch.setattr("tokbench.adapters.exports.pretokens_to_compare", counts_of)
-    subject = Subject(merging(), documents=[text.encode() for text in TEXTS])
+    subject = TokenizerUnderTest(merging(), documents=[text.encode() for text in TEXTS])
     found = exports(subject)
     assert found.passes
     assert re.fullmatch(
@@ -392,8 +392,8 @@ def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.Monkey
     assert (len(example.data), example.what) == (3, "in tiktoken")
     ranked = Tokenizer(Vocabulary((*BYTES, b"ab", b"abc")), "none", "ranked")
     monkeypatch.setattr("tokbench.inspection.checks.agreement.FORMS", ("tokens",))
-    assert exports(Subject(ranked)).told.startswith("the same ids in tokens (")
-    assert exports(Subject(object())).passes is None
+    assert exports(TokenizerUnderTest(ranked)).told.startswith("the same ids in tokens (")
+    assert exports(TokenizerUnderTest(object())).passes is None
 
 
 def test_every_form_is_offered() -> None:

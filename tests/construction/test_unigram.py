@@ -25,7 +25,7 @@ from tests.support.unigram_agreement import (
 )
 from tokbench.candidates import initial
 from tokbench.candidates import seeds as finding
-from tokbench.candidates.alphabet import ANY, barriers, script_class
+from tokbench.candidates.alphabet import ANY, script_class, token_boundaries
 from tokbench.candidates.seeds import repeats
 from tokbench.construction.unigram import UNSEEN_PENALTY, UnigramOptions, build
 from tokbench.errors import TokbenchError
@@ -130,7 +130,9 @@ def test_barriers(texts: list[str], rules: tuple[bool, bool, bool, bool], alphab
     """What crosses no barrier is what sentencepiece's rules allow."""
     counts = PretokenCounts.from_pairs((text.encode(), 1) for text in texts)
     names = ("split_by_unicode_script", "split_by_number", "split_by_whitespace", "split_digits")
-    marks = barriers(counts, alphabet={letter.encode() for letter in alphabet}, **dict(zip(names, rules, strict=True)))
+    marks = token_boundaries(
+        counts, alphabet={letter.encode() for letter in alphabet}, **dict(zip(names, rules, strict=True))
+    )
     for (pretoken, _), start in zip(counts.items(), counts.offsets.tolist(), strict=False):
         text = pretoken.decode()
         for low in range(len(text)):
@@ -149,7 +151,7 @@ def test_characters_of_any_bytes(texts: list[bytes], size: int) -> None:
 
 def test_marks_take_the_script_of_what_they_stand_on() -> None:
     counts = PretokenCounts.from_pairs([("e\u0301я".encode(), 1), ("\u0301я".encode(), 1)])
-    marks = barriers(counts, split_by_unicode_script=True)
+    marks = token_boundaries(counts, split_by_unicode_script=True)
     crossed = {pretoken.decode(): marks[start : start + len(pretoken)].any()
                for (pretoken, _), start in zip(counts.items(), counts.offsets.tolist(), strict=False)}  # fmt: skip
     assert crossed == {"e\u0301я": True, "\u0301я": False}

@@ -21,7 +21,7 @@ from tests.conftest import Tokbench, write_json_lines
 from tests.support.pipeline import done
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import files_with_equal_content
-from tokbench.corpus.documents import Document, Rest, read_documents, read_shard
+from tokbench.corpus.documents import ContinuationPiece, Document, read_documents, read_shard
 from tokbench.corpus.duplicates import Duplicates, compared_splits, equal_files
 from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import CountsSource, EmbeddedSource, JsonLinesSource, TextSource
@@ -68,7 +68,7 @@ def whole_texts(folder: Path) -> list[bytes]:
     """The documents of a split, in pieces or not."""
     found: list[bytes] = []
     for document in read_documents(sorted(folder.glob("*.parquet"))):
-        if isinstance(document, Rest):
+        if isinstance(document, ContinuationPiece):
             found[-1] += document.text
         else:
             found.append(document.text)

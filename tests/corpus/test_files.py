@@ -35,7 +35,7 @@ from tokbench.io.compression import COMPRESSED, KINDS, LARGEST_WINDOW, window_of
 from tokbench.io.encodings import Notes, as_utf8, encoding_name
 from tokbench.io.paths import literal
 from tokbench.pretokens import PretokenCounts
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 
 ROWS = [f"naïve text of line {number}\n" for number in range(100)]
 CASES: list[Callable[[str], str]] = [str, str.upper, str.title]
@@ -201,11 +201,11 @@ def test_windows_are_within_the_memory_or_rejected(pack: Any, tmp_path: Path) ->
     assert f"with a window of {1 << 28:,} bytes, and at most {LARGEST_WINDOW:,} can be read" in rejected(source)
     path.write_bytes(pack(b"some text", 27))
     assert texts(source) == [b"some text"]
-    assert without_windows(Allowance(1000, 500_000_000), source).room == 500_000_000 - LARGEST_WINDOW
+    assert without_windows(MemoryLimit(1000, 500_000_000), source).room == 500_000_000 - LARGEST_WINDOW
     with pytest.raises(TokbenchError, match=rf"{1 << 27:,} bytes needs about 1,0\d\d MB .* 1,000 are allowed"):
-        without_windows(Allowance(1000, 150_000_000), source)
+        without_windows(MemoryLimit(1000, 150_000_000), source)
     path.write_bytes(pack(b"some text", 20))
-    assert without_windows(Allowance(1000, 60_000_000), source).room == 60_000_000
+    assert without_windows(MemoryLimit(1000, 60_000_000), source).room == 60_000_000
 
 
 # Folders

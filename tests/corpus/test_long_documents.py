@@ -20,13 +20,13 @@ from tests.conftest import Tokbench
 from tests.support.small_models import Bytes, ids_of
 from tokbench.config.experiment import Experiment
 from tokbench.corpus import json_lines, long_documents
-from tokbench.corpus.documents import RESTS, Document, Rest, read_documents, read_shard
+from tokbench.corpus.documents import RESTS, ContinuationPiece, Document, read_documents, read_shard
 from tokbench.corpus.long_documents import Cutter, pieces_of
 from tokbench.corpus.prepare import prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, Source, TextSource
-from tokbench.corpus.splits import LONGEST, longest_in, of_pieces, whole_sizes
+from tokbench.corpus.splits import LONGEST, document_sizes, longest_in, per_piece
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.order import Slices, encoded, in_order
@@ -34,7 +34,7 @@ from tokbench.models.pretraining.pack import Form, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
 from tokbench.pretokenization import schemes
 from tokbench.pretokens.count import count_pretokens
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.workflow.corpora import Corpora
 
 ACROSS = {"none", "digit", "digits", "scripts", "superbpe_2"}
@@ -139,7 +139,7 @@ def whole(documents: Iterable[Document], longest: int) -> list[tuple[str, bytes]
     found: list[tuple[str, list[bytes]]] = []
     for number, document in enumerate(documents):
         assert document.document == number
-        if isinstance(document, Rest):
+        if isinstance(document, ContinuationPiece):
             assert document.language == found[-1][0]
             found[-1][1].append(document.text)
         else:
@@ -212,7 +212,7 @@ def test_a_stream_is_not_held(kind: str, ending: str, tmp_path: Path, monkeypatc
 def test_a_line_that_does_not_fit_into_memory(line: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text(line + "\n")
-    largest = Allowance(100, 400_000).largest(4)
+    largest = MemoryLimit(100, 400_000).largest(4)
     with pytest.raises(TokbenchError, match=r"rows\.jsonl:1: a document of more than .* allow it more"):
         list(read_source(JsonLinesSource(type="jsonl", path=[str(path)]), largest=largest, longest=50_000))
 
@@ -222,9 +222,9 @@ def test_a_line_that_does_not_fit_into_memory(line: str, tmp_path: Path) -> None
 
 def test_whole_sizes_and_what_pieces_have_of_documents() -> None:
     sizes, rests = np.array([5, 1, 2, 7, 2**31 - 1, 2**31 - 1], np.int32), [1, 2, 5]
-    assert whole_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
-    assert whole_sizes(sizes[:4], rests[:2]).dtype == np.int32
-    assert of_pieces(np.array([0, 1, 2]), rests).tolist() == [0, 0, 0, 1, 2, 2]
+    assert document_sizes(sizes, rests).tolist() == [8, 7, 2**32 - 2]
+    assert document_sizes(sizes[:4], rests[:2]).dtype == np.int32
+    assert per_piece(np.array([0, 1, 2]), rests).tolist() == [0, 0, 0, 1, 2, 2]
 
 
 @pytest.mark.parametrize("room", [1_800_000_000, 1_000_000])
@@ -235,11 +235,11 @@ def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> 
     path.write_text("".join(json.dumps({"text": text.decode()}) + "\n" for text in texts))
     source = JsonLinesSource(type="jsonl", path=[str(path)])
     (tmp_path / "corpus").mkdir()
-    prepare(source, {"pretraining": 1.0}, 0, 2, tmp_path / "corpus", allowed=Allowance(2000, room), longest=50)
+    prepare(source, {"pretraining": 1.0}, 0, 2, tmp_path / "corpus", allowed=MemoryLimit(2000, room), longest=50)
     shards = sorted((tmp_path / "corpus" / "pretraining").glob("*.parquet"))
     pieces = list(read_documents(shards))
     assert b"".join(piece.text for piece in pieces) == b"".join(texts)
-    assert sum(isinstance(piece, Rest) for piece in pieces) == len(pieces) - len(texts) > 10
+    assert sum(isinstance(piece, ContinuationPiece) for piece in pieces) == len(pieces) - len(texts) > 10
     pack(in_order(encoded(Bytes(), iter(pieces)), 3, tmp_path), 256, tmp_path / "packed", sequence_length=32, seed=3)
     ids = ids_of(tmp_path / "packed")
     found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")

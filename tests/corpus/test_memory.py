@@ -30,7 +30,7 @@ from tokbench.corpus.shards import open_shards
 from tokbench.corpus.sources import JsonLinesSource, ParquetSource, TextSource
 from tokbench.corpus.splits import UNUSED, split_documents
 from tokbench.errors import TokbenchError
-from tokbench.runtime.memory_limit import Allowance, Largest
+from tokbench.runtime.memory_limit import DocumentLimit, MemoryLimit
 
 GROUP = 700
 """Bytes of a row group where a test makes small ones."""
@@ -206,7 +206,7 @@ def test_ten_thousand_files_and_few_that_may_be_open(tmp_path: Path) -> None:
 
 
 def test_a_document_that_does_not_fit_is_told_by_its_place(tmp_path: Path, tokbench: Tokbench) -> None:
-    allowed = Allowance(100, 60 * MEGABYTE)
+    allowed = MemoryLimit(100, 60 * MEGABYTE)
     long = "a b " * (4 * MEGABYTE)
     cases: dict[str, Any] = {
         "text.txt": TextSource(type="text", path=[str(tmp_path / "text.txt")]),
@@ -231,7 +231,7 @@ def test_more_documents_than_there_is_memory_for(tmp_path: Path) -> None:
     path.write_bytes(b"a\n" * 1001)
     source = TextSource(type="text", path=[str(path)], documents="line")
     with pytest.raises(TokbenchError, match="1,001 documents need more than the 1 MB of memory"):
-        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=Allowance(1, 20_000))
+        prepare(source, {"tokenizer": 1.0}, 0, 1, tmp_path / "corpus", allowed=MemoryLimit(1, 20_000))
 
 
 def test_a_source_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ def test_another_column_makes_no_text_too_long(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"about": ["x" * MEGABYTE], "text": ["a"], "web": ["y" * MEGABYTE]}), tmp_path / "a.parquet"
     )
-    largest = Largest(MEGABYTE // 2, 1, 0, 100)
+    largest = DocumentLimit(MEGABYTE // 2, 1, 0, 100)
     assert list(texts_of_rows(tmp_path / "a.parquet", "text", None, largest)) == [("", b"a")]
     with pytest.raises(TokbenchError, match="row group 1: a document of more than"):
         list(texts_of_rows(tmp_path / "a.parquet", "web", None, largest))

@@ -29,7 +29,7 @@ from tokbench.corpus.sources import ParallelSource
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_folder
 from tokbench.options import validated
-from tokbench.runtime.memory_limit import Allowance, Largest
+from tokbench.runtime.memory_limit import DocumentLimit, MemoryLimit
 from tokbench.tabulation.translations import cleaning_table
 from tokbench.workflow.corpora import Corpora
 
@@ -118,12 +118,12 @@ def test_what_memory_does_not_hold_is_told(tokbench: Tokbench, tmp_path: Path) -
     with (tmp_path / "text.de").open("a") as file:
         file.write("x")
     with pytest.raises(TokbenchError, match=r"text\.en(:4)?: a document of (more than )?[\d,]+ bytes needs"):
-        prepare_parallel(made, 0, tmp_path, Allowance(500, LEAST))
-    prepare_parallel(made, 0, tmp_path, Allowance(100_000, 8 * LEAST))
+        prepare_parallel(made, 0, tmp_path, MemoryLimit(500, LEAST))
+    prepare_parallel(made, 0, tmp_path, MemoryLimit(100_000, 8 * LEAST))
     (tmp_path / "long.tmx").write_text(f"<tmx><body><tu><tuv><seg>{'x' * 100_000}</seg></tuv></tu></body></tmx>")
     source = TmxPairs(type="tmx", path=str(tmp_path / "long.tmx"))
     with pytest.raises(TokbenchError, match=r"long\.tmx: a document of more than"):
-        list(read_pairs(source, ("en", "de"), Largest(10_000, 1, 0, 100)))
+        list(read_pairs(source, ("en", "de"), DocumentLimit(10_000, 1, 0, 100)))
     told = tokbench("prepare_parallel", "--memory", "50", "--recipe", made.model_dump_json(), "-o", tmp_path / "none")
     assert told.status == 2
     assert "--memory 50: too little for this command" in told.stderr
@@ -133,7 +133,7 @@ def test_units_of_a_tmx_file_are_counted_one_by_one(tmp_path: Path) -> None:
     path = Path(written(tmp_path)["tmx"]["path"])
     begin, body, end = re.split("(?<=<body>)|(?=</body>)", path.read_text(encoding="utf-8"))
     path.write_text(begin + 3000 * body + end, encoding="utf-8")
-    largest = Largest(200_000, 1, 0, 100)
+    largest = DocumentLimit(200_000, 1, 0, 100)
     assert path.stat().st_size > 2 * largest.size
     assert len(list(read_pairs(TmxPairs(type="tmx", path=str(path)), ("en", "de"), largest))) == 9000
 
@@ -143,7 +143,7 @@ def test_more_pairs_beside_training_than_memory_holds_are_told(tmp_path: Path) -
     own = corpus(tmp_path, many).train.model_dump()
     made = corpus(tmp_path, many, tests={"own": own})
     with pytest.raises(TokbenchError, match=r"own: more than 20 pairs beside training are too many for 500 MB"):
-        prepare_parallel(made, 0, tmp_path, Allowance(500, WRITING + 4 * 20 * HELD))
+        prepare_parallel(made, 0, tmp_path, MemoryLimit(500, WRITING + 4 * 20 * HELD))
 
 
 @settings(max_examples=25)

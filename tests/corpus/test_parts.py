@@ -23,7 +23,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import read_findings, read_shard, write_findings
 from tokbench.corpus.duplicates import DIGEST
 from tokbench.corpus.partitions import partition_part, write_partitions
-from tokbench.corpus.parts import Part, groups_of, parts_of, write_sizes
+from tokbench.corpus.parts import SourcePart, groups_of, parts_of, write_sizes
 from tokbench.corpus.prepare import UNBOUND, link_shards, prepare
 from tokbench.corpus.read import read_source
 from tokbench.corpus.shards import shard_paths
@@ -41,7 +41,7 @@ from tokbench.corpus.sources import (
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 
 SHARES: list[dict[str, float | str]] = [
     {"tokenizer": 1.0},
@@ -50,7 +50,7 @@ SHARES: list[dict[str, float | str]] = [
 ]
 
 
-def of_part(source: Source, part: Part) -> Source:
+def of_part(source: Source, part: SourcePart) -> Source:
     """The source that reads the files of a part, as the workflow names them."""
     if not isinstance(source, FileSource):
         return source
@@ -68,7 +68,7 @@ def in_parts(
     parts: int,
     folder: Path,
     cache: Path | None = None,
-    allowed: Allowance = UNBOUND,
+    allowed: MemoryLimit = UNBOUND,
     longest: int | None = None,
     drop_duplicates: bool = False,
 ) -> dict[str, bytes]:
@@ -161,7 +161,7 @@ def test_parts_give_the_same_bytes_as_one_job(data: st.DataObject, tmp_path_fact
     source = written(kind, files, folder, **options)
     parts = data.draw(st.integers(1, len(files) if kind != "parquet" else 9))
     about = data.draw(st.sampled_from(SHARES)), data.draw(st.integers(0, 3)), data.draw(st.integers(1, 4))
-    allowed = data.draw(st.sampled_from([UNBOUND, Allowance(60, 50_000_000)]))
+    allowed = data.draw(st.sampled_from([UNBOUND, MemoryLimit(60, 50_000_000)]))
     longest = data.draw(st.sampled_from([None, 2, 40]))
     drop = data.draw(st.booleans())
     with pytest.MonkeyPatch.context() as patch:
@@ -242,7 +242,7 @@ def test_parts_follow_each_other_and_are_about_as_large(
         assert not cut or size <= 2 * sum(sizes) / parts
 
 
-def shares_read(part: Part) -> list[tuple[Path, Any]]:
+def shares_read(part: SourcePart) -> list[tuple[Path, Any]]:
     """What is read of each file of a part."""
     last = len(part.files) - 1
     return [
@@ -370,7 +370,7 @@ def test_more_parts_than_files(kind: str, told: bool, experiment: dict[str, Any]
 
 def test_more_documents_than_there_is_memory_for(lines: Source, tmp_path: Path) -> None:
     with pytest.raises(TokbenchError, match=r"^27 documents need more than the 1 MB of memory that are allowed"):
-        in_parts(lines, SHARES[0], 0, 1, 3, tmp_path, allowed=Allowance(1, 539))
+        in_parts(lines, SHARES[0], 0, 1, 3, tmp_path, allowed=MemoryLimit(1, 539))
 
 
 def test_a_document_that_no_shard_takes_is_named_alike(

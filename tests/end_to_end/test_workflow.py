@@ -19,7 +19,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.pretokens.count import count_pretokens
 from tokbench.pretokens.external_count import merge_external
 from tokbench.pretokens.spilling_counter import MemoryBound
-from tokbench.workflow.corpora import Pretokenization
+from tokbench.workflow.corpora import CountingTargets
 
 ORDER = ["input", "output", "wildcard_constraints", "log", "benchmark", "conda", "params"]
 ORDER += ["priority", "threads", "resources", "message", "shell"]
@@ -259,7 +259,7 @@ def test_parts_are_prepared_side_by_side_and_again_where_they_changed(checkout: 
 
 def test_a_tree_of_merges_gives_the_counts_of_one_shard(tmp_path: Path) -> None:
     experiment = Experiment.model_validate(yaml.safe_load(SHARDED.format(shards=40)))
-    plan, named = Pretokenization(experiment), SimpleNamespace(corpus="text")
+    plan, named = CountingTargets(experiment), SimpleNamespace(corpus="text")
     texts = [f"word {number} and {number // 3}\n".encode() for number in range(200)]
     count_pretokens(texts, "gpt2").write(tmp_path / "whole.parquet")
     for shard in range(40):

@@ -31,7 +31,7 @@ from tokbench.examples.tables import (
     OF_LANGUAGE,
     SENTENCES,
     Candidate,
-    Shown,
+    ShownSentence,
     candidates,
     chosen,
     cuts,
@@ -43,7 +43,7 @@ from tokbench.report.html import render, sections, tables
 from tokbench.report.sections.experiment import examples as section
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
-from tokbench.workflow.targets import CORPORA, TOKENIZERS, Examples
+from tokbench.workflow.targets import CORPORA, TOKENIZERS, ExampleTargets
 
 SENTENCE = "A sentence long enough to be shown to a reader, it seems."
 
@@ -99,7 +99,7 @@ def test_those_that_differ_most_are_chosen() -> None:
 def content(texts: Sequence[str], *tokenizers: Any) -> Any:
     """A small report with these sentences."""
     folders = {one.name: one for one in tokenizers}
-    given = [Shown("", CONFIGURED, Candidate(-1, "", text), list(folders)) for text in texts]
+    given = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), list(folders)) for text in texts]
     frames = {"examples": examples(given), "cuts": cuts(given, folders)}
     EXAMPLES.check(frames["examples"])
     CUTS.check(frames["cuts"])
@@ -177,7 +177,7 @@ def experiment(**more: Any) -> Experiment:
 def test_a_thousand_variants_are_bounded() -> None:
     variants = {f"v{number}": {"pretokenization": "gpt2", "construction": "bpe"} for number in range(1000)}
     variants["v7"]["sizes"] = [350]  # type: ignore[assignment]
-    asked = Examples(experiment(variants=variants, report={"baseline": "v999", "examples": ["One."]}))
+    asked = ExampleTargets(experiment(variants=variants, report={"baseline": "v999", "examples": ["One."]}))
     assert len(asked.tokenizers) == TOKENIZERS
     assert [one.variant for one in asked.of("text")] == ["v999", *(f"v{number}" for number in range(TOKENIZERS - 1))]
     assert {one.variant: one.size for one in asked.shown}["v7"] == 350
@@ -187,14 +187,14 @@ def test_a_thousand_variants_are_bounded() -> None:
 def test_many_corpora_are_bounded() -> None:
     corpora = {f"c{number}": {"source": "embedded"} for number in range(60)}
     variants = {f"v{name}": {"pretokenization": "gpt2", "construction": "bpe", "corpus": name} for name in corpora}
-    asked = Examples(experiment(corpora=corpora, variants=variants))
+    asked = ExampleTargets(experiment(corpora=corpora, variants=variants))
     assert len(asked.tokenizers) == len(asked.corpora) == CORPORA
 
 
 def test_counts_alone_have_the_user_s_sentences() -> None:
     counted = {"un": {"source": {"type": "counts", "path": "un.tsv"}}}
-    assert not Examples(experiment(corpora=counted)).any
-    asked = Examples(experiment(corpora=counted, report={"examples": ["One."]}))
+    assert not ExampleTargets(experiment(corpora=counted)).any
+    asked = ExampleTargets(experiment(corpora=counted, report={"examples": ["One."]}))
     assert asked.any
     assert (asked.corpora, asked.shards) == ([], [])
     assert [one.variant for one in asked.tokenizers] == ["bpe"]
@@ -241,7 +241,7 @@ def test_the_command(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.Mon
 
 
 def test_the_workflow_and_the_recipe_agree() -> None:
-    asked = Examples(experiment(report={"examples": ["One."]}))
+    asked = ExampleTargets(experiment(report={"examples": ["One."]}))
     assert json.loads(asked.recipe) == {
         "examples": ["One."], "shown": ["bpe/400"], "corpora": {"text": ["bpe/400"]},
     }  # fmt: skip

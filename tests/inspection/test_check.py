@@ -20,8 +20,8 @@ from tokbench.inspection.checks import probes
 from tokbench.inspection.checks.agreement import LONG, plain_texts
 from tokbench.inspection.checks.finding import shortest
 from tokbench.inspection.checks.round_trip import _common, round_trip
-from tokbench.inspection.checks.run import GROUPS, Checked, as_json, checked, fit
-from tokbench.inspection.checks.subject import Subject
+from tokbench.inspection.checks.run import GROUPS, CheckResult, as_json, checked, fit
+from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.inspection.checks.vocabulary import consistency
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -30,9 +30,9 @@ TEXTS = [*TOPICS, ODD * 3]
 CHECKS = {check.name: check for checks in GROUPS.values() for check in checks}
 
 
-def found(tokenizer: Any, name: str, **more: Any) -> Checked:
+def found(tokenizer: Any, name: str, **more: Any) -> CheckResult:
     check = CHECKS[name]
-    return Checked("", check, check.run(Subject(tokenizer, **more)))
+    return CheckResult("", check, check.run(TokenizerUnderTest(tokenizer, **more)))
 
 
 class Plain:
@@ -122,7 +122,7 @@ def built() -> dict[str, Tokenizer]:
 @pytest.mark.parametrize("name", ["bpe", "unigram", "wordpiece", "picky_bpe", "greedtok"])
 def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
     """Nothing fails; C1, C3, C8 and C14 of TokEval pass, and every token is reached or proved unreachable."""
-    done = checked(Subject(built[name], documents=TEXTS))
+    done = checked(TokenizerUnderTest(built[name], documents=TEXTS))
     assert fit(done), [(one.check.name, one.found.told) for one in done if one.result == "failure"]
     passed = {one.check.also for one in done if one.result == "passed"}
     assert passed >= {"C1", "C3", "C8", "C10", "C11", "C12", "C14", "C17"}
@@ -132,7 +132,7 @@ def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
 def test_wordpiece_of_another_library_gets_no_long_pretokens(built: dict[str, Tokenizer]) -> None:
     """It takes minutes for those that the code points make."""
     for name, short in (("wordpiece", True), ("bpe", False)):
-        texts = plain_texts(Subject(built[name]), 40)
+        texts = plain_texts(TokenizerUnderTest(built[name]), 40)
         longest = max(int(np.diff(built[name].scheme.boundaries(text)).max(initial=0)) for text in texts)
         assert (longest <= LONG) == short
         assert len(texts) > 1000
@@ -202,7 +202,7 @@ def test_the_cause_of_a_loss_is_told_by_the_ids_at_hand() -> None:
         return [byte or 1 for byte in text]
 
     lossy = broken(encode=encode)
-    assert not round_trip(Subject(lossy), [b"a", b"b", b"c\0"]).passes
+    assert not round_trip(TokenizerUnderTest(lossy), [b"a", b"b", b"c\0"]).passes
     assert asked.count(b"c\0") == 1
 
 
@@ -225,7 +225,7 @@ def test_a_tokenizer_that_rejects_is_unfit_and_nothing_raises() -> None:
         return list(text.decode().encode())
 
     rejecting = broken(encode=reject)
-    done = {one.check.name: one for one in checked(Subject(rejecting))}
+    done = {one.check.name: one for one in checked(TokenizerUnderTest(rejecting))}
     assert done["invalid_utf8"].result == "failure"
     assert "UnicodeDecodeError" in done["invalid_utf8"].found.examples[0].what
     assert done["unicode"].result == "passed"
@@ -270,7 +270,7 @@ def test_numbers_are_told(built: dict[str, Tokenizer]) -> None:
 
 
 def test_texts_that_come_back_are_counted() -> None:
-    done = [round_trip(Subject(Plain()), texts) for texts in ([b"a"], [b"a", b"b"])]
+    done = [round_trip(TokenizerUnderTest(Plain()), texts) for texts in ([b"a"], [b"a", b"b"])]
     assert [one.told for one in done] == ["the one text comes back", "all 2 texts come back"]
     assert [one.numbers for one in done] == [{"texts": 1, "lost": 0}, {"texts": 2, "lost": 0}]
 
@@ -324,7 +324,7 @@ def test_ids_with_holes_and_twice() -> None:
 
 
 def test_an_adapter_is_asked_for_nothing_that_it_has_not() -> None:
-    done = {one.check.name: one for one in checked(Subject(Adapted()))}
+    done = {one.check.name: one for one in checked(TokenizerUnderTest(Adapted()))}
     assert fit(list(done.values())), [one.found.told for one in done.values() if one.result == "failure"]
     assert done["sizes"].found.told == "256 ids, 256 tokens"
     assert done["special_ids"].result == "passed"

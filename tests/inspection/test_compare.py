@@ -15,7 +15,7 @@ from tests.support.rules import documented, keys_of
 from tokbench.adapters.open import matched, side
 from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.inspection.comparison.experiments import experiment_parts
-from tokbench.inspection.comparison.terminal import Line, Part, comparison_text, corrected, verdict
+from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, corrected, verdict
 from tokbench.io.json import written
 from tokbench.optimum.bound import bounded
 from tokbench.pretokens import PretokenCounts
@@ -62,11 +62,11 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     fewer, unsure = Contrast(90, 100, -0.1, -0.12, -0.08, 40), Contrast(0.5, 0.4, 0.1, -0.1, 0.3, 40)
     level = Contrast(90, 90, 0.0, -0.1, 0.1, 40)
     sizes = [Line("1,024", fewer, "lowest", "tokens"), Line("2,048", level, "lowest", "tokens")]
-    part = Part("heading", "count", "share", sizes)
-    answers = Part("heading", "percent", "percent", [Line("task", unsure, "highest", "task")])
+    part = LineGroup("heading", "count", "share", sizes)
+    answers = LineGroup("heading", "percent", "percent", [Line("task", unsure, "highest", "task")])
     alone = [Line("bits", Contrast(2.1, 2.0, 0.1, None, None, 1), "lowest", "bits")]
     alone += [Line(f"even {n}", Contrast(2.0 + n, 3.0, n - 1.0, None, None, 1), "lowest", "evens") for n in (0, 2)]
-    bits = Part("heading", "real", "real", alone)
+    bits = LineGroup("heading", "real", "real", alone)
     text = comparison_text("x", "y", [part, answers, bits]).splitlines()
     assert text[:3] == [
         "x is significantly better at tokens at 1,024.",
@@ -75,7 +75,7 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     ]
     assert "  1,024  90  100     −10.0 %   −12.0 % to −8.0 %  40       x" in text
     again = Line("fertility", Contrast(1.0, 2.0, -1.0, None, None, 1), "lowest", "fertility", restates=True)
-    assert not any(verdict([Part("heading", "real", "real", [again])]).single.values())
+    assert not any(verdict([LineGroup("heading", "real", "real", [again])]).single.values())
 
 
 def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_winner_is_one_after_correction() -> None:
     """Of forty tests one has p = 0.04: its interval alone says better."""
     clear, level = Contrast(1, 2, -1.0, -1.9, -0.1, 9, 0.04), Contrast(1, 2, -1.0, -1.9, 0.1, 9, 0.5)
     lines = [Line(str(n), level if n else clear, "lowest", f"thing {n}") for n in range(40)]
-    alone, among = (corrected([Part("", "real", "real", some)])[0].lines[0] for some in (lines[:1], lines))
+    alone, among = (corrected([LineGroup("", "real", "real", some)])[0].lines[0] for some in (lines[:1], lines))
     assert (alone.winner, among.winner, among.holm) == ("a", "", 1.0)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.inspection.checks import reach
-from tokbench.inspection.checks.contexts import BEFORE, Pieces, contexts, heads_of, likeness, tails_of
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.contexts import BEFORE, PretokenAutomaton, contexts, heads_of, likeness, tails_of
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
@@ -25,7 +25,7 @@ def vocabulary(*tokens: bytes, **more: Any) -> Vocabulary:
 
 
 def reached(tokenizer: Tokenizer) -> dict[bytes, reach.Reach]:
-    return {one.token: one for one in reach.every_reach(Subject(tokenizer)) if len(one.token) > 1}
+    return {one.token: one for one in reach.every_reach(TokenizerUnderTest(tokenizer)) if len(one.token) > 1}
 
 
 def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
@@ -38,14 +38,14 @@ def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
 
 
 def test_a_token_whose_bytes_are_rejected_is_not_reached_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = Subject.encode
+    encode = TokenizerUnderTest.encode
 
-    def reject(self: Subject, text: bytes) -> list[int]:
+    def reject(self: TokenizerUnderTest, text: bytes) -> list[int]:
         if text == b"ab":
-            raise Rejection("not these")
+            raise EncodeError("not these")
         return encode(self, text)
 
-    monkeypatch.setattr(Subject, "encode", reject)
+    monkeypatch.setattr(TokenizerUnderTest, "encode", reject)
     told = reached(Tokenizer(vocabulary(b"ab", b"cd"), "none", "greedy"))
     assert (told[b"ab"].proof, told[b"cd"].proof) == ("context", "alone")
 
@@ -97,10 +97,10 @@ PATTERNS = ("gpt2", "cl100k", "superbpe_2", "deepseek_v3", {"method": "regex", "
 
 
 @cache
-def pieces_of(setting: str) -> Pieces:
+def pieces_of(setting: str) -> PretokenAutomaton:
     splits = pretokenization_of(setting).splits
     assert splits is not None
-    return Pieces(automaton_of_sequence(splits))
+    return PretokenAutomaton(automaton_of_sequence(splits))
 
 
 @pytest.mark.parametrize("setting", PATTERNS)
@@ -121,7 +121,8 @@ def test_no_text_has_what_is_proved(setting: Any, token: str, data: st.DataObjec
 
 def test_what_patterns_never_keep() -> None:
     cl100k, superbpe = (
-        Pieces(automaton_of_sequence(schemes[name].cut(Options()).splits)) for name in ("cl100k", "superbpe_2")
+        PretokenAutomaton(automaton_of_sequence(schemes[name].cut(Options()).splits))
+        for name in ("cl100k", "superbpe_2")
     )
     assert [cl100k.within(token) for token in (b"1234", b"a1", b" 12", b"a b", b"123", b" ab", b"!a")] == [
         False

@@ -16,7 +16,7 @@ from tests.support.rules import PAGE, documented, keys_of
 from tests.support.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.output import comparison_text, page
-from tokbench.inspection.comparison.runs import Comparison, compare_runs, compare_several, read_run
+from tokbench.inspection.comparison.runs import RunComparison, compare_runs, compare_several, read_run
 from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
@@ -41,7 +41,7 @@ def write(tmp_path: Path) -> Write:
     return run
 
 
-def compared(a: Path, b: Path) -> Comparison:
+def compared(a: Path, b: Path) -> RunComparison:
     return compare_runs(*(read_run(folder, folder.name, DECLARED) for folder in (a, b)), DECLARED)
 
 

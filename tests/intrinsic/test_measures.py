@@ -19,7 +19,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import validate
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import agreement as fitness_speed
-from tokbench.inspection.checks.subject import Subject
+from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.intrinsic import encoding_speed
 from tokbench.intrinsic.encoding_speed import (
     LEAST_BYTES,
@@ -30,7 +30,14 @@ from tokbench.intrinsic.encoding_speed import (
     Sample,
     cold_speed,
 )
-from tokbench.workflow.targets import Checked, NgramModels, all_bounds, all_measured, all_tokenizers, baseline_flags
+from tokbench.workflow.targets import (
+    NgramModels,
+    ValidatedCorpora,
+    all_bounds,
+    all_measured,
+    all_tokenizers,
+    baseline_flags,
+)
 from tokbench.workflow.tokenizers import Measurements
 
 BPE = {"pretokenization": "gpt2", "construction": "bpe"}
@@ -63,7 +70,7 @@ def test_nothing_is_measured_elsewhere_unless_asked(experiment: Any) -> None:
     assert all_measured(plain) == NgramModels(plain).tokenizers_on_others == []
     assert {one.corpus for one in all_bounds(plain)} == {"news", "code"}
     assert len(all_bounds(plain)) == 4
-    assert Checked(plain).documents == ["news", "code"]
+    assert ValidatedCorpora(plain).documents == ["news", "code"]
 
 
 def test_every_variant_on_every_corpus(experiment: Any) -> None:
@@ -88,7 +95,7 @@ def test_a_variant_may_say_its_own(experiment: Any) -> None:
         (corpus, size) for corpus in ("news", "words", "code") for size in (300, 400)
     }
     assert asked.baselines() == {"news": "bpe", "words": "bpe", "code": "bpe"}
-    assert Checked(asked).counts == ["words/evaluation/gpt2"]
+    assert ValidatedCorpora(asked).counts == ["words/evaluation/gpt2"]
     assert experiment(measured_on=["code"], report={"baseline": {"code": "bpe"}}).baselines()["code"] == "bpe"
 
 
@@ -245,7 +252,7 @@ def test_check_and_the_scoreboard_measure_the_same_way(
     call = ("count_tokens", tmp_path / "bpe", tmp_path / "0000.parquet", "--memory", "9000")
     done = tokbench(*call, "--speed", tmp_path / "speed.json", "-o", tmp_path / "tokens.json")
     assert done.status == 0, done.stderr
-    found = fitness_speed.speed(Subject(tokenizer, documents=texts))
+    found = fitness_speed.speed(TokenizerUnderTest(tokenizer, documents=texts))
     assert asked == [texts, texts]
     written = json.loads((tmp_path / "speed.json").read_text())
     assert found.numbers["bytes_per_second"] == written["bytes"] / written["seconds"]

@@ -20,9 +20,9 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.ngram_bits import budgets_of, ngram_bits
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
 from tokbench.kernels import token_ngrams as kernel
-from tokbench.models.pretraining.order import Encoded
+from tokbench.models.pretraining.order import EncodedDocument
 from tokbench.reference import ngram as twin
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.statistics.equal_size import given_back
 from tokbench.statistics.ngram_bits import KEY, rank_ngram_bits
 from tokbench.tabulation.ngram_bits import ngram_bits_table, ngram_documents_table
@@ -41,8 +41,8 @@ def by_bytes(given: Any) -> Any:
     for each in given:
         ids = np.frombuffer(each.text, np.uint8).astype(np.int32)
         for place in range(len(ids) - 1):
-            yield Encoded(each.document, False, 1, ids[place : place + 1])
-        yield Encoded(each.document, True, 1, ids[-1:])
+            yield EncodedDocument(each.document, False, 1, ids[place : place + 1])
+        yield EncodedDocument(each.document, True, 1, ids[-1:])
 
 
 def measured(training: list[tuple[int, str, bytes]] = TRAINING, **more: Any) -> dict[str, Any]:
@@ -102,9 +102,9 @@ def test_models_are_those_of_the_formulas(order: int) -> None:
 def test_memory_changes_nothing_and_what_cannot_fit_is_told() -> None:
     found = measured(order=5)
     room = 96 * 256 + 2 * 24 * 20
-    assert measured(order=5, allowed=Allowance(100, room)) == found
+    assert measured(order=5, allowed=MemoryLimit(100, room)) == found
     with pytest.raises(TokbenchError, match=r"^--memory 100: too little, for one token is followed by \d+ places; "):
-        measured(order=5, allowed=Allowance(100, 96 * 256 + 24 * 10))
+        measured(order=5, allowed=MemoryLimit(100, 96 * 256 + 24 * 10))
 
 
 def test_a_vocabulary_beyond_the_keys_is_told() -> None:

@@ -26,8 +26,8 @@ from tests.support.files import fill, names, small_files, told
 from tests.support.rules import RULES
 from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import alone, atomic_file, atomic_folder
-from tokbench.io.locks import hold
+from tokbench.io.atomic import atomic_file, atomic_folder
+from tokbench.io.locks import exclusive, hold
 
 NUMBERS = np.random.default_rng(0).integers(0, 1 << 60, 50_000)
 
@@ -307,7 +307,7 @@ def test_others_wait_for_its_end_however_it_comes(tmp_path: Path, killed: bool) 
 
 def test_nobody_is_waited_for_where_nobody_is(tmp_path: Path) -> None:
     for _ in range(2):
-        with alone(tmp_path / "folder") as waited:
+        with exclusive(tmp_path / "folder") as waited:
             assert not waited
             assert [path.name for path in tmp_path.iterdir()] == [".folder.lock"]
     assert list(tmp_path.iterdir()) == []

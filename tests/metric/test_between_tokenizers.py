@@ -21,7 +21,7 @@ from tokbench.intrinsic.tokenizer import measure, measure_embeddings
 from tokbench.metric.embeddings import Embeddings, embeddings_of
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.undertrained import UndertrainedOptions
-from tokbench.models.pretraining.order import Encoded, Text
+from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments
 from tokbench.models.pretraining.pack import pack
 from tokbench.models.training import read_occurrences
 from tokbench.options import Options
@@ -188,8 +188,8 @@ def model(folder: Path, matrix: np.ndarray) -> Path:
 
 def token_counts(path: Path, *ids: int, tokens: int) -> Path:
     """The counts of a document of these tokens, all of which are packed."""
-    ends = Encoded(0, True, len(ids), np.array(ids, np.int32))
-    pack(Text(1, [ends]), tokens, path.with_suffix(""), sequence_length=len(ids) + 1, seed=0, counts=path)
+    ends = EncodedDocument(0, True, len(ids), np.array(ids, np.int32))
+    pack(OrderedDocuments(1, [ends]), tokens, path.with_suffix(""), sequence_length=len(ids) + 1, seed=0, counts=path)
     return path
 
 

@@ -206,7 +206,7 @@ def test_what_another_has_made_meanwhile_stands(trained: Path, tmp_path: Path, m
     def step(*_: object) -> float:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "alone", waited)
+    monkeypatch.setattr(training, "exclusive", waited)
     monkeypatch.setattr(training, "_step", step)
     before = trained.stat().st_mtime_ns
     rarer = SMALL.model_copy(update={"checkpoint_every": 3, "stride": 4})

@@ -17,7 +17,7 @@ from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing, TextBudget, course, flops_per_token, reading
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import MptOptions
-from tokbench.models.pretraining.order import Encoded, Text, encoded, in_order, place_of
+from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments, encoded, in_order, place_of
 from tokbench.models.pretraining.pack import check_sequences, pack
 from tokbench.models.training import read_occurrences
 
@@ -176,9 +176,9 @@ def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("wrong", [-1, 257])
 def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
-    foreign = Encoded(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
+    foreign = EncodedDocument(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
     with pytest.raises(TokbenchError, match=f"id {wrong} is no token of this tokenizer"):
-        pack(Text(4, [foreign]), 256, tmp_path / "packed", sequence_length=2, seed=0)
+        pack(OrderedDocuments(4, [foreign]), 256, tmp_path / "packed", sequence_length=2, seed=0)
     assert not (tmp_path / "packed").exists()
 
 

@@ -257,7 +257,7 @@ def test_models_start_alike_where_they_are() -> None:
     import torch
     from llmfoundry.models.mpt import MPTConfig, MPTForCausalLM
 
-    from tokbench.models.pretraining.callbacks import start_alike
+    from tokbench.models.pretraining.callbacks import init_with_common_random_numbers
     from tokbench.models.pretraining.foundry import model_config
 
     tokens = [bytes([value]) for value in range(256)] + [b"the", b" cat", b"at"]
@@ -268,7 +268,7 @@ def test_models_start_alike_where_they_are() -> None:
         ("other", tokens, 2),
     ):
         model = MPTForCausalLM(MPTConfig(**model_config(SMALL, SMALL.vocabulary_rows(len(vocabulary)))))
-        start_alike(model, vocabulary, seed)
+        init_with_common_random_numbers(model, vocabulary, seed)
         made[name] = model.state_dict()
     rows = {name: state.pop("transformer.wte.weight") for name, state in made.items()}
     assert all(torch.equal(made["all"][name], made["some"][name]) for name in made["all"])

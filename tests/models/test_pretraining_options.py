@@ -21,7 +21,7 @@ from tests.support.small_models import SHAPE, SMALL, packed_documents, shown
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import Packing, by_phase, learning_rate, rate
-from tokbench.models.pretraining.checkpoints import note_recipe, recover, seal
+from tokbench.models.pretraining.checkpoints import note_recipe, recover, write_checksums
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import PRESETS, LlamaOptions, MptOptions
 
@@ -199,7 +199,7 @@ def test_budgets_are_shared_out() -> None:
 def test_newest_complete_checkpoint_is_kept(tmp_path: Path) -> None:
     for batch in (9, 10):
         (tmp_path / f"ba{batch}.partial").write_text(f"checkpoint {batch}")
-        seal(tmp_path)
+        write_checksums(tmp_path)
         assert set(names(tmp_path)) == {f"ba{batch}.pt", f"ba{batch}.pt.sha256"}
     whole = set(names(tmp_path)) | {"latest.pt"}
     (tmp_path / "ba11.partial").write_text("check")
@@ -221,14 +221,14 @@ def test_shards_are_one_checkpoint(tmp_path: Path) -> None:
     """Before and after a checkpoint of one file; half a folder of shards goes."""
     for batch in (9, 10):
         shards(tmp_path, batch)
-        seal(tmp_path)
+        write_checksums(tmp_path)
         assert set(names(tmp_path)) == {f"ba{batch}.sharded", f"ba{batch}.sharded.sha256"}
     shards(tmp_path, 11)
     recover(tmp_path)
     assert set(names(tmp_path)) == {"ba10.sharded", "ba10.sharded.sha256", "latest.pt"}
     assert (tmp_path / "latest.pt" / "__1_0.distcp").read_text() == "__1_0.distcp of 10"
     (tmp_path / "ba12.partial").write_text("one file")
-    seal(tmp_path)
+    write_checksums(tmp_path)
     recover(tmp_path)
     assert set(names(tmp_path)) == {"ba12.pt", "ba12.pt.sha256", "latest.pt"}
 
@@ -236,7 +236,7 @@ def test_shards_are_one_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["altered", "missing", "added", "renamed"])
 def test_shards_that_training_did_not_write_are_rejected(how: str, tmp_path: Path) -> None:
     shards(tmp_path, 3)
-    seal(tmp_path)
+    write_checksums(tmp_path)
     shard = tmp_path / "ba3.sharded" / "__1_0.distcp"
     if how == "altered":
         shard.write_text("a pickle")
@@ -255,7 +255,7 @@ def test_shards_that_training_did_not_write_are_rejected(how: str, tmp_path: Pat
 def test_kills_while_a_checkpoint_is_sealed(moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the checksum is noted, after the new checkpoint has its name, after the old one is deleted."""
     (tmp_path / "ba3.partial").write_text("old")
-    seal(tmp_path)
+    write_checksums(tmp_path)
     (tmp_path / "ba6.partial").write_text("new")
     step, calls = {"noted": ("rename", 1), "renamed": ("unlink", 2), "deleted": ("unlink", 3)}[moment], [0]
     real = getattr(Path, step[0])
@@ -269,7 +269,7 @@ def test_kills_while_a_checkpoint_is_sealed(moment: str, tmp_path: Path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(Path, step[0], until_killed)
         with pytest.raises(KeyboardInterrupt):
-            seal(tmp_path)
+            write_checksums(tmp_path)
     recover(tmp_path)
     kept = "old" if moment == "noted" else "new"
     assert (tmp_path / "latest.pt").read_text() == kept
@@ -284,7 +284,7 @@ def test_checkpoints_that_training_did_not_write_are_rejected(tmp_path: Path) ->
     states = tmp_path / "states"
     states.mkdir()
     (states / "ba3.partial").write_text("ours")
-    seal(states)
+    write_checksums(states)
     for foreign, told in (
         ("ba4.pt", "a checkpoint without a checksum"),
         ("ba3.pt", "not the checkpoint that was written"),

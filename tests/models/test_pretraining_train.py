@@ -165,8 +165,8 @@ def test_one_that_has_trained_is_no_part_of_a_launch(trained: Path) -> None:
 def test_what_another_has_made_meanwhile_is_not_made_again(
     trained: Path, packed: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(train, "alone", lambda folder: nullcontext(True))
-    monkeypatch.setattr(train, "prepare", lambda *given: pytest.fail("begins to train"))
+    monkeypatch.setattr(train, "exclusive", lambda folder: nullcontext(True))
+    monkeypatch.setattr(train, "prepare_run", lambda *given: pytest.fail("begins to train"))
     made = (trained / "curve.csv").stat()
     pretrain(packed, tokenizer, SMALL, trained, tmp_path / "checkpoints")
     found = (trained / "curve.csv").stat()

@@ -23,9 +23,9 @@ from tokbench.commands.main import main
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining import launch
-from tokbench.models.pretraining.checkpoints import is_made, recipe_of
+from tokbench.models.pretraining.checkpoints import is_up_to_date, resume_key
 from tokbench.models.pretraining.launch import pretrain_together, run_together
-from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement
+from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources
 from tokbench.models.pretraining.phases import read_phases
 from tokbench.workflow.models import Models
 
@@ -42,7 +42,7 @@ def shell(tmp_path: Path, *scripts: str) -> list[str]:
     """A launcher of processes of a shell, one for each script, each of which may wait until another has ended."""
     words = "after() { while [ ! -e $1 ]; do sleep .01; done; sleep 1; }"
     cases = " ".join(f"{rank}) {script};;" for rank, script in enumerate(scripts))
-    started = launch.torchrun(Placement(processes_per_node=len(scripts)), tmp_path / "logs")
+    started = launch.torchrun(TrainingResources(processes_per_node=len(scripts)), tmp_path / "logs")
     script = f"{words}; case $RANK in {cases} esac"
     return [*started, "--no-python", "sh", "-c", script.replace("$", "$$")]
 
@@ -146,17 +146,17 @@ def test_a_batch_is_shared_out_evenly() -> None:
 @pytest.mark.usefixtures("_silent_libraries")
 def test_where_a_model_is_trained_is_no_part_of_its_recipe(tmp_path: Path) -> None:
     packed = read_phases(placed(), packed_documents(tmp_path / "packed"))
-    assert recipe_of(placed(nodes=2), packed) == recipe_of(placed(), packed)
+    assert resume_key(placed(nodes=2), packed) == resume_key(placed(), packed)
     assert placed(nodes=2).recipe() == placed(runtime=5).recipe() == SMALL
     divided, otherwise = (
         MptOptions.model_validate(SMALL | {"fsdp": settings})
         for settings in ({"strategy": "shard_grad_op", "activation_checkpointing": True}, {"mixed_precision": "pure"})
     )
-    assert recipe_of(divided, packed) == recipe_of(placed(), packed) != recipe_of(otherwise, packed)
+    assert resume_key(divided, packed) == resume_key(placed(), packed) != resume_key(otherwise, packed)
     assert divided.recipe() != SMALL
-    recipe = recipe_of(MptOptions.model_validate(SMALL | {"microbatch": 1}), packed)
-    assert recipe == recipe_of(placed(), packed)
-    assert not is_made(tmp_path, recipe_of(placed(), packed))
+    recipe = resume_key(MptOptions.model_validate(SMALL | {"microbatch": 1}), packed)
+    assert recipe == resume_key(placed(), packed)
+    assert not is_up_to_date(tmp_path, resume_key(placed(), packed))
 
 
 @pytest.mark.usefixtures("_silent_libraries")
@@ -188,8 +188,8 @@ def test_what_another_has_not_made_is_trained(
 ) -> None:
     """Where another process was waited for, and failed, this one trains."""
     started = []
-    monkeypatch.setattr(launch, "alone", lambda folder: nullcontext(waited))
-    monkeypatch.setattr(launch, "is_made", lambda output, recipe: made)
+    monkeypatch.setattr(launch, "exclusive", lambda folder: nullcontext(waited))
+    monkeypatch.setattr(launch, "is_up_to_date", lambda output, recipe: made)
     monkeypatch.setattr(launch, "run_together", lambda processes, of: started.append(of) or 0)
     packed = packed_documents(tmp_path / "packed")
     options = placed(processes_per_node=2)

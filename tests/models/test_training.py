@@ -27,7 +27,17 @@ from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
 from tokbench.models.pretraining.options import MptOptions
-from tokbench.models.sampler import GAUGES, START, Pace, effort, forget, gauged, metered, peak_of, speed
+from tokbench.models.sampler import (
+    GAUGES,
+    START,
+    ThroughputLog,
+    metered,
+    peak_of,
+    read_samples,
+    remove_samples,
+    speed,
+    training_cost,
+)
 from tokbench.workflow.status_output import shown, trainings
 
 ROOT = Path(__file__).parents[2]
@@ -91,7 +101,7 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
     """Steps that were lost count for nothing, nor does the time between; a long training has marks of some steps."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    pace = Pace(4)
+    pace = ThroughputLog(4)
     pace.resume(None)
     for step in (1, 2):
         now[0] += 1
@@ -101,7 +111,7 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
     now[0] += 1
     pace.mark(3, 30)
     now[0] += 100
-    pace = Pace(4)
+    pace = ThroughputLog(4)
     pace.resume(state)
     for step in (3, 4):
         now[0] += 1
@@ -109,7 +119,7 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
         with pace.aside():
             now[0] += 20
     assert pace.marks == [(10, 1.0), (20, 2.0), (30, 3.5), (40, 4.5)]
-    long = Pace(2500)
+    long = ThroughputLog(2500)
     now[0] += 0.1236
     for step in range(1, 2501):
         long.mark(step, step)
@@ -120,23 +130,23 @@ def test_a_pace_goes_on_from_its_checkpoint_without_what_is_aside(monkeypatch: p
 def test_joules_of_all_starts(tmp_path: Path) -> None:
     """They are unknown if a start was killed, or had no GPU."""
     file = tmp_path / "gauge"
-    assert gauged(file) == (None, None, None)
+    assert read_samples(file) == (None, None, None)
     file.write_text(f"{START}90.5,1073741824\n{START}7.0,2147483648\n")
-    assert gauged(file) == (97.5, 2.0, 2)
+    assert read_samples(file) == (97.5, 2.0, 2)
     file.write_text(START)
-    assert gauged(file) == (None, None, 1)
+    assert read_samples(file) == (None, None, 1)
     file.write_text(f"{START}{START}7.0,1073741824\n")
-    assert gauged(file) == (None, 1.0, 2)
+    assert read_samples(file) == (None, 1.0, 2)
     file.write_text(f"{START},1073741824\n")
-    assert gauged(file) == (None, 1.0, 1)
+    assert read_samples(file) == (None, 1.0, 1)
 
 
 def test_what_gauges_told_is_forgotten(tmp_path: Path) -> None:
     for _ in range(2):
-        forget(tmp_path)
+        remove_samples(tmp_path)
         with metered(tmp_path / GAUGES / "0.csv", on_gpu=False):
             pass
-        assert gauged(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
+        assert read_samples(tmp_path / GAUGES / "0.csv")[2] == 1, "of the last training alone"
 
 
 def test_peaks_are_those_of_whole_devices() -> None:
@@ -165,7 +175,7 @@ def test_a_gpu_is_found_by_its_uuid(
     with metered(tmp_path / "0.csv"):
         pass
     assert asked == ["GPU-1"]
-    assert gauged(tmp_path / "0.csv") == (joules, joules and 1.0, 1)
+    assert read_samples(tmp_path / "0.csv") == (joules, joules and 1.0, 1)
 
 
 def test_what_a_training_took(tmp_path: Path) -> None:
@@ -173,7 +183,7 @@ def test_what_a_training_took(tmp_path: Path) -> None:
     marks = [(100 * batch, 0.5 * batch) for batch in range(121)]
     for rank, line in enumerate(("30.0,1073741824", "40.0,2147483648")):
         (tmp_path / f"{rank}.csv").write_text(f"{START}{line}\n")
-    took = effort(tmp_path, marks, 3.12e10, 312.0, 2)
+    took = training_cost(tmp_path, marks, 3.12e10, 312.0, 2)
     assert took == {
         "seconds": 60.0,
         "tokens_per_second": pytest.approx(200),
@@ -186,11 +196,11 @@ def test_what_a_training_took(tmp_path: Path) -> None:
     for processes, more in ((4, ""), (2, f"{START}1.0,1\n")):
         with (tmp_path / "0.csv").open("a") as file:
             file.write(more)
-        took = effort(tmp_path, marks, 3.12e10, 312.0, processes)
+        took = training_cost(tmp_path, marks, 3.12e10, 312.0, processes)
         assert (took["tokens_per_second"], took["mfu"]) == (None, None)
     with metered(tmp_path / "cpu" / "0.csv"):
         pass
-    took = effort(tmp_path / "cpu", marks, 3.12e10, None, 1)
+    took = training_cost(tmp_path / "cpu", marks, 3.12e10, None, 1)
     assert (took["mfu"], took["joules"], took["starts"]) == (None, None, 1)
     assert took["peak_gib"] > 0.01
 

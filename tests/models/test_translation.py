@@ -25,7 +25,7 @@ from tokbench.corpus.parallel_prepare import prepare_parallel
 from tokbench.corpus.parallel_read import read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import translation_parameters, translation_training_flops, translation_training_memory
-from tokbench.models.sampler import Pace
+from tokbench.models.sampler import ThroughputLog
 from tokbench.models.translation.model import batches, decoded, encoded
 from tokbench.models.translation.options import PRESETS, TranslationOptions
 from tokbench.models.translation.score import score
@@ -195,7 +195,7 @@ def test_what_another_has_made_meanwhile_stands(
 
     made = trained(prepared, tmp_path)
     before = made.stat().st_mtime_ns
-    monkeypatch.setattr(training, "alone", waited)
+    monkeypatch.setattr(training, "exclusive", waited)
     monkeypatch.setattr(training, "update", step)
     trained(prepared, tmp_path, TINY.model_copy(update={"checkpoint_every": 3}))
     assert made.stat().st_mtime_ns == before
@@ -269,7 +269,7 @@ def test_tokens_that_a_tokenizer_adds_and_drops_are_looked_at_in_their_own_model
 def test_a_training_no_better_than_equal_probabilities_ends(tmp_path: Path) -> None:
     from tokbench.models.translation.train import Progress, _reject
 
-    done = Progress(Pace(100), step=50, last_loss=math.log(301))
+    done = Progress(ThroughputLog(100), step=50, last_loss=math.log(301))
     with pytest.raises(TokbenchError, match=r"the loss is 5.707 nats a token, .* have 5.707: the model learns nothing"):
         _reject(done, 100, 300, tmp_path)
     done.last_loss -= 1e-9

@@ -29,7 +29,7 @@ from tokbench.kernels.relaxation import Relaxation
 from tokbench.kernels.shares import Shares
 from tokbench.optimum.bound import search
 from tokbench.optimum.certificate import proves
-from tokbench.optimum.graph import Graph, graph_of, proven
+from tokbench.optimum.graph import SubstringGraph, graph_of, proven
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import bounds
 from tokbench.reference import bounds as reference
@@ -206,7 +206,7 @@ def test_exchanges_tell_what_single_tokens_save(
             assert 0 <= told <= total - changed
 
 
-def _worth(graph: Graph, chosen: np.ndarray, threads: int) -> tuple[int, list[int]]:
+def _worth(graph: SubstringGraph, chosen: np.ndarray, threads: int) -> tuple[int, list[int]]:
     arrays = graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
     total, worth = exchanges(*arrays, chosen.astype(np.uint8), True, threads, enough=1)
     return total, worth.tolist()

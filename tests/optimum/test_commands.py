@@ -18,7 +18,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
 from tokbench.metric.usage import usage_of
 from tokbench.optimum.bound import search
-from tokbench.optimum.gap import Bound, gap_of
+from tokbench.optimum.gap import LowerBound, gap_of
 from tokbench.optimum.graph import graph_of
 from tokbench.pretokens.files import write_languages
 from tokbench.statistics.cells import INTRINSIC
@@ -38,7 +38,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     bounds = read_bounds([result])
     texts = {"": whole, **parts}
     alone = {one: search(graph_of(text, 270), gap=0.001, steps=1000) for one, text in texts.items()}
-    assert bounds == {("books", one, "gpt2", 270): Bound(found.proven.bound) for one, found in alone.items()}
+    assert bounds == {("books", one, "gpt2", 270): LowerBound(found.proven.bound) for one, found in alone.items()}
     told = json.loads(result.read_text())["languages"]["de"]
     assert (told["relaxed"], told["unsettled"]) == (alone["de"].relaxed, alone["de"].unsettled)
     rows = bounds_table([result])
@@ -74,7 +74,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
     tokenizer: Any = SimpleNamespace(library_name="", pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary))
-    found = gap_of(100.0, 1256, tokenizer, Bound(90))
+    found = gap_of(100.0, 1256, tokenizer, LowerBound(90))
     assert found.value is None
     assert (found.reason or "").startswith(reason)
 
@@ -82,13 +82,16 @@ def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
 def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
     """It is proven for so many tokens longer than a byte as a size leaves beside all bytes."""
     plain, pairs = (Tokenizer(Vocabulary((*BYTES, *more)), "none", "greedy") for more in ((), (b"ab", b"cd")))
-    assert [gap_of(150.0, size, pairs, Bound(100)).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
-    assert (gap_of(150.0, 200, plain, Bound(100)).value, gap_of(100.0, 256, plain, Bound(100)).n) == (0.5, 100)
+    assert [gap_of(150.0, size, pairs, LowerBound(100)).value for size in (257, 258, 300)] == [None, 0.5, 0.5]
+    assert (gap_of(150.0, 200, plain, LowerBound(100)).value, gap_of(100.0, 256, plain, LowerBound(100)).n) == (
+        0.5,
+        100,
+    )
     foreign: Any = SimpleNamespace(library_name="another library")
     for unknown in (
-        gap_of(1.0, 300, foreign, Bound(1)),
+        gap_of(1.0, 300, foreign, LowerBound(1)),
         gap_of(1.0, 300, plain, None),
-        gap_of(0.0, 300, plain, Bound(0)),
+        gap_of(0.0, 300, plain, LowerBound(0)),
     ):
         assert (unknown.value, unknown.n) == (None, 0)
         assert unknown.reason

@@ -22,7 +22,7 @@ from tokbench.models.evaluation.suites import named_suites
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.published import facts
 from tokbench.published.comparison import MODELS
-from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, Span, Statistic, judged, printed_span
+from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judged, printed_span
 from tokbench.published.recompute import FILES, compared, recompute, released
 from tokbench.report.figures import style
 from tokbench.report.published import translations_table
@@ -249,18 +249,18 @@ def test_spans_hold_ours(statistics: tuple[Statistic, ...]) -> None:
 @pytest.mark.parametrize(
     ("relation", "printed", "span", "verdict"),
     [
-        ("=", "0.047", Span(0.0465, 0.0468, 0.05), SAME),
-        ("=", "0.047", Span(0.0465, 0.0481, 0.05), WITHIN),
-        ("=", "0.047", Span(0.0476, 0.0481, 0.05), DIFFERS),
-        ("=", "48.0", Span(47.9, 47.95, 48.0), SAME),
-        ("=", "4.4e-5", Span(4.2e-5, 4.36e-5, 5e-5), SAME),
-        (">", "0.05", Span(0.04, 0.051, 0.06), SAME),
-        (">", "0.05", Span(0.04, 0.049, 0.06), WITHIN),
-        ("<=", "0.01", Span(0.011, 0.012, 0.013), DIFFERS),
+        ("=", "0.047", PrintedValue(0.0465, 0.0468, 0.05), SAME),
+        ("=", "0.047", PrintedValue(0.0465, 0.0481, 0.05), WITHIN),
+        ("=", "0.047", PrintedValue(0.0476, 0.0481, 0.05), DIFFERS),
+        ("=", "48.0", PrintedValue(47.9, 47.95, 48.0), SAME),
+        ("=", "4.4e-5", PrintedValue(4.2e-5, 4.36e-5, 5e-5), SAME),
+        (">", "0.05", PrintedValue(0.04, 0.051, 0.06), SAME),
+        (">", "0.05", PrintedValue(0.04, 0.049, 0.06), WITHIN),
+        ("<=", "0.01", PrintedValue(0.011, 0.012, 0.013), DIFFERS),
         ("=", "1", None, MISSING),
     ],
 )
-def test_verdicts(relation: str, printed: str, span: Span | None, verdict: str) -> None:
+def test_verdicts(relation: str, printed: str, span: PrintedValue | None, verdict: str) -> None:
     row = dict.fromkeys(("paper", "where", "statistic", "model", "size", "a", "b", "note"), "")
     assert judged(row | {"relation": relation, "value": printed}, span).verdict == verdict
 

@@ -34,7 +34,7 @@ from tokbench.report.leaderboard import leaderboard
 from tokbench.report.sections.evidence import BEHIND, answer
 from tokbench.report.sentences import MOST, glance, summary
 from tokbench.report.typeset import to_latex, to_markdown
-from tokbench.statistics.inputs import TidyTables
+from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.ranks import ALIKE, BEST, UNTESTED, WORSE
 from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, TOKENS
 from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
@@ -252,7 +252,7 @@ def analysed(seeds: int) -> ReportContent:
     with TemporaryDirectory() as folder:
         for name, frame in frames.items():
             frame.write_parquet(Path(folder) / f"{name}.parquet")
-        material = TidyTables(Path(folder), {"models": models}, {"books": "bpe"})
+        material = StatisticsInputs(Path(folder), {"models": models}, {"books": "bpe"})
         made = make_tables(tables_of("analyse"), material)
     statistics = {table.name: frame for table, frame in made.items()}
     of_report = ("intrinsic", "accuracy", "ngram_bits", "imported")

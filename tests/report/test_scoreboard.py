@@ -195,7 +195,7 @@ def test_families_state_the_better_ends_of_their_measurements() -> None:
 
 def test_what_order_decides_has_no_better_end() -> None:
     """Of tokens that a model never met all are equally rare, so that their ids decide which count as rarest."""
-    assert better.better_end("undertrained_tokens") is None
+    assert better.direction("undertrained_tokens") is None
 
 
 def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,9 +203,9 @@ def test_a_metric_states_its_better_end(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(TokbenchError, match="the better end of hops is 'most'; choose highest or lowest"):
         metric("hopping", better={"hops": "most"})(lambda seen, options: [])  # type: ignore[dict-item]
     metric("hopping", better={"hops": "highest"}, over_the_same=["hops"])(lambda seen, options: [])
-    assert better.better_end("hops") == "highest"
-    assert better.over_the_same("hops", "hops / steps")
-    assert better.better_end("renyi_efficiency_2.5") is None
+    assert better.direction("hops") == "highest"
+    assert better.requires_equal_n("hops", "hops / steps")
+    assert better.direction("renyi_efficiency_2.5") is None
 
 
 SHARE = "occurrences of tokens of one byte / tokens of the text"

@@ -16,11 +16,11 @@ import pytest
 from tests.conftest import Tokbench
 from tests.support.rules import documented, keys_of
 from tests.support.small_report import VARIANTS, accuracy, altered, intrinsic, whole
-from tokbench.corpus.documents import Document, contents, contents_in
+from tokbench.corpus.documents import Document, checksums, contents_in
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import write_csv
 from tokbench.report.html import drawings, tables, write_tables
-from tokbench.report.layout import Column, Source, Table, layout
+from tokbench.report.layout import NumberSource, PrintedColumn, Table, layout
 from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
@@ -33,7 +33,11 @@ from tokbench.statistics.verdicts import TWO_TRAININGS
 
 def small(**details: object) -> Table:
     frame = pl.DataFrame({"name": ["a_b & 5 %", "guess", "c"], "score": [0.51, 0.9, 0.514], "p": [2.6e-6, 0.045, None]})
-    columns = [Column("name"), Column("score", "score_1", "percent", best="highest"), Column("p", kind="p")]
+    columns = [
+        PrintedColumn("name"),
+        PrintedColumn("score", "score_1", "percent", best="highest"),
+        PrintedColumn("p", kind="p"),
+    ]
     return Table("scores", "Accuracy in % of A & B.", frame, columns, {(2, "p"): "no cell in common"}, **details)  # type: ignore[arg-type]
 
 
@@ -65,7 +69,9 @@ def test_the_best_is_bold_and_a_reference_never() -> None:
     shape = layout(small(reference_rows=frozenset([1])))
     assert [row[1].text for row in shape.rows if row[1].best] == ["51.4"]
     assert [row[1].text for row in layout(small()).rows if row[1].best] == ["90.0"]
-    tied = Table("t", "c", pl.DataFrame({"x": [0.5001, 0.5004, 0.2]}), [Column("x", "", "percent", best="highest")])
+    tied = Table(
+        "t", "c", pl.DataFrame({"x": [0.5001, 0.5004, 0.2]}), [PrintedColumn("x", "", "percent", best="highest")]
+    )
     assert [row[0].best for row in layout(tied).rows] == [True, True, False]
 
 
@@ -104,7 +110,7 @@ def test_long_tables_break_between_pages_and_wide_ones_take_smaller_type() -> No
 
 def test_numbers_of_several_measures_have_digits_of_their_own() -> None:
     frame = pl.DataFrame({"ours": [433023508.559, 1.688, 48.8]})
-    shape = layout(Table("t", "c", frame, [Column("ours", kind="mixed")]))
+    shape = layout(Table("t", "c", frame, [PrintedColumn("ours", kind="mixed")]))
     assert [row[0].text for row in shape.rows] == ["433,023,509", "1.688", "48.80"]
 
 
@@ -184,7 +190,7 @@ def test_columns_follow_from_types_and_mistakes_are_named(tmp_path: Path) -> Non
     assert layout(table).reasons == [("a", "no value was recorded")]
     assert [path.suffix for path in write_table(table, tmp_path / "deep" / "plain")] == [".csv", ".md", ".tex"]
     with pytest.raises(TokbenchError, match="table plain: no column 'valeu' in size, value"):
-        Table("plain", "Plain.", frame, [Column("valeu")])
+        Table("plain", "Plain.", frame, [PrintedColumn("valeu")])
 
 
 def test_missing_scores_are_explained() -> None:
@@ -208,7 +214,7 @@ def test_tables_are_written_in_three_forms(tmp_path: Path) -> None:
 
 def test_the_best_is_found_within_its_group() -> None:
     frame = pl.DataFrame({"size": [8, 8, 16, 16, 32], "fertility": [2.0, 1.5, 1.2, 1.2, 1.0]})
-    columns = [Column("size"), Column("fertility", kind="real", best="lowest")]
+    columns = [PrintedColumn("size"), PrintedColumn("fertility", kind="real", best="lowest")]
     shape = layout(Table("t", "c", frame, columns, best_within="size"))
     assert [row[1].best for row in shape.rows] == [False, True, True, True, False]
 
@@ -216,7 +222,7 @@ def test_the_best_is_found_within_its_group() -> None:
 def test_signs_and_definitions_in_all_forms() -> None:
     table = small(
         marks={(0, "score"): "†"}, notes=["† not told apart."], definitions=["score_1: right answers; n = 200."],
-        source=Source(["tables/x.csv"], ["downstream/{model}/{variant}.json"], {"model": "tiny"}),
+        source=NumberSource(["tables/x.csv"], ["downstream/{model}/{variant}.json"], {"model": "tiny"}),
     )  # fmt: skip
     text = to_latex(table)
     assert r"\caption{Accuracy in \% of A \& B. score\_1: right answers; n = 200.}" in text
@@ -340,16 +346,16 @@ def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> 
 def test_a_corpus_has_one_checksum_however_it_is_cut() -> None:
     """Documents tell it: their numbers, languages and bytes, and where one ends."""
     documents = [Document(0, "en", b"a\tb"), Document(1, "", b"")]
-    found = contents(documents)
+    found = checksums(documents)
     assert (found.documents, found.bytes) == (2, 3)
-    assert found == contents(iter(documents))
+    assert found == checksums(iter(documents))
     others = [
         documents[:1],
         documents[::-1],
         [Document(0, "e", b"na\tb"), documents[1]],
         [Document(0, "en", b"a\tb1\t\t0\n")],
     ]
-    assert len({found.sha256, *(contents(one).sha256 for one in others)}) == 5
+    assert len({found.sha256, *(checksums(one).sha256 for one in others)}) == 5
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tokbench.commands import main
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.runtime import exit_status, memory_limit
-from tokbench.runtime.exit_status import GONE, INTERRUPTED, OUR_OWN, REJECTED, STATUS, shortage_in
+from tokbench.runtime.exit_status import BROKEN_PIPE, INTERNAL_ERROR, INTERRUPTED, REJECTED, STATUS, shortage_in
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_others(error: BaseException, status: int, line: str, fails: Any) -> Non
 @pytest.mark.parametrize("error", [KeyError("x"), AssertionError(), IndexError(3), ZeroDivisionError(), TypeError("t")])
 def test_faults_of_our_own(error: Exception, fails: Any) -> None:
     outcome = fails(error)
-    assert outcome.status == OUR_OWN
+    assert outcome.status == INTERNAL_ERROR
     [line] = outcome.stderr.splitlines()
     assert line.startswith(f"tokbench: a fault of Tokbench's own ({type(error).__name__}: ")
     assert line.endswith("please report it with the command and TOKBENCH_DEBUG=1's output")
@@ -82,7 +82,7 @@ def test_whoever_reads_may_go() -> None:
     command = [sys.executable, "-m", "tokbench.commands.main", "--help"]
     ended = subprocess.run(command, stdout=start, stderr=subprocess.PIPE, check=False)
     os.close(start)
-    assert (ended.returncode, ended.stderr) == (GONE, b"")
+    assert (ended.returncode, ended.stderr) == (BROKEN_PIPE, b"")
 
 
 def raised(code: str) -> BaseException:
@@ -161,7 +161,7 @@ def test_a_pattern_without_room_is_not_rejected() -> None:
 
 def test_the_line_says_what_was_wanted(tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
     def build() -> None:
-        exit_status.purpose("try", "use fewer --threads")
+        exit_status.describe_task("try", "use fewer --threads")
         np.empty(1 << 40, np.float64)
 
     command = click.Command("build", callback=build)

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from tests.support.fake_results import LEVELS, documents_of
 from tokbench.statistics.estimate import Estimate, random_intercept, ratio_over_both
-from tokbench.statistics.judgements import judged
+from tokbench.statistics.judgements import judge
 from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
 from tokbench.statistics.model_bits import BITS_COMPARISONS, ONE_DOCUMENT, compare_model_bits
 from tokbench.statistics.ngram_bits import ONE_DOCUMENT as ONE
@@ -98,7 +98,7 @@ def test_a_family_is_judged_together() -> None:
         Estimate(0.02, 0.006, 30.0),
         Estimate(0.0, 0.0, 4.0),
     ]
-    found = judged(family)
+    found = judge(family)
     assert [one.verdict for one in found] == ["better", NOT_TOLD, "worse", NOT_TOLD]
     together = 0.005 * student.isf(0.025 / 4, 8)
     assert found[1].excluded == pytest.approx(0.001 + together)
@@ -106,14 +106,14 @@ def test_a_family_is_judged_together() -> None:
     assert (found[1].low, found[1].high) == pytest.approx((0.001 - 0.005 * 2.306, 0.001 + 0.005 * 2.306), abs=1e-5)
     assert found[3].p_value == 1
     assert [power_of(one.detectable / 0.005, 8) for one in found[:2]] == pytest.approx([0.8, 0.8], abs=1e-6)
-    assert judged([]) == []
+    assert judge([]) == []
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1), st.floats(1, 50)), min_size=1, max_size=8))
 @settings(max_examples=30, deadline=None)
 def test_what_is_not_told_apart_may_be_equal(family: list[tuple[float, float, float]]) -> None:
     """Zero lies in the interval that holds together with the others: what is excluded lies beyond both ends."""
-    for one, (difference, _, _) in zip(judged([Estimate(*of) for of in family]), family, strict=True):
+    for one, (difference, _, _) in zip(judge([Estimate(*of) for of in family]), family, strict=True):
         assert one.low <= difference <= one.high
         if one.verdict == NOT_TOLD:
             assert one.excluded is not None
@@ -189,11 +189,11 @@ def test_a_verdict_needs_three_trainings_and_an_interval_two(seeds: int) -> None
 def test_pairs_with_few_trainings_do_not_count_in_the_correction() -> None:
     """Of two pairs one has two seeds in common: the other is corrected for itself only."""
     tested, two = Estimate(-1.0, 0.4, 20, 3), Estimate(-1.0, 0.4, 20, 2)
-    alone, among, left = judged([tested]), judged([tested, two]), judged([two])
+    alone, among, left = judge([tested]), judge([tested, two]), judge([two])
     assert among == [*alone, *left]
     assert (left[0].verdict, left[0].p_value, left[0].reason) == (NOT_TESTED, None, TWO_TRAININGS)
     assert left[0].low < left[0].difference < left[0].high
-    assert judged([Estimate(-1.0, 0.4, 20)])[0].verdict == "better", "no model was trained"
+    assert judge([Estimate(-1.0, 0.4, 20)])[0].verdict == "better", "no model was trained"
 
 
 def test_a_single_variant_has_no_row() -> None:

@@ -31,7 +31,7 @@ from tokbench.statistics.answers import OUTCOME
 from tokbench.statistics.bootstrap import paired_bootstrap, stratified_sums, summarized
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, SMALLER
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
-from tokbench.statistics.equal_size import with_fewer_tokens
+from tokbench.statistics.equal_size import undersized_vocabularies
 from tokbench.statistics.measures import MEASURES
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.ngram_bits import NGRAM_RANKS
@@ -211,7 +211,7 @@ def made(smaller: float) -> dict[str, pl.DataFrame]:
     known, measures = accuracy().with_columns(pl.col("accuracy").fill_null(0.6)), measured(smaller)
     material = SimpleNamespace(
         accuracy=known, outcomes=outcomes(), trainings=None, intrinsic=measures, ngram_documents=ngram_documents(),
-        ngram_bits=ngram_bits(), bits_by_seed=bits_by_seed(), baselines={}, fewer=with_fewer_tokens(measures),
+        ngram_bits=ngram_bits(), bits_by_seed=bits_by_seed(), baselines={}, fewer=undersized_vocabularies(measures),
     )  # fmt: skip
     return {table.name: frame for table, frame in make_tables(MADE, material).items()}
 
@@ -345,7 +345,7 @@ def test_several_models_are_compared_without_it() -> None:
         (2048, "sage", ""),
         (1900, "bpe", " Left out, with fewer tokens than others of a size: sage."),
     ):
-        fewer = with_fewer_tokens(measured(smaller))
+        fewer = undersized_vocabularies(measured(smaller))
         frames = {"ranks": RANKS.maker(both, fewer), "ranks_by_size": RANKS_BY_SIZE.maker(both, fewer)}
         content = altered(whole(), accuracy=both, intrinsic=measured(smaller), models=["tiny", "large"], **frames)
         drawing = exhibits(content)[Drawing, "accuracy-by-model-offline"]

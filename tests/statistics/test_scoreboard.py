@@ -27,12 +27,12 @@ from tokbench.statistics.estimate import Estimate
 from tokbench.statistics.ranks import (
     NO_BASELINE,
     UNBOUNDED,
-    Difference,
-    Family,
+    ComparisonFamily,
     Value,
+    VariantDifference,
     _opposite,
     averages_by_size,
-    rows_of,
+    ranking_rows,
 )
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.scoreboard_rows import ONE_DOCUMENT, alignment, contrast, over_documents
@@ -149,7 +149,7 @@ def test_agreement_with_morphemes_is_compared_over_words(size: int) -> None:
 
 def test_what_is_behind_the_best_is_a_share_of_it_where_a_family_says_so() -> None:
     values = {"bpe": Value(150.0), "sage": Value(100.0), "none": Value(0.0)}
-    shares = Family(("books", 300), "", "lowest", values, relative=True)
+    shares = ComparisonFamily(("books", 300), "", "lowest", values, relative=True)
     assert (shares.behind("bpe", "sage"), shares.behind("bpe", "none")) == (0.5, None)
     assert replace(shares, relative=False).behind("bpe", "sage") == 50
 
@@ -262,26 +262,26 @@ def test_intervals_of_differences_are_paired_over_documents(size: int) -> None:
 
 def test_the_difference_of_the_best_is_that_of_the_same_test() -> None:
     """Seen from the other side, where shares are of the other one's tokens; its interval excludes zero as that does."""
-    one = Difference(0.25, -0.1, 0.6, 0.2)
-    assert _opposite(one, relative=False) == Difference(-0.25, -0.6, 0.1, 0.2)
+    one = VariantDifference(0.25, -0.1, 0.6, 0.2)
+    assert _opposite(one, relative=False) == VariantDifference(-0.25, -0.6, 0.1, 0.2)
     assert _opposite(one, relative=True)[:4] == pytest.approx((-0.2, -0.375, 1 / 9, 0.2))
-    assert _opposite(Difference(0.25, -1.0, 1.5, 0.2), relative=True) is None
+    assert _opposite(VariantDifference(0.25, -1.0, 1.5, 0.2), relative=True) is None
     values = {name: Value(value) for name, value in (("bpe", 120.0), ("sage", 100.0))}
-    family = Family((), "", "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
-    row = rows_of(family, {"sage": "bpe", "bpe": "bpe"}, {})[1]
+    family = ComparisonFamily((), "", "lowest", values, lambda a, b: Estimate(0.2, 1.0, 3.0), relative=True)
+    row = ranking_rows(family, {"sage": "bpe", "bpe": "bpe"}, {})[1]
     assert row[-8:] == ("bpe", None, pytest.approx(100 / 120 - 1), None, None, None, "not tested", UNBOUNDED)
 
 
 def test_what_has_no_baseline_to_compare_with_says_so() -> None:
     values = {"bpe": Value(120.0, reason="lossy", ranked=False), "sage": Value(100.0), "own": Value(90.0)}
-    family = Family((), "", "lowest", values)
-    reasons = {row[0]: row[-1] for row in rows_of(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
+    family = ComparisonFamily((), "", "lowest", values)
+    reasons = {row[0]: row[-1] for row in ranking_rows(family, {"bpe": "bpe", "sage": "bpe", "own": "gone"}, {})}
     assert reasons == {
         "bpe": None,
         "sage": "nothing to compare with the baseline bpe: lossy",
         "own": "nothing to compare with the baseline gone: it was not measured here",
     }
-    assert {row[-1] for row in rows_of(family, {}, {})} == {NO_BASELINE}
+    assert {row[-1] for row in ranking_rows(family, {}, {})} == {NO_BASELINE}
 
 
 def board_of_counts(documents: pl.DataFrame, intrinsic: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from scipy.stats import binomtest, friedmanchisquare, wilcoxon
 from tests.conftest import Tokbench
 from tokbench.errors import TokbenchError
 from tokbench.models.presets import SEED
-from tokbench.published.facts import Span, printed_span, share_span, signed_rank_span, statistic_span
+from tokbench.published.facts import PrintedValue, printed_span, share_span, signed_rank_span, statistic_span
 from tokbench.statistics.answers import OUTCOME, average_intervals, wilson
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.cells import ACCURACY, INTRINSIC
@@ -367,8 +367,8 @@ def test_analyse_writes_every_table(tmp_path: Path, tokbench: Tokbench) -> None:
 
 
 def test_what_a_printed_number_stands_for() -> None:
-    assert printed_span("4.4e-5") == Span(pytest.approx(4.35e-5), 4.4e-5, pytest.approx(4.45e-5))
-    assert printed_span("48.0") == Span(47.95, 48.0, 48.05)
+    assert printed_span("4.4e-5") == PrintedValue(pytest.approx(4.35e-5), 4.4e-5, pytest.approx(4.45e-5))
+    assert printed_span("48.0") == PrintedValue(47.95, 48.0, 48.05)
     assert printed_span("-0.221").low == pytest.approx(-0.2215)
     assert printed_span("100").high == 100.5
 
@@ -392,8 +392,8 @@ def test_shares_that_no_count_gives_keep_half_a_unit() -> None:
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 1)), min_size=1, max_size=6))
 def test_corners_bound_the_p_value(differences: list[tuple[int, int]]) -> None:
     """Every choice of whole numbers within the spans gives a statistic between those of the corners."""
-    first = [Span(value - width, value, value + width) for value, width in differences]
-    zero = [Span(0, 0, 0)] * len(first)
+    first = [PrintedValue(value - width, value, value + width) for value, width in differences]
+    zero = [PrintedValue(0, 0, 0)] * len(first)
     corners = [signed_rank([getattr(span, end) for span in first]) for end in ("low", "high")]
     found = signed_rank_span(first, zero)
     assert found.low <= min(corner.p_value for corner in corners)
@@ -406,7 +406,7 @@ def test_corners_bound_the_p_value(differences: list[tuple[int, int]]) -> None:
 
 
 def test_a_statistic_climbs_to_its_ends() -> None:
-    spans = [Span(0.0, 1.0, 2.0), Span(-1.0, 0.0, 3.0)]
+    spans = [PrintedValue(0.0, 1.0, 2.0), PrintedValue(-1.0, 0.0, 3.0)]
     found = statistic_span(lambda values: float(values[0] - 2 * values[1]), spans)
     assert (found.low, found.value, found.high) == (-6.0, 1.0, 4.0)
 

@@ -255,7 +255,7 @@ def outcomes(variants: tuple[str, ...] = FIVE) -> pl.DataFrame:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three variants are as many as have all their pairs compared."""
-    monkeypatch.setattr(columns, "EVERY_PAIR_UP_TO", 3)
+    monkeypatch.setattr(columns, "MAX_PAIRWISE_VARIANTS", 3)
 
 
 def test_every_pair_up_to_the_limit(few: None) -> None:
@@ -289,7 +289,7 @@ def test_a_test_is_the_same_and_corrected_for_those_that_are_made(few: None, mon
     asked = compare_questions(outcomes(), averages(accuracy()), BASELINES)
     assert some["holm"].to_list() == pytest.approx(holm(some["p_value"].to_list()).tolist())
     assert asked["holm"].to_list() == pytest.approx(holm(asked["p_value"].to_list()).tolist())
-    monkeypatch.setattr(columns, "EVERY_PAIR_UP_TO", 5)
+    monkeypatch.setattr(columns, "MAX_PAIRWISE_VARIANTS", 5)
     every, keys = compare_pairs(accuracy()), ["model", "suite", "a", "b"]
     corrected = ["holm", "benjamini_hochberg"]
     assert every.join(some, on=keys, how="semi").drop(corrected).equals(some.drop(corrected))
@@ -406,7 +406,7 @@ def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None, mo
     assert found.select("a", "b").rows() == [("c", "a"), ("c", "b"), ("c", "d"), ("c", "e")]
     some = dict.fromkeys([(name, 300) for name in FIVE[:3]], vocabulary)
     assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))
-    monkeypatch.setattr(columns, "EVERY_PAIR_UP_TO", 4)
+    monkeypatch.setattr(columns, "MAX_PAIRWISE_VARIANTS", 4)
     assert overlaps_by_size(some, {"corpus": "c"}).equals(overlaps_by_size(some))
 
 
@@ -414,5 +414,5 @@ def test_the_summary_says_how_the_best_was_chosen(much: ReportContent, monkeypat
     told = [sentence for sentence in summary(much) if "95 % interval" in sentence]
     assert told
     assert all(sentence.endswith(f". {SELECTED}") for sentence in told)
-    monkeypatch.setattr(columns, "EVERY_PAIR_UP_TO", 64)
+    monkeypatch.setattr(columns, "MAX_PAIRWISE_VARIANTS", 64)
     assert not any(SELECTED in sentence for sentence in summary(small_report.whole()))

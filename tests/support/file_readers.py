@@ -47,7 +47,7 @@ from tokbench.models.evaluation.local_tasks import _read as read_questions
 from tokbench.models.evaluation.suites import LocalTask
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.mds import read_mds
-from tokbench.models.pretraining.order import Encoded, Slices, Text
+from tokbench.models.pretraining.order import EncodedDocument, OrderedDocuments, Slices
 from tokbench.models.pretraining.pack import pack
 from tokbench.models.pretraining.pack_slices import read_slice, write_tokens
 from tokbench.models.training import read_occurrences
@@ -389,7 +389,7 @@ READERS: dict[str, Reader] = {
     "counts of tokens": Reader(
         "counts.parquet",
         lambda folder: pack(
-            Text(7, [Encoded(0, True, 7, np.arange(7, dtype=np.int32))]),
+            OrderedDocuments(7, [EncodedDocument(0, True, 7, np.arange(7, dtype=np.int32))]),
             256,
             folder / "packed",
             sequence_length=4,
@@ -401,7 +401,7 @@ READERS: dict[str, Reader] = {
     "a shard's tokens": Reader(
         "0000.parquet",
         lambda folder: write_tokens(
-            [Encoded(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)],
+            [EncodedDocument(3, n == 2, 7, np.arange(7, dtype=np.int32)) for n in range(3)],
             Slices(0, 1),
             folder / "0000.parquet",
         ),

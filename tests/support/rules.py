@@ -20,7 +20,7 @@ from tests.support.workflow.checkout import ROOT
 from tokbench.commands.main import MODULE_OF
 from tokbench.workflow import fingerprint
 from tokbench.workflow.fingerprint import EFFECTS, Name
-from tokbench.workflow.job_states import Job, Plan, Run
+from tokbench.workflow.job_states import Job, Plan, PlannedRun
 
 COMMAND_OF = {
     "build_initial": "build",
@@ -74,7 +74,7 @@ def plan_of(folder: Path, *jobs: Job, marks: str | None = None, **told: Any) -> 
     }
     stages = tuple(dict.fromkeys(job.stage for job in jobs))
     (folder / "results" / "x").mkdir(parents=True, exist_ok=True)
-    return Plan(folder / "results" / "x", Run(**values | told), stages, jobs)
+    return Plan(folder / "results" / "x", PlannedRun(**values | told), stages, jobs)
 
 
 def job(name: str, **more: Any) -> Job:

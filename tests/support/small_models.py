@@ -19,9 +19,9 @@ from tokbench.commands.main import main
 from tokbench.corpus.documents import Document
 from tokbench.models.pretraining import launch
 from tokbench.models.pretraining.budget import TextBudget
-from tokbench.models.pretraining.mds import Shards, by_shard, read_mds
+from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
 from tokbench.models.pretraining.options import PRESETS, LlamaOptions
-from tokbench.models.pretraining.order import Encoded, encoded, in_order
+from tokbench.models.pretraining.order import EncodedDocument, encoded, in_order
 from tokbench.models.pretraining.pack import pack
 
 SMALL = PRESETS["tiny"].model_copy(
@@ -115,7 +115,7 @@ class Pairs(Bytes):
         return [np.array([text[place] for place in range(0, len(text), 2)], np.int32) for text in texts]
 
 
-def pieces(documents: Iterable[bytes]) -> Iterator[Encoded]:
+def pieces(documents: Iterable[bytes]) -> Iterator[EncodedDocument]:
     return encoded(Bytes(), (Document(number, "", text) for number, text in enumerate(documents)))
 
 
@@ -131,7 +131,7 @@ def packed_documents(
 
 def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length: int) -> int:
     """Write sequences into an empty folder, as shards and their ``index.json``; return their number."""
-    shards = Shards(sequence_length)
+    shards = ShardLayout(sequence_length)
     total = 0
     for number, ids in by_shard(blocks, shards.ids):
         shards.write(folder, number, ids)

@@ -37,7 +37,7 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.html import sections
 from tokbench.report.layout import Drawing, Section, Table, layout
 from tokbench.report.sentences import summary
-from tokbench.statistics.inputs import TidyTables
+from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD
@@ -48,7 +48,7 @@ from tokbench.tabulation.table import make_tables
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
 from tokbench.workflow.models import Models
-from tokbench.workflow.targets import Examples, all_bounds, all_tested, all_tokenizers, recipes, venn_flags
+from tokbench.workflow.targets import ExampleTargets, all_bounds, all_tested, all_tokenizers, recipes, venn_flags
 from tokbench.workflow.tokenizers import Imports
 
 HEX = "a" * 40
@@ -128,7 +128,7 @@ def test_no_size_is_asked_of_it() -> None:
     assert experiment.sizes_of("x") == ["own"]
     assert all_tokenizers(experiment) == [("x", "own")]
     assert (all_bounds(experiment), venn_flags(experiment)) == ([], [])
-    assert Examples(experiment).tokenizers == [("x", "own")]
+    assert ExampleTargets(experiment).tokenizers == [("x", "own")]
     assert json.loads(recipes(experiment))["variants"] == {"x": {"corpus": "c", "from": "tekken"}}
     built = {"pretokenization": "gpt2", "construction": "bpe"}
     both = validate(configured(x=values["variants"]["x"], y=built) | {"sizes": [300]}, "trial.yaml")
@@ -374,7 +374,7 @@ def test_pretokenizers_are_those_of_recipes_and_of_imported_tokenizers(gathered:
     digits = {"method": "regex", "pattern": "a|[^a]"}
     cut = {"pretokenization": digits, "pretokenizer": "regex (pattern a|[^a])"}
     variants = {"bpe": {"pretokenization": "first_space"}, "cut": cut, "native": {"from": "x"}}
-    assert TidyTables(tmp_path, {"variants": variants}).pretokenizers_of_all == {
+    assert StatisticsInputs(tmp_path, {"variants": variants}).pretokenizers_of_all == {
         "bpe": "first_space", "cut": "regex (pattern a|[^a])", "native": "gpt2", "pieces": "pieces's own",
     }  # fmt: skip
 
@@ -385,7 +385,7 @@ def test_lossy_ones_are_not_tested(tmp_path: Path) -> None:
     documents.with_columns(bytes_lost=(pl.col("variant") == lossy).cast(pl.Int64)).write_parquet(
         tmp_path / "ngram_documents.parquet"
     )
-    kept = TidyTables(tmp_path, {}).ngram_documents
+    kept = StatisticsInputs(tmp_path, {}).ngram_documents
     assert kept.height == documents.filter(pl.col("variant") != lossy).height < documents.height
 
 

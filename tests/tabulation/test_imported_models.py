@@ -39,7 +39,7 @@ from tokbench.report.figures import norms
 from tokbench.report.figures.style import inline
 from tokbench.report.layout import Table, layout
 from tokbench.report.sections.models import convergences, models
-from tokbench.statistics.inputs import TidyTables
+from tokbench.statistics.inputs import StatisticsInputs
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS, STEPS, TRANSLATION_EMBEDDING_NORMS, embedding_norms
 from tokbench.tabulation.results import Gathered
@@ -56,7 +56,7 @@ from tokbench.tabulation.training import (
 from tokbench.tabulation.translations import TRANSLATION_SCORES
 from tokbench.tokenizer import Tokenizer
 from tokbench.workflow.models import checkpoint_flags
-from tokbench.workflow.targets import Along, all_along
+from tokbench.workflow.targets import CheckpointTarget, all_along
 
 TEXT = b"A  time, a hand.\n" + prose(3)[:400]
 
@@ -192,7 +192,7 @@ def test_what_loses_text_is_not_compared(tmp_path: Path) -> None:
     documents = bits_by_seed().filter(seed=0).drop("seed")
     lossy = (pl.col("variant") == documents["variant"][0]) & (pl.col("document") == 1)
     documents.with_columns(bytes_lost=lossy.cast(pl.Int64)).write_parquet(tmp_path / "document_bits.parquet")
-    kept = TidyTables(tmp_path, {}).bits_by_seed
+    kept = StatisticsInputs(tmp_path, {}).bits_by_seed
     assert set(kept["variant"]) == set(documents["variant"]) - {documents["variant"][0]}
 
 
@@ -268,7 +268,7 @@ def test_checkpoints_are_targets_of_their_own() -> None:
     assert all_along(plain) == []
     found = all_along(kept)
     assert len(found) == 2 * len({one[:3] + one[4:] for one in found})
-    assert found[1] == Along(*found[0][:3], "0.5", found[0].suite)
+    assert found[1] == CheckpointTarget(*found[0][:3], "0.5", found[0].suite)
     files = {"corpus": "c", "model": "models/tiny/bpe/400", "tokenizer": "t", "hub_cache": []}
     given = SimpleNamespace(**files, items=files.items)
     assert checkpoint_flags(SimpleNamespace(share="0.25"), given) == [

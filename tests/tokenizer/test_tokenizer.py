@@ -32,7 +32,7 @@ from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.segmentation.shortest_path import ShortestPathOptions
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import bytes_of
+from tokbench.tokenizer.encoder import as_bytes
 from tokbench.vocabulary import BYTES, Vocabulary, write_tokens
 
 SIZE = 900
@@ -357,8 +357,8 @@ def test_bytes_alone_are_a_tokenizer() -> None:
 def test_bytes_are_not_copied_before_they_are_encoded() -> None:
     """A text of gigabytes would be held twice."""
     text = bytes(1000)
-    assert bytes_of(text) is text
-    assert bytes_of(bytearray(text)) == bytes_of(memoryview(text)) == text
+    assert as_bytes(text) is text
+    assert as_bytes(bytearray(text)) == as_bytes(memoryview(text)) == text
 
 
 @pytest.fixture(scope="module")

@@ -327,7 +327,9 @@ def test_nothing_heavy_is_imported() -> None:
 
 PLANNED = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 FILES = {"books": __file__, "gold": __file__, "reading": __file__, "ranks": __file__}
-SPELLED_OUT = re.compile(r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|\w*RECIPES|named_suites|SEED|\w*TOKENIZERS|OWN)")
+SPELLED_OUT = re.compile(
+    r"tokbench\.\w+(\.\w+)*(:|\.)(\w*Options|\w*PRESETS|\w*RECIPES|named_suites|SEED|\w*TOKENIZERS|OWN)"
+)
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),

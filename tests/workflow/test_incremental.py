@@ -16,7 +16,7 @@ from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.config.load import read
 from tokbench.errors import TokbenchError
 from tokbench.workflow import resources, run
-from tokbench.workflow.run import check_parts
+from tokbench.workflow.run import check_packages
 
 EXPERIMENT = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
@@ -377,16 +377,16 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_stage_without_its_packages(stage: str, missing: str) -> None:
     with pytest.raises(TokbenchError, match=f"^{stage}: not installed here: {missing}; install 'tokbench\\["):
-        check_parts(read(ROOT / "config.yaml", {}), {"build", stage})
+        check_packages(read(ROOT / "config.yaml", {}), {"build", stage})
 
 
 @pytest.mark.usefixtures("bare")
 def test_stages_that_do_without(tmp_path: Path) -> None:
     text = (ROOT / "config.yaml").read_text()
     (tmp_path / "ngrams.yaml").write_text(text.replace("tiny: tiny", "tiny: {kind: ngram}"))
-    check_parts(read(ROOT / "config.yaml", {}), {"build", "measure", "report"})
-    check_parts(read(tmp_path / "ngrams.yaml", {}), {"train_byte_lm", "score_bytes"})
+    check_packages(read(ROOT / "config.yaml", {}), {"build", "measure", "report"})
+    check_packages(read(tmp_path / "ngrams.yaml", {}), {"train_byte_lm", "score_bytes"})
 
 
 def test_all_parts_are_here() -> None:
-    check_parts(read(ROOT / "config.yaml", {}), run.NEEDED.keys())
+    check_packages(read(ROOT / "config.yaml", {}), run.NEEDED.keys())

@@ -30,7 +30,7 @@ from tokbench.models.pretraining.phases import read_phases
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.files import read_frequent, write_languages
 from tokbench.runtime import memory_model
-from tokbench.runtime.memory_model import Need, Profile
+from tokbench.runtime.memory_model import CountProfile, MemoryCoefficients
 from tokbench.workflow.models import Models
 from tokbench.workflow.resources import (
     MARGIN,
@@ -213,7 +213,7 @@ def test_a_profile_says_how_much_there_is_from_each_count_on(pairs: dict[bytes, 
         (np.array([len(token) for token, _ in part], np.int64), np.array([count for _, count in part], np.int64))
         for part in (rows[start : start + batch] for start in range(0, len(rows), batch))
     )
-    profile = Profile.of(batches, least)
+    profile = CountProfile.of(batches, least)
     assert {1, least} <= set(profile.thresholds.tolist())
     for place, threshold in enumerate(profile.thresholds.tolist()):
         kept = {token: count for token, count in pairs.items() if count >= threshold}
@@ -243,15 +243,19 @@ def test_rare_pretokens_are_left_out(
         assert math.isclose(left.bytes, 1 - lengths / whole.total_bytes, abs_tol=1e-12)
 
 
-def profile(pairs: list[tuple[bytes, int]]) -> Profile:
+def profile(pairs: list[tuple[bytes, int]]) -> CountProfile:
     lengths, counts = (np.array(row, np.int64) for row in zip(*((len(a), b) for a, b in pairs), strict=True))
-    return Profile.of([(lengths, counts)])
+    return CountProfile.of([(lengths, counts)])
 
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """One method that takes a megabyte, and one more for each pre-token."""
-    monkeypatch.setattr(memory_model, "table", lambda: {"one": Need(1e6, 1e6, 0.0), "byte": Need(1e6, 0.0, 1e6)})
+    monkeypatch.setattr(
+        memory_model,
+        "table",
+        lambda: {"one": MemoryCoefficients(1e6, 1e6, 0.0), "byte": MemoryCoefficients(1e6, 0.0, 1e6)},
+    )
 
 
 @pytest.mark.usefixtures("measured")

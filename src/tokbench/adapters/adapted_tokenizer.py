@@ -26,8 +26,8 @@ from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
 from tokbench.kernels.threads import mapped
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import bytes_of, character_spans, characters_of, numbers_of, several
-from tokbench.tokenizer.folder import SETTINGS, files_to_remove, outdated_export
+from tokbench.tokenizer.encoder import as_bytes, as_ids, character_spans, require_str, require_texts
+from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
 from tokbench.vocabulary import Named
 
@@ -305,7 +305,7 @@ class AdaptedTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order."""
-        return list(mapped(self.encode, several(texts), whole_argument("threads", threads, 1, MOST_THREADS)))
+        return list(mapped(self.encode, require_texts(texts), whole_argument("threads", threads, 1, MOST_THREADS)))
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
@@ -314,7 +314,7 @@ class AdaptedTokenizer(Tokenizer):
             TokbenchError: its tokens do not lie end to end in this text, which is not UTF-8, or the library does not
                 tell where they stand.
         """
-        return borders_of(self.library, bytes_of(text), self._who)
+        return borders_of(self.library, as_bytes(text), self._who)
 
     def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
@@ -325,7 +325,7 @@ class AdaptedTokenizer(Tokenizer):
         Raises:
             TokbenchError: the text is not UTF-8, or the library does not tell.
         """
-        return byte_spans(self.library, bytes_of(text), self._who)
+        return byte_spans(self.library, as_bytes(text), self._who)
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Where each token starts and ends in the characters of a text, int64 [tokens, 2], as the library tells.
@@ -333,7 +333,7 @@ class AdaptedTokenizer(Tokenizer):
         Raises:
             TokbenchError: it is no ``str``, or as with :meth:`offsets`, where the library does not tell.
         """
-        return character_spans_of(self.library, characters_of(text), self._who)
+        return character_spans_of(self.library, require_str(text), self._who)
 
     @property
     def _who(self) -> str:
@@ -359,7 +359,7 @@ class AdaptedTokenizer(Tokenizer):
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        numbers: list[int] = numbers_of(ids).tolist()
+        numbers: list[int] = as_ids(ids).tolist()
         for one in (min(numbers, default=0), max(numbers, default=0)):
             if numbers and not 0 <= one < self.ids:
                 raise TokbenchError(f"id {one} is not in the vocabulary (0 to {self.ids - 1})")
@@ -376,7 +376,7 @@ class AdaptedTokenizer(Tokenizer):
         """
         folder = Path(folder)
         place_of_folder(folder)
-        stale = files_to_remove(folder / SETTINGS, configuration)
+        stale = stale_files(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             (partial / FILE).write_bytes(self.content)
             settings = {

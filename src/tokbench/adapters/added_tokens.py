@@ -26,7 +26,7 @@ BLANKS_AFTER = regex.compile(r"\s*")
 WORD = regex.compile(r"\w")
 
 
-class Added(NamedTuple):
+class AddedToken(NamedTuple):
     """An added token.
 
     Attributes:
@@ -48,7 +48,7 @@ class Added(NamedTuple):
     special: bool
 
 
-class Part(NamedTuple):
+class AddedTokenMatch(NamedTuple):
     """A part of a text: characters ``start`` to ``end``, and the id of the added token there, None for plain text."""
 
     start: int
@@ -63,7 +63,7 @@ class AddedTokens:
         tokens: all of them.
     """
 
-    def __init__(self, tokens: Iterable[Added]) -> None:
+    def __init__(self, tokens: Iterable[AddedToken]) -> None:
         self._tokens = {token.content: token for token in tokens}
         self._patterns = [
             pattern
@@ -76,18 +76,19 @@ class AddedTokens:
         """Those that ``transformers`` has as ids and ``AddedToken``; made once for the same."""
         return _made(
             tuple(
-                Added(index, *(getattr(token, name) for name in Added._fields[1:])) for index, token in tokens.items()
+                AddedToken(index, *(getattr(token, name) for name in AddedToken._fields[1:]))
+                for index, token in tokens.items()
             )
         )
 
-    def split(self, text: str, special: bool = True) -> list[Part]:
+    def split(self, text: str, special: bool = True) -> list[AddedTokenMatch]:
         """The parts of a text, in order; together they are the text.
 
         Args:
             text: any text.
             special: whether special tokens are looked for; if not, their spelling is text like any other.
         """
-        parts = [Part(0, len(text), None)] if text else []
+        parts = [AddedTokenMatch(0, len(text), None)] if text else []
         for pattern in self._patterns:
             parts = [
                 piece
@@ -96,7 +97,7 @@ class AddedTokens:
             ]
         return parts
 
-    def _within(self, pattern: Any, text: str, part: Part, special: bool) -> Iterator[Part]:
+    def _within(self, pattern: Any, text: str, part: AddedTokenMatch, special: bool) -> Iterator[AddedTokenMatch]:
         done = part.start
         for match in pattern.finditer(text, part.start, part.end):
             token = self._tokens[match.group()]
@@ -112,15 +113,15 @@ class AddedTokens:
             if token.rstrip:
                 end = BLANKS_AFTER.match(text, end, part.end).end()
             if start > done:
-                yield Part(done, start, None)
-            yield Part(start, end, token.id)
+                yield AddedTokenMatch(done, start, None)
+            yield AddedTokenMatch(start, end, token.id)
             done = end
         if done < part.end:
-            yield Part(done, part.end, None)
+            yield AddedTokenMatch(done, part.end, None)
 
 
 @lru_cache(maxsize=64)
-def _made(tokens: tuple[Added, ...]) -> AddedTokens:
+def _made(tokens: tuple[AddedToken, ...]) -> AddedTokens:
     return AddedTokens(tokens)
 
 

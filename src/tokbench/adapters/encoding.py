@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tokbench.adapters.added_tokens import AddedTokens, Part
+from tokbench.adapters.added_tokens import AddedTokenMatch, AddedTokens
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 Value = TypeVar("Value")
 
 
-class Source:
+class EncodedSource:
     """A text, or the words of one, and its ids.
 
     Args:
@@ -72,7 +72,7 @@ class Source:
                 first += cut[-1] + 1
         return found
 
-    def _pretokens(self, text: str, part: Part) -> list[int]:
+    def _pretokens(self, text: str, part: AddedTokenMatch) -> list[int]:
         """Of each token of a part, the number of its pre-token there."""
         if part.id is not None:
             return [0]
@@ -85,7 +85,7 @@ class Source:
 class Window(NamedTuple):
     """Tokens ``start`` to ``end`` of a source, which is the first or the second of a pair."""
 
-    source: Source
+    source: EncodedSource
     start: int
     end: int
     sequence: int
@@ -102,7 +102,7 @@ class Padding:
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedRow:
     """A row of a batch: one window, or two of a pair, and padding.
 
     Attributes:
@@ -115,7 +115,7 @@ class Encoded:
     spell: Callable[[list[int]], list[str]]
     padding: Padding = Padding()
 
-    def padded(self, length: int, padding: Padding) -> "Encoded":
+    def padded(self, length: int, padding: Padding) -> "EncodedRow":
         """The same with as much padding as it takes to the length."""
         return replace(self, padding=replace(padding, tokens=max(0, length - len(self))))
 
@@ -324,8 +324,8 @@ def texts_of(sample: Any, worded: bool) -> list[list[str]]:
 
 
 def rows_of(
-    sources: list[Source], spell: Callable[[list[int]], list[str]], truncation: Truncation | None
-) -> Iterator[Encoded]:
+    sources: list[EncodedSource], spell: Callable[[list[int]], list[str]], truncation: Truncation | None
+) -> Iterator[EncodedRow]:
     """What is left of a text, or of a pair, and then the windows of what was cut off.
 
     All windows of the first text past its own come before those of the second alone, as in ``tokenizers``.
@@ -344,8 +344,8 @@ def rows_of(
     for number, (source, size, kept) in enumerate(zip(sources, sizes, left, strict=True)):
         spans = windows(size, kept, truncation) if truncation else [(0, size)]
         each.append([Window(source, *span, number) for span in spans])
-    yield Encoded(tuple(found[0] for found in each), spell)
+    yield EncodedRow(tuple(found[0] for found in each), spell)
     places = product(*(range(len(found)) for found in each))
     for place in sorted(places, key=lambda place: (place[0] == 0, place)):
         if any(place):
-            yield Encoded(tuple(found[one] for found, one in zip(each, place, strict=True)), spell)
+            yield EncodedRow(tuple(found[one] for found, one in zip(each, place, strict=True)), spell)

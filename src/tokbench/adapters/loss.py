@@ -93,7 +93,7 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
     return Loss(**{name: totals[name] for name in names}, first=first)
 
 
-class Watched:
+class LossCounter:
     """A tokenizer that counts, while it encodes, the documents that it does not give back.
 
     Attributes:
@@ -146,7 +146,7 @@ AGREEMENT_SHOWN = 24
 
 
 @dataclass(frozen=True)
-class Difference:
+class FirstDifference:
     """The first place where two tokenizers differ.
 
     Attributes:
@@ -163,7 +163,7 @@ class Difference:
         return f"'{shortened(self.text, AGREEMENT_SHOWN)}' ({_listed(self.ours)} and {_listed(self.theirs)})"
 
 
-def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[bytes]) -> Difference | int:
+def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[bytes]) -> FirstDifference | int:
     """The first place where the library gives other ids; where there is none, how many texts were compared.
 
     Args:
@@ -184,7 +184,7 @@ def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[byt
             same = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
             same = min(len(ours), len(theirs)) if same is None else same
             rest = data[len(tokenizer.decode(ours[:same])) :].decode("utf-8", "replace")
-            return Difference(rest, ours[same:], theirs[same:])
+            return FirstDifference(rest, ours[same:], theirs[same:])
         compared += 1
     return compared
 

@@ -23,7 +23,7 @@ from tokbench.adapters.export_hugging_face import differing
 from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.libraries import Library, open_library
-from tokbench.adapters.loss import Difference, Loss, first_difference, loss_of
+from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.text_files import first_line
@@ -231,7 +231,7 @@ def _held_against(
     compared = {}
     for what, given in (("probes", probes()), ("texts made from its pattern", derived), ("documents", texts or ())):
         equal = first_difference(tokenizer, library, given)
-        if isinstance(equal, Difference):
+        if isinstance(equal, FirstDifference):
             return replace(
                 found, native=None, reason=f"ids of ours differ from those of {found.library} on {equal}"
             ), ""

@@ -1,6 +1,6 @@
 """Comparison of a text with its decoded ids, and the text that a library can read."""
 
-from tokbench.tokenizer.encoder import bytes_of
+from tokbench.tokenizer.encoder import as_bytes
 
 WINDOW = 64
 """Bytes within which two texts must agree again after a difference."""
@@ -10,7 +10,7 @@ ANCHOR = 8
 
 def readable(text: bytes | str) -> str:
     """A text as other libraries take it: what is no UTF-8 is replaced."""
-    return bytes_of(text).decode("utf-8", "replace")
+    return as_bytes(text).decode("utf-8", "replace")
 
 
 def bytes_lost(text: bytes, decoded: bytes) -> int:

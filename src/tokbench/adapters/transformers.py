@@ -23,7 +23,16 @@ from transformers.utils import PaddingStrategy
 
 from tokbench.adapters.adapted_tokenizer import read_adapted
 from tokbench.adapters.added_tokens import AddedTokens, names_by_id, special_ids, special_names, unused_name
-from tokbench.adapters.encoding import Encoded, Padding, Source, Truncation, is_batch, rows_of, samples_of, texts_of
+from tokbench.adapters.encoding import (
+    EncodedRow,
+    EncodedSource,
+    Padding,
+    Truncation,
+    is_batch,
+    rows_of,
+    samples_of,
+    texts_of,
+)
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.tokenizer.folder import is_adapted
@@ -195,11 +204,11 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         if truncation_strategy != TruncationStrategy.DO_NOT_TRUNCATE:
             left = self.truncation_side == "left"
             truncation = Truncation(truncation_strategy.value, max_length or 0, stride, left)
-        rows: list[Encoded] = []
+        rows: list[EncodedRow] = []
         samples: list[int] = []
         for number, sample in enumerate(batch_text_or_text_pairs):
             sources = [
-                Source(self.tokenizer, added, texts, is_split_into_words, special)
+                EncodedSource(self.tokenizer, added, texts, is_split_into_words, special)
                 for texts in texts_of(sample, is_split_into_words)
             ]
             found = rows_of(sources, self.convert_ids_to_tokens, truncation)

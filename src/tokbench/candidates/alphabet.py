@@ -159,7 +159,7 @@ def characters(counts: PretokenCounts) -> tuple[NDArray[np.uint32], NDArray[np.i
     return points, starts
 
 
-def barriers(
+def token_boundaries(
     counts: PretokenCounts,
     *,
     split_by_unicode_script: bool = False,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from tokbench.candidates.alphabet import barriers, frequent_characters
+from tokbench.candidates.alphabet import frequent_characters, token_boundaries
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.flat_arrays import gather
 from tokbench.kernels.order import descending
@@ -116,7 +116,7 @@ class SeedOptions(Options):
         return self
 
 
-class Pieces(NamedTuple):
+class CandidateTokens(NamedTuple):
     """The tokens under consideration, those that are always kept first: the 256 bytes, then characters.
 
     Attributes:
@@ -149,7 +149,7 @@ def repeated(
         return found
     crossed = np.zeros(len(counts.data) + 1, np.int32)
     np.cumsum(
-        barriers(
+        token_boundaries(
             counts,
             split_by_unicode_script=options.split_by_unicode_script,
             split_by_number=options.split_by_number,
@@ -162,7 +162,7 @@ def repeated(
     return found[crossed[found[:, 1]] == crossed[found[:, 0] + 1]]
 
 
-def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> Pieces:
+def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> CandidateTokens:
     """The alphabet, and the repeated substrings of greatest count times length; ties fall to the greater bytes."""
     alphabet = frequent_characters(counts, options.character_coverage) if options.alphabet == "character" else None
     wide = [character for character in alphabet or () if len(character) > 1]
@@ -194,4 +194,4 @@ def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> Pie
         scores[low:high] = logs_of(values[low:high] / total)
 
     over_ranges(score, len(values), threads)
-    return Pieces(data, offsets, scores, len(first))
+    return CandidateTokens(data, offsets, scores, len(first))

@@ -26,7 +26,7 @@ from tokbench.runtime import exit_status
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
     from tokbench.corpus.documents import Document
-    from tokbench.optimum.bound import Found
+    from tokbench.optimum.bound import BoundResult
 
 
 @click.command("bound")
@@ -82,7 +82,7 @@ def bound_command(
     from tokbench.pretokens import PretokenCounts
     from tokbench.pretokens.files import check_stage, read_languages
 
-    exit_status.purpose(f"bound the tokens of {counts}", "name --max-token-bytes")
+    exit_status.describe_task(f"bound the tokens of {counts}", "name --max-token-bytes")
     check_size(size)
     started = time.process_time()
     check_stage("bound", counts, megabytes, longest=max_token_bytes, max_pretoken_bytes=max_pretoken_bytes)
@@ -100,7 +100,7 @@ def bound_command(
             closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
             click.echo(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}", err=True)
 
-    def keep(found: "Found") -> None:
+    def keep(found: "BoundResult") -> None:
         if output:
             kept, _ = pretokens.split_by_length(max_pretoken_bytes)
             write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
@@ -128,7 +128,7 @@ def check_bound_command(certificate: str, counts: str) -> None:
     """Check what 'tokbench bound -o CERTIFICATE' wrote, by a plain program that shares nothing with it; print JSON."""
     from tokbench.optimum.certificate import proves, read_certificate, read_counts
 
-    exit_status.purpose(f"check {certificate} on {counts}")
+    exit_status.describe_task(f"check {certificate} on {counts}")
     try:
         text = read_counts(Path(counts))
     except (ValueError, KeyError) as error:
@@ -223,7 +223,7 @@ def ngram_bits_command(
     from tokbench.runtime.memory_limit import allowance
     from tokbench.tokenizer import Tokenizer
 
-    exit_status.purpose(f"take the n-gram bits of {folder}")
+    exit_status.describe_task(f"take the n-gram bits of {folder}")
     tokenizer = Tokenizer.load(folder)
     allowed = None if megabytes is None else allowance(megabytes)
 

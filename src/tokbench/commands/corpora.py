@@ -148,16 +148,16 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
 def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:
     """Read bytes and language of every document in FILES, a part of a source, for 'tokbench split_corpus'."""
     from tokbench.commands.recipes import corpus_of, source_of, span_of
-    from tokbench.corpus.parts import Span, write_sizes
+    from tokbench.corpus.parts import ReadSpan, write_sizes
     from tokbench.corpus.read import read_source, without_windows
     from tokbench.corpus.shards import COPIES
     from tokbench.corpus.sources import without_limits
     from tokbench.io.encodings import Notes
 
-    exit_status.purpose(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
+    exit_status.describe_task(f"read the sizes of the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
-    span = span_of(source, Span(begin, end))
+    span = span_of(source, ReadSpan(begin, end))
     largest = without_windows(allowance(megabytes), source).largest(COPIES)
     notes = Notes()
     documents = read_source(without_limits(source), cache, largest, span, corpus.longest_document, notes)
@@ -176,7 +176,7 @@ def split_corpus_command(recipe: str, output: str, megabytes: int, sizes: tuple[
     from tokbench.corpus.shuffle import assign_documents
     from tokbench.io.atomic import atomic_folder
 
-    exit_status.purpose(f"split the documents of {len(sizes):,} parts")
+    exit_status.describe_task(f"split the documents of {len(sizes):,} parts")
     corpus, seed = corpus_of(recipe)
     read = [Path(path) for path in sizes]
     with atomic_folder(output, "places") as folder:
@@ -210,15 +210,15 @@ def deal_part_command(
     """Write the texts in FILES, a part of a source, in the order of their shards, for 'tokbench write_shards'."""
     from tokbench.commands.recipes import corpus_of, groups_in, source_of, span_of
     from tokbench.corpus.partitions import partition_part
-    from tokbench.corpus.parts import Span
+    from tokbench.corpus.parts import ReadSpan
     from tokbench.corpus.read import read_source, without_windows
     from tokbench.corpus.shards import COPIES
     from tokbench.corpus.sources import without_limits
 
-    exit_status.purpose(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
+    exit_status.describe_task(f"deal out the documents in {files[0]}{' and others' * (len(files) > 1)}")
     corpus, _ = corpus_of(recipe)
     source, cache = source_of(corpus, files)
-    span = span_of(source, Span(begin, end))
+    span = span_of(source, ReadSpan(begin, end))
     allowed = without_windows(allowance(megabytes), source)
     documents = read_source(without_limits(source), cache, allowed.largest(COPIES), span, corpus.longest_document)
     partition_part(source, documents, Path(places), groups_in(corpus), Path(output), allowed)
@@ -247,7 +247,7 @@ def write_shards_command(
     if group >= len(groups):
         raise TokbenchError(f"--group {group}: this corpus has {len(groups)} groups of shards, from 0")
     own = groups[group]
-    exit_status.purpose(f"write {len(own):,} shards")
+    exit_status.describe_task(f"write {len(own):,} shards")
     allowed = allowance(megabytes)
     totals = read_totals(Path(places))
     splits = [split for split, share in shares_of(corpus).items() if not isinstance(share, str)]

@@ -51,7 +51,9 @@ def count_command(
     from tokbench.pretokens.spilling_counter import MemoryBound
 
     scheme = chosen_scheme(pretokenization)
-    exit_status.purpose(f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}")
+    exit_status.describe_task(
+        f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}"
+    )
     read = with_note(documents_of(texts, fields))
     documents = ((document.language, document.text) for document in read)
     totals = count_external(documents, scheme, output, MemoryBound(megabytes))
@@ -70,7 +72,7 @@ def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, .
     from tokbench.pretokens.external_count import merge_external
     from tokbench.pretokens.spilling_counter import MemoryBound
 
-    exit_status.purpose(f"merge {len(parts):,} files of counts")
+    exit_status.describe_task(f"merge {len(parts):,} files of counts")
     totals = merge_external(parts, output, MemoryBound(megabytes))
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all", err=True)
 
@@ -94,7 +96,7 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
     if len(files) > 2:
         raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
     scheme = chosen_scheme(pretokenization)
-    exit_status.purpose(f"take the counts of {files[0]}")
+    exit_status.describe_task(f"take the counts of {files[0]}")
     if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):
         raise TokbenchError(f"{FLAG} {scheme.text}: {files[0]} was counted with '{known}'; name that")
     if len(files) == 1:
@@ -138,7 +140,7 @@ def count_tokens_command(
     from tokbench.io.json import write_result
     from tokbench.tokenizer import Tokenizer
 
-    exit_status.purpose(f"count the tokens of {folder}")
+    exit_status.describe_task(f"count the tokens of {folder}")
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     counted, texts = tokens_by_document(tokenizer, read_documents(shards))

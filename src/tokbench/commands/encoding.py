@@ -62,7 +62,7 @@ def encode_command(
 
     if count and output is not None:
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
-    exit_status.purpose(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
+    exit_status.describe_task(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
     tokenizer = opened(path, reading)
     size = PIECE_BYTES * threads
     if megabytes is not None:
@@ -125,7 +125,7 @@ def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "Readi
     import' takes."""
     from tokbench.adapters.open import opened
 
-    exit_status.purpose(f"decode {ids.name}")
+    exit_status.describe_task(f"decode {ids.name}")
     tokenizer = opened(path, reading)
     texts = decoded(tokenizer, ids)
     if output is None:

@@ -64,11 +64,11 @@ def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[st
     """Make lm-eval tasks from corpus SHARDS."""
     from tokbench.commands.recipes import mapping_of, recipe_options
     from tokbench.corpus.documents import read_documents
-    from tokbench.models.evaluation.offline_tasks import Examples, TaskOptions, make_tasks
+    from tokbench.models.evaluation.offline_tasks import PromptExamples, TaskOptions, make_tasks
     from tokbench.options import validated
 
     options = recipe_options(recipe, TaskOptions, {})
-    needed = validated({"tasks": mapping_of(examples, "--examples")}, Examples, "--examples").tasks
+    needed = validated({"tasks": mapping_of(examples, "--examples")}, PromptExamples, "--examples").tasks
     make_tasks(((document.document, document.text) for document in read_documents(shards)), output, options, needed)
 
 

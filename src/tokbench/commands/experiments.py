@@ -111,7 +111,7 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         click.echo(dump_yaml(experiment.model_dump(mode="json")), nl=False)
         return
     from tokbench.config.load import files_left_out, files_with_equal_content, notes
-    from tokbench.report.wording import counted
+    from tokbench.report.wording import pluralise
     from tokbench.workflow.models import Translations
 
     tokenizers = sum(len(experiment.sizes_of(variant)) for variant in experiment.variants)
@@ -123,13 +123,13 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
         for size in experiment.sizes_in(run, variant)
     }
     counts = [
-        counted(len(experiment.corpora), "corpus", "corpora"),
-        counted(len(experiment.variants), "variant"),
-        counted(tokenizers, "tokenizer"),
-        counted(len(models), "language model"),
+        pluralise(len(experiment.corpora), "corpus", "corpora"),
+        pluralise(len(experiment.variants), "variant"),
+        pluralise(tokenizers, "tokenizer"),
+        pluralise(len(models), "language model"),
     ]
     if translators := len(Translations(experiment).trained):
-        counts.append(counted(translators, "translation model"))
+        counts.append(pluralise(translators, "translation model"))
     click.echo(f"{configuration}: experiment '{experiment.name}' with {', '.join(counts[:-1])} and {counts[-1]}")
     for line in (*files_left_out(experiment), *files_with_equal_content(experiment)):
         click.echo(line)

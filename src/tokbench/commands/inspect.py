@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tokbench.adapters.open import Opened, Reading
     from tokbench.commands.parameters import Fields
-    from tokbench.examples.cut import Cut
+    from tokbench.examples.cut import SegmentedText
     from tokbench.inspection.checks.finding import Result
 
 
@@ -64,12 +64,12 @@ def check_command(
 
     from tokbench.adapters.open import is_ours, opened
     from tokbench.inspection.checks import run
-    from tokbench.inspection.checks.subject import Subject
+    from tokbench.inspection.checks.subject import TokenizerUnderTest
 
-    exit_status.purpose(f"check {path}")
+    exit_status.describe_task(f"check {path}")
     documents = _documents([*named, *files], limit, fields)
     tokenizer = opened(path, reading)
-    subject = Subject(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
+    subject = TokenizerUnderTest(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = run.checked(subject)
     if as_json:
         about = {"path": path, "name": getattr(tokenizer, "name", ""), "size": len(tokenizer)}
@@ -141,7 +141,7 @@ def compare_command(
     from tokbench.inspection.comparison.terminal import comparison_text
     from tokbench.inspection.comparison.tokenizers import Further, comparison
 
-    exit_status.purpose(f"compare {a} with {b}")
+    exit_status.describe_task(f"compare {a} with {b}")
     further = Further(gap, ngram_bits or bool(training), training)
     found = comparison(a, b, files, results, limit, fields, reading, further)
     if as_json:
@@ -230,7 +230,7 @@ def show_command(
         raise TokbenchError("show: name a tokenizer before the text")
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
-    exit_status.purpose(f"show {' '.join(names)}")
+    exit_status.describe_task(f"show {' '.join(names)}")
     found = _told_apart(opened_at_sizes((side(name, results) for name in names), reading), names)
     cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
@@ -261,7 +261,7 @@ def _told_apart(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[
     return [one._replace(name=str(Path(given))) for given, one in zip(names, found, strict=True)]
 
 
-def _terminal(cuts: "Sequence[Cut]", text: bytes) -> str:
+def _terminal(cuts: "Sequence[SegmentedText]", text: bytes) -> str:
     import shutil
 
     from tokbench.commands.parameters import coloured
@@ -270,7 +270,7 @@ def _terminal(cuts: "Sequence[Cut]", text: bytes) -> str:
     return cuts_text(cuts, text, shutil.get_terminal_size().columns, coloured())
 
 
-def _json(cuts: "Sequence[Cut]", text: bytes) -> str:
+def _json(cuts: "Sequence[SegmentedText]", text: bytes) -> str:
     import json
 
     from tokbench.examples.cut import as_json

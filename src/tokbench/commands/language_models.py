@@ -52,7 +52,7 @@ def encode_shard_command(
     from tokbench.models.pretraining.pack_slices import write_tokens
     from tokbench.tokenizer import Tokenizer
 
-    exit_status.purpose(f"encode {shard} with {folder}")
+    exit_status.describe_task(f"encode {shard} with {folder}")
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     pieces = in_order(encoded(tokenizer, read_shard(shard)), seed, Path(output).parent).pieces
@@ -104,7 +104,7 @@ def pack_slice_command(
 
     if megabytes is not None:
         allowance(megabytes)
-    exit_status.purpose(f"pack slice {number} of {tokens}")
+    exit_status.describe_task(f"pack slice {number} of {tokens}")
     slices = read_contents(Path(tokens)).slices
     if (slices.seed, slices.second_phase) != (seed, second_phase):
         told = f"in the order of seed {slices.seed} and a second phase of {slices.second_phase}"
@@ -150,7 +150,7 @@ def pack_command(
     budget = text_budget(epochs, text_bytes)
     sliced = is_slice(shards[0])
     encoding = f"encode {len(shards):,} shards with {folder} into sequences"
-    exit_status.purpose(f"put {len(shards):,} slices together" if sliced else encoding)
+    exit_status.describe_task(f"put {len(shards):,} slices together" if sliced else encoding)
     tokenizer = Tokenizer.load(folder)
     check_memory(megabytes)
     target, occurrences = Path(output), None if counts is None else Path(counts)
@@ -208,13 +208,13 @@ def pretrain_command(
     from tokbench.errors import TokbenchError
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.pretraining.launch import launched, pretrain_together
-    from tokbench.models.pretraining.options import PRESETS, MptOptions, Placement, architecture_of
+    from tokbench.models.pretraining.options import PRESETS, MptOptions, TrainingResources, architecture_of
     from tokbench.options import validated
 
     log_to_stderr()
     named = parse_yaml(recipe, "--recipe")
     options = recipe_options(recipe, architecture_of(named) if isinstance(named, dict) else MptOptions, PRESETS)
-    if options.resources != Placement():
+    if options.resources != TrainingResources():
         raise TokbenchError("--recipe: resources: no part of what a model is; use --nodes and --processes-per-node")
     resources = {"nodes": nodes, "processes_per_node": processes_per_node}
     options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")

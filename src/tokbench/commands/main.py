@@ -13,7 +13,7 @@ import click
 
 from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.runtime import exit_status
-from tokbench.runtime.exit_status import line_and_status
+from tokbench.runtime.exit_status import message_and_status
 
 GROUPS = {
     "Begin": {
@@ -179,7 +179,7 @@ class Commands(click.Group):
         name = name if name in COMMANDS else name.replace("-", "_")
         if name not in COMMANDS:
             context.fail(f"'{name}' is not a command.{nearest(name, COMMANDS)}")
-        exit_status.purpose(COMMANDS[name])
+        exit_status.describe_task(COMMANDS[name])
         command: click.Command = find_command(name)
         command.short_help = COMMANDS[name]
         return command
@@ -241,7 +241,7 @@ def main(arguments: list[str] | None = None) -> Any:
     given: list[str] = []
     if own_process:
         gc.set_threshold(RARELY)
-    exit_status.purpose("start")
+    exit_status.describe_task("start")
     try:
         given[:] = _written(arguments)
         _check_threads()
@@ -268,7 +268,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 def _end(error: BaseException, given: list[str]) -> NoReturn:
     """End with the line and the status that an exception stands for; an argument of several lines is told in one."""
-    line, status = line_and_status(error)
+    line, status = message_and_status(error)
     for argument in given:
         value = argument.partition("=")[2] if argument.startswith("--") else argument
         if "\n" in value.strip():

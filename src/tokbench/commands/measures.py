@@ -70,19 +70,19 @@ def measure_command(
 
     if (counts is None) == (not documents):
         raise TokbenchError("measure: give --counts or --documents, one of the two")
-    exit_status.purpose(f"measure {folder} on {counts or documents[0]}")
+    exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)
     texts = _texts(documents, fields)
     if tokenizer.library_name:
-        from tokbench.adapters.loss import Watched
+        from tokbench.adapters.loss import LossCounter
         from tokbench.intrinsic.tokenizer import measure_encoded
 
         if counts is not None:
             raise TokbenchError(
                 f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; give --documents"
             )
-        watched = Watched(tokenizer)
+        watched = LossCounter(tokenizer)
         found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
         write_measurements(tokenizer, found, variant, corpus, output, watched.record)
         return
@@ -245,14 +245,14 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
     from tokbench.io.atomic import atomic_folder
     from tokbench.io.json import write_result
     from tokbench.io.tables import write_csv
-    from tokbench.metric.embeddings import Layout, embeddings_of, room
+    from tokbench.metric.embeddings import EmbeddingLayout, embeddings_of, room
     from tokbench.models.translation.embeddings import AGAIN, sides_of
     from tokbench.runtime.memory_limit import RESERVE, require, resident
 
     rows = []
     with atomic_folder(output, "embeddings") as folder:
         for side in sides_of(Path(model)):
-            layout = Layout((side.tensor,), side.before, "training text", AGAIN)
+            layout = EmbeddingLayout((side.tensor,), side.before, "training text", AGAIN)
             require("this measurement", resident() + RESERVE + room(Path(model), layout), megabytes)
             embeddings = embeddings_of(side.tokenizer.named, Path(model), side.occurrences, layout)
             frame = embeddings.to_frame()

@@ -16,7 +16,7 @@ import click
 
 from tokbench.commands.inputs import InputPath
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import Kind, reject_foreign
+from tokbench.io.atomic import Kind, reject_foreign_output
 from tokbench.io.output_place import place_of_file, place_of_folder
 from tokbench.io.paths import literal
 
@@ -86,7 +86,7 @@ class OutputFolder(click.Path):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         place_of_folder(value)
         path = str(super().convert(value, parameter, context))
-        reject_foreign(Path(path), self.kind)
+        reject_foreign_output(Path(path), self.kind)
         return path
 
 

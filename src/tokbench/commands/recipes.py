@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokbench.building import Source as TrainingData
     from tokbench.config.sections import Corpus
     from tokbench.construction import Construction
-    from tokbench.corpus.parts import Span
+    from tokbench.corpus.parts import ReadSpan
     from tokbench.corpus.sources import Source
     from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
     from tokbench.pretokens import PretokenCounts
@@ -207,7 +207,7 @@ def groups_in(corpus: "Corpus") -> list[range]:
     return groups_of(splits * corpus.shards, corpus.parts)
 
 
-def span_of(source: "Source", span: "Span") -> "Span":
+def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":
     """How much is read of a source's files.
 
     Raises:
@@ -252,13 +252,13 @@ def check_needs(
     import numpy as np
 
     from tokbench.pretokens.files import read_parts
-    from tokbench.runtime.memory_model import Profile, require
+    from tokbench.runtime.memory_model import CountProfile, require
 
     names = [construction.name, *([options.initial] if construction.initial and not initial else [])]
     _, parts = read_parts(path)
     longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
     batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
-    profile = Profile.of(batches, least, longest, longest_pretoken)
+    profile = CountProfile.of(batches, least, longest, longest_pretoken)
     require(names, profile, least, megabytes)
 
 

@@ -130,10 +130,10 @@ def analyse_command(
     sizes, measures beside language models, and published numbers beside ours."""
     from tokbench.commands.inputs import by_corpus
     from tokbench.commands.recipes import mapping_of
-    from tokbench.statistics.inputs import TidyTables, analyse
+    from tokbench.statistics.inputs import StatisticsInputs, analyse
     from tokbench.tabulation.table import write_tables
 
-    material = TidyTables(
+    material = StatisticsInputs(
         Path(tables), mapping_of(recipes, "--recipes"), by_corpus(baselines), Path(pilot) if pilot else None, detect
     )
     made = analyse(material)
@@ -178,7 +178,7 @@ def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[st
     from tokbench.options import validated
     from tokbench.tabulation.table import write_tables
 
-    exit_status.purpose("cut examples")
+    exit_status.describe_task("cut examples")
     asked = validated(parse_json(recipe, "--recipe", remedy="give one JSON object"), Recipe, "--recipe")
     known = {"/".join(Path(folder).parts[-2:]): folder for folder in folders}
     chosen = Chosen(

@@ -104,7 +104,7 @@ def build_command(
     started = time.monotonic()
     scheme = chosen_scheme(pretokenization).text if pretokenization else None
     remedy = "use fewer --threads" if threads > 1 else ""
-    exit_status.purpose(f"build '{method}' of {size:,} tokens", remedy)
+    exit_status.describe_task(f"build '{method}' of {size:,} tokens", remedy)
     construction = constructions[method]
     if options and settings:
         raise TokbenchError("--set, --recipe: both name options of the method; give one of them")
@@ -123,7 +123,9 @@ def build_command(
         check_needs(construction, chosen, counts, least, megabytes, bool(initial))
     pretokens, left_out = counts_of(counts, scheme, least) if counts else (None, None)
     if pretokens:
-        exit_status.purpose(f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy)
+        exit_status.describe_task(
+            f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy
+        )
     tokenizer = build_from_files(
         construction,
         construction_inputs_source_of(construction, pretokens, scores, documents, scheme),
@@ -211,7 +213,7 @@ def import_command(
     from tokbench.options import validated
 
     started = time.monotonic()
-    exit_status.purpose(f"import {path}")
+    exit_status.describe_task(f"import {path}")
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
     given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
@@ -281,7 +283,7 @@ def export_command(folder: str, form: str, counts: str | None, output: str) -> N
     from tokbench.pretokens import PretokenCounts
     from tokbench.tokenizer import Tokenizer
 
-    exit_status.purpose(f"export {Path(folder).name}")
+    exit_status.describe_task(f"export {Path(folder).name}")
     tokenizer = Tokenizer.load(folder)
     pretokens = PretokenCounts.read(counts) if counts else None
     with atomic_folder(output, "export") as made:

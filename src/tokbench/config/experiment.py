@@ -11,15 +11,15 @@ from tokbench.config.sections import (
     AnyVariant,
     BoundsOptions,
     Corpus,
-    MadeElsewhere,
+    ExternalTokenizer,
     MetricsOptions,
+    ModelRuns,
     NgramBitsOptions,
     ReportOptions,
     Resource,
-    Run,
     Size,
     StatisticsOptions,
-    Translation,
+    TranslationRuns,
     Variant,
 )
 from tokbench.config.short_forms import Preset
@@ -78,11 +78,11 @@ class Experiment(Options):
     """How the offline tasks are made from the evaluation split."""
     suites: dict[Name, Suite] = Field(default_factory=dict)
     """Sets of downstream tasks: a named suite, or its options, with ``preset`` for what they change."""
-    runs: list[Run] = Field(default_factory=list)
+    runs: list[ModelRuns] = Field(default_factory=list)
     """Language models to train and test."""
     translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
     """Recipes of translation models: a preset's name, or its options, with ``preset`` for what they change."""
-    translations: list[Translation] = Field(default_factory=list)
+    translations: list[TranslationRuns] = Field(default_factory=list)
     """Translation models to train and test."""
     statistics: StatisticsOptions = Field(default_factory=StatisticsOptions)
     """What is to be seen, told before the runs."""
@@ -108,19 +108,19 @@ class Experiment(Options):
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, Variant)}
 
     @cached_property
-    def elsewhere(self) -> dict[str, MadeElsewhere]:
+    def elsewhere(self) -> dict[str, ExternalTokenizer]:
         """The variants that were made elsewhere, by name."""
-        return {name: variant for name, variant in self.variants.items() if isinstance(variant, MadeElsewhere)}
+        return {name: variant for name, variant in self.variants.items() if isinstance(variant, ExternalTokenizer)}
 
     def sizes_of(self, variant: str) -> Sequence[Size]:
         """Vocabulary sizes of a variant; of one that was made elsewhere the word that stands for its own."""
         return self.built[variant].sizes or self.sizes if variant in self.built else [OWN]
 
-    def sizes_in(self, run: Run, variant: str) -> Sequence[Size]:
+    def sizes_in(self, run: ModelRuns, variant: str) -> Sequence[Size]:
         """Vocabulary sizes at which a run takes a variant: those that it names, but for one that was made elsewhere."""
         return run.sizes or self.sizes_of(variant) if variant in self.built else [OWN]
 
-    def sizes_between(self, run: Translation, source: str, target: str) -> Sequence[Size]:
+    def sizes_between(self, run: TranslationRuns, source: str, target: str) -> Sequence[Size]:
         """Vocabulary sizes at which a pair of tokenizers is taken: those of the side that is built, the source's where
         both are; where none is, the word that stands for their own."""
         named = source if source in self.built or target not in self.built else target
@@ -141,7 +141,7 @@ class Experiment(Options):
         found = (one for name in self.variants for one in (self.corpus_of(name), *self.measured_on_of(name)))
         return list(dict.fromkeys(found))
 
-    def corpora_of(self, run: Run) -> dict[tuple[str, str, Size], str]:
+    def corpora_of(self, run: ModelRuns) -> dict[tuple[str, str, Size], str]:
         """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
         return {
             (model, variant, size): run.corpus or self.corpus_of(variant)

@@ -81,7 +81,7 @@ OF_FOLDERS = ("transformers", "merges")
 """Forms that may be a folder."""
 
 
-class MadeElsewhere(ReadOptions):
+class ExternalTokenizer(ReadOptions):
     """A tokenizer that was made elsewhere, as it is: nothing is built, and its size is its own.
 
     Attributes:
@@ -118,12 +118,12 @@ class MadeElsewhere(ReadOptions):
 
 
 if TYPE_CHECKING:
-    Elsewhere = MadeElsewhere
+    Elsewhere = ExternalTokenizer
 else:
     Elsewhere = create_model(
         "Elsewhere",
-        __base__=MadeElsewhere,
-        __doc__=MadeElsewhere.__doc__,
+        __base__=ExternalTokenizer,
+        __doc__=ExternalTokenizer.__doc__,
         **{"from": (Literal[tuple(FORMS)], Field(description="Form of the file, see docs/existing.md."))},
     )
 
@@ -140,7 +140,7 @@ def told_apart(built: Any, elsewhere: Any) -> Any:
     return Annotated[either, Discriminator(kind)]
 
 
-def mistakes_elsewhere(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:
+def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
     """What is wrong in a tokenizer made elsewhere that can be told before its file is read, one line a mistake."""
     yield from _path(key, name, variant)
     told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
@@ -175,7 +175,7 @@ def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:
         yield str(error)
 
 
-def _path(key: str, name: str, variant: MadeElsewhere) -> Iterator[str]:
+def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
     if not variant.path:
         yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
         return
@@ -277,7 +277,7 @@ def files_among(options: Options) -> dict[str, Path]:
     return {key: value for key, value in values.items() if isinstance(value, Path)}
 
 
-class Run(Options):
+class ModelRuns(Options):
     """Language models to train and test: every model with every variant at every size on every suite."""
 
     models: list[str] = Field(min_length=1)
@@ -318,7 +318,7 @@ class TokenizerPair(Options):
     """Variant that cuts the language that it is translated into."""
 
 
-class Translation(Options):
+class TranslationRuns(Options):
     """Translation models to train and test: every model with every tokenizer at every size on every corpus."""
 
     corpora: list[str] = Field(min_length=1)

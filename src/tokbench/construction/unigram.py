@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.candidates.initial import check_alphabet, check_bytes
-from tokbench.candidates.seeds import Pieces, SeedOptions, seeds
+from tokbench.candidates.seeds import CandidateTokens, SeedOptions, seeds
 from tokbench.construction import construction
 from tokbench.kernels.elementary import digamma_of, exponentials_of
 from tokbench.kernels.flat_arrays import byte_order, gather
@@ -77,12 +77,12 @@ def runs(offsets: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
     return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))
 
 
-def select(pieces: Pieces, chosen: NDArray[np.int64], threads: int = 1) -> Pieces:
+def select(pieces: CandidateTokens, chosen: NDArray[np.int64], threads: int = 1) -> CandidateTokens:
     """Those that are always kept and the chosen others, in the order given."""
     chosen = np.concatenate([np.arange(pieces.kept), chosen])
     starts = pieces.offsets[chosen]
     data, offsets = gather(pieces.data, starts, pieces.offsets[chosen + 1] - starts, threads)
-    return Pieces(data, offsets, pieces.scores[chosen], pieces.kept)
+    return CandidateTokens(data, offsets, pieces.scores[chosen], pieces.kept)
 
 
 def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
@@ -93,7 +93,9 @@ def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.
     return result
 
 
-def expect(counts: PretokenCounts, trie: Trie, pieces: Pieces, threads: int) -> tuple[NDArray[np.float64], float]:
+def expect(
+    counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, threads: int
+) -> tuple[NDArray[np.float64], float]:
     """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
     scores = with_every_byte(pieces.scores, pieces.kept)
     probabilities = np.empty(len(scores))
@@ -139,7 +141,7 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads
 
 
 def by_loss(
-    counts: PretokenCounts, trie: Trie, pieces: Pieces, options: UnigramOptions, threads: int
+    counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, options: UnigramOptions, threads: int
 ) -> NDArray[np.int64]:
     """The tokens beyond the alphabet that are worth keeping, most needed first; ties in their present order."""
     scores = with_every_byte(pieces.scores, pieces.kept)

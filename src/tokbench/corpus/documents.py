@@ -44,7 +44,7 @@ class Document(NamedTuple):
     text: bytes
 
 
-class Rest(Document):
+class ContinuationPiece(Document):
     """A further piece of the document before it, which was too long.
 
     In a shard it is a row like others, and the file's metadata has the numbers of these rows, see :func:`noted_rests`.
@@ -92,7 +92,7 @@ def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
     """Return what makes a :class:`Document` of a row, or a :class:`Rest` where its number is among these."""
 
     def made(number: int, language: str, text: bytes) -> Document:
-        return (Rest if number in rests else Document)(number, language, text)
+        return (ContinuationPiece if number in rests else Document)(number, language, text)
 
     return made if rests else Document
 
@@ -114,7 +114,7 @@ def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
     return heapq.merge(*map(read, paths), key=lambda document: document.document)
 
 
-class Contents(NamedTuple):
+class SplitContents(NamedTuple):
     """What a split holds.
 
     Attributes:
@@ -128,7 +128,7 @@ class Contents(NamedTuple):
     sha256: str
 
 
-def contents(documents: Iterable[Document]) -> Contents:
+def checksums(documents: Iterable[Document]) -> SplitContents:
     """Number and bytes of documents, and SHA-256 of them in their order: for each its number, language and length, then
     its bytes."""
     found, number, size = hashlib.sha256(), 0, 0
@@ -137,25 +137,25 @@ def contents(documents: Iterable[Document]) -> Contents:
         found.update(text)
         number += 1
         size += len(text)
-    return Contents(number, size, found.hexdigest())
+    return SplitContents(number, size, found.hexdigest())
 
 
-def splits_of(corpus: Path) -> dict[str, Contents]:
+def splits_of(corpus: Path) -> dict[str, SplitContents]:
     """What the splits in a corpus's folder hold, by ``CORPUS/SPLIT``."""
     splits = sorted(path for path in corpus.iterdir() if path.is_dir() and any(path.glob("*.parquet")))
-    return {f"{corpus.name}/{one.name}": contents(read_documents(sorted(one.glob("*.parquet")))) for one in splits}
+    return {f"{corpus.name}/{one.name}": checksums(read_documents(sorted(one.glob("*.parquet")))) for one in splits}
 
 
-def counts_of(path: Path) -> dict[str, Contents]:
+def counts_of(path: Path) -> dict[str, SplitContents]:
     """What a file of counts ``CORPUS/SPLIT/SCHEME.parquet`` holds, by its name without the ending."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"/".join((*path.parts[-3:-1], path.stem)): Contents(None, None, found)}
+    return {"/".join((*path.parts[-3:-1], path.stem)): SplitContents(None, None, found)}
 
 
-def contents_in(results: Path) -> dict[str, Contents]:
+def contents_in(results: Path) -> dict[str, SplitContents]:
     """What the corpora in an experiment's folder hold: their splits, of those that are counts alone their files."""
-    found: dict[str, Contents] = {}
+    found: dict[str, SplitContents] = {}
     corpora = sorted(path for path in (results / "corpus").glob("*") if path.is_dir())
     for corpus in corpora:
         found |= splits_of(corpus)

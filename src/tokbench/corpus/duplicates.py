@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.sources import CountsSource, FileSource, Source, files_of
 from tokbench.corpus.splits import CHUNK, UNUSED
 from tokbench.errors import TokbenchError, listed
@@ -31,7 +31,7 @@ class Digester:
 
     def digest(self, document: Document) -> bytes:
         """Return the digest of a document with this piece, 16 bytes."""
-        if not isinstance(document, Rest):
+        if not isinstance(document, ContinuationPiece):
             self._hash = hashlib.blake2b(document.text, digest_size=DIGEST)
         else:
             self._hash.update(document.text)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import Largest
+from tokbench.runtime.memory_limit import DocumentLimit
 
 FIRST_WINDOW, WINDOW = 1 << 8, 1 << 16
 """Bytes in which a place is looked for at a time, from the end backwards: few at first, as prose has one there."""
@@ -79,7 +79,7 @@ class Cutter:
         place: as given.
     """
 
-    def __init__(self, longest: int, largest: Largest | None = None, place: str = "") -> None:
+    def __init__(self, longest: int, largest: DocumentLimit | None = None, place: str = "") -> None:
         self.longest = longest
         self.unchecked = longest if largest is None else min(longest, largest.size)
         self.held = bytearray()
@@ -151,7 +151,7 @@ Text = tuple[str | None, bytes]
 Texts = Iterator[Text]
 
 
-def documents_in(
+def split_stream(
     file: io.BufferedIOBase, documents: str, cutter: Cutter, tag: str = "", notes: Notes | None = None
 ) -> Texts:
     """The documents of a text, long ones in pieces.

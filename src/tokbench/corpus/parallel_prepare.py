@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tokbench.corpus.parallel import Cleaning, ParallelCorpus
 from tokbench.corpus.parallel_read import WRITING, Pair, checked, pair_writer, read_pairs
 from tokbench.errors import TokbenchError
-from tokbench.runtime.memory_limit import DEFAULT, RESERVE, Allowance, allowance, require, resident
+from tokbench.runtime.memory_limit import DEFAULT, RESERVE, MemoryLimit, allowance, require, resident
 
 RULES = {
     "not_utf8": "a side is not UTF-8",
@@ -112,7 +112,7 @@ def repeated(
     Returns:
         bool [pairs].
     """
-    found, read = Again(folder, most), 0
+    found, read = DuplicateFilter(folder, most), 0
     for number, pair in enumerate(pairs):
         read += 1
         if broken_rule(pair, options) is None and (own := digest(pair)) not in held:
@@ -123,7 +123,7 @@ def repeated(
     return again
 
 
-class Again:
+class DuplicateFilter:
     """Pairs that come again.
 
     Args:
@@ -187,7 +187,7 @@ COPIES = 8
 
 
 def prepare_parallel(
-    corpus: ParallelCorpus, seed: int, folder: Path, allowed: Allowance | None = None
+    corpus: ParallelCorpus, seed: int, folder: Path, allowed: MemoryLimit | None = None
 ) -> dict[str, dict[str, int]]:
     """Write ``folder/{split}.parquet`` for every split, and ``counts.json``.
 
@@ -249,7 +249,7 @@ def prepare_parallel(
 class _Training:
     """The training files of a corpus, and what is known of their pairs before they are written."""
 
-    def __init__(self, corpus: ParallelCorpus, allowed: Allowance) -> None:
+    def __init__(self, corpus: ParallelCorpus, allowed: MemoryLimit) -> None:
         quarter = (allowed.room - WRITING) // 4
         self.largest = allowed.largest(COPIES, allowed.room - quarter)
         self._corpus = corpus

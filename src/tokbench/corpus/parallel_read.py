@@ -19,7 +19,7 @@ from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePair
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.parquet import column_of, is_text, parquet, pieces, raw, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
-from tokbench.runtime.memory_limit import Largest
+from tokbench.runtime.memory_limit import DocumentLimit
 
 REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
@@ -28,7 +28,7 @@ ROWS = 1024
 Pair = tuple[bytes, bytes]
 
 
-def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: Largest | None = None) -> Iterator[Pair]:
+def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLimit | None = None) -> Iterator[Pair]:
     """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
 
     Args:
@@ -59,7 +59,7 @@ def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: Largest | 
     return ((first.strip(), second.strip()) for first, second in found)
 
 
-def _lines(source: LinePairs, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
+def _lines(source: LinePairs, languages: tuple[str, str], largest: DocumentLimit | None) -> Iterator[Pair]:
     alone = [LinePairs(type="lines", path={language: source.path[language]}).files() for language in languages]
     sides = [chain.from_iterable(read_lines(file, REMEDY, largest) for file in files) for files in alone]
     for number, (first, second) in enumerate(zip_longest(*sides)):
@@ -75,7 +75,7 @@ def _lines(source: LinePairs, languages: tuple[str, str], largest: Largest | Non
 class _Unit:
     """A TMX file whose bytes are counted since its last unit, as it is read in pieces and parsed on the way."""
 
-    def __init__(self, path: Path, file: io.BufferedIOBase, largest: Largest | None) -> None:
+    def __init__(self, path: Path, file: io.BufferedIOBase, largest: DocumentLimit | None) -> None:
         self._place, self._file, self._largest = str(path), file, largest
         self.bytes = 0
 
@@ -87,7 +87,7 @@ class _Unit:
         return data
 
 
-def _tmx(path: Path, languages: tuple[str, str], largest: Largest | None) -> Iterator[Pair]:
+def _tmx(path: Path, languages: tuple[str, str], largest: DocumentLimit | None) -> Iterator[Pair]:
     with opened(path, REMEDY) as file:
         unit = _Unit(path, file, largest)
         around: list[Element] = []
@@ -138,7 +138,7 @@ def _text(element: Element) -> str:
     return "".join(parts)
 
 
-def _json_lines(path: Path, fields: list[str], largest: Largest | None) -> Iterator[Pair]:
+def _json_lines(path: Path, fields: list[str], largest: DocumentLimit | None) -> Iterator[Pair]:
     finder = JsonFields(fields)
     for number, line in enumerate(read_lines(path, REMEDY, largest), 1):
         place = f"{path}:{number}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tokbench.corpus.documents import GROUP_BYTES, Document, Rest, document_of, noted_rests, rests_in
+from tokbench.corpus.documents import GROUP_BYTES, ContinuationPiece, Document, document_of, noted_rests, rests_in
 from tokbench.corpus.read import COPIES as COPIES_OF_ROW
 from tokbench.corpus.read import holds_rows
 from tokbench.corpus.shards import COPIES, LONG, OPEN_BYTES, Tags, column, ends_of, open_shards
@@ -26,7 +26,7 @@ from tokbench.corpus.splits import UNUSED
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.parquet import batches, parquet, raw, strings
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 
 SCHEMA = pa.schema(
     [("place", pa.int32()), ("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())]
@@ -40,7 +40,12 @@ _row = Struct("<iqqi").pack
 
 
 def partition_part(
-    source: Source, documents: Iterator[Document], places: Path, groups: Sequence[range], path: Path, allowed: Allowance
+    source: Source,
+    documents: Iterator[Document],
+    places: Path,
+    groups: Sequence[range],
+    path: Path,
+    allowed: MemoryLimit,
 ) -> None:
     """Write the texts of a part's documents by their places, as Parquet, completely or not at all.
 
@@ -80,7 +85,7 @@ def partition_part(
             if len(document.text) != size:
                 raise _changed()
             if place != UNUSED:
-                if isinstance(document, Rest):
+                if isinstance(document, ContinuationPiece):
                     rests.append(number)
                 language = language_of(source, document.language) or assignment.untagged
                 queue.add(place, number, language, document.text)
@@ -98,7 +103,7 @@ def _changed() -> TokbenchError:
 
 
 def write_partitions(
-    queues: Sequence[Path], places: range, totals: ShardTotals, paths: Sequence[Path], allowed: Allowance
+    queues: Sequence[Path], places: range, totals: ShardTotals, paths: Sequence[Path], allowed: MemoryLimit
 ) -> None:
     """Write shards from the partitions of all parts; their bytes depend only on the documents in them.
 
@@ -118,7 +123,7 @@ def write_partitions(
         _write_batch(queues, places, batch, totals, paths[batch.start - places.start : batch.stop - places.start])
 
 
-def batches_of(places: range, totals: ShardTotals, allowed: Allowance) -> list[range]:
+def batches_of(places: range, totals: ShardTotals, allowed: MemoryLimit) -> list[range]:
     """Return the shards that are written together: as many as memory holds, or one alone."""
     longest = int(totals.longest[places.start : places.stop].max(initial=0))
     room = (allowed.room - COPIES * longest - 2 * OPEN_BYTES) // 2

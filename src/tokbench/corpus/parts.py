@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.duplicates import DIGEST, Digester
 from tokbench.corpus.sources import FileSource, HubSource, ParquetSource, Source, tagged_files
 from tokbench.corpus.splits import LONGEST, longest_in
@@ -30,7 +30,7 @@ from tokbench.io.encodings import Notes
 from tokbench.io.parquet import parquet, pieces, require, strings
 
 
-class Span(NamedTuple):
+class ReadSpan(NamedTuple):
     """How much is read of several files.
 
     Attributes:
@@ -42,26 +42,26 @@ class Span(NamedTuple):
     end: Fraction
 
 
-WHOLE = Span(Fraction(0), Fraction(1))
+WHOLE = ReadSpan(Fraction(0), Fraction(1))
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """A part of a source: files with their language tags, and how much is read of them."""
 
     files: list[tuple[str, Path]]
-    span: Span
+    span: ReadSpan
 
 
-def parts_of(source: Source, parts: int) -> list[Part]:
+def parts_of(source: Source, parts: int) -> list[SourcePart]:
     """The parts of a source, in its order; the files of a hub source are left out, which may not be there yet.
 
     Raises:
         TokbenchError: an entry of the source's paths matches no file.
     """
     if isinstance(source, HubSource):
-        return [Part([], Span(Fraction(part, parts), Fraction(part + 1, parts))) for part in range(parts)]
+        return [SourcePart([], ReadSpan(Fraction(part, parts), Fraction(part + 1, parts))) for part in range(parts)]
     if not isinstance(source, FileSource):
-        return [Part([], WHOLE)]
+        return [SourcePart([], WHOLE)]
     files = tagged_files(source)
     sizes = [file.stat().st_size for _, file in files]
     slices = _slices(sizes, parts) if isinstance(source, ParquetSource) else [1] * len(files)
@@ -69,11 +69,11 @@ def parts_of(source: Source, parts: int) -> list[Part]:
     found = []
     for first, last in pairwise(_cuts([sizes[file] / number for file, _, number in units], parts)):
         (begins, begin, of), (ends, end, into) = units[first], units[last - 1]
-        found.append(Part(files[begins : ends + 1], Span(Fraction(begin, of), Fraction(end + 1, into))))
+        found.append(SourcePart(files[begins : ends + 1], ReadSpan(Fraction(begin, of), Fraction(end + 1, into))))
     return found
 
 
-def row_groups(about: Any, span: Span) -> range:
+def row_groups(about: Any, span: ReadSpan) -> range:
     """The row groups of a Parquet file, by its metadata, that lie between two shares of its bytes.
 
     A group belongs to the span in which it begins, so that spans that follow each other share none and leave none out.
@@ -152,13 +152,13 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
 
         def see(document: Document) -> None:
             nonlocal whole, most
-            if isinstance(document, Rest):
+            if isinstance(document, ContinuationPiece):
                 whole += len(document.text)
                 most = max(most, whole)
             else:
                 whole = len(document.text)
             sizes.append(len(document.text))
-            tags.append(None if isinstance(document, Rest) else document.language)
+            tags.append(None if isinstance(document, ContinuationPiece) else document.language)
             digests.extend(digester.digest(document))
             if len(sizes) >= ROWS:
                 write()
@@ -174,7 +174,7 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
     return total, size
 
 
-class Sizes:
+class PartSizes:
     """The sizes of a part.
 
     Args:

@@ -16,9 +16,9 @@ from tokbench.corpus.sources import FileSource, Source, check_text, language_of,
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import link_or_copy
 from tokbench.io.encodings import Notes
-from tokbench.runtime.memory_limit import DEFAULT, Allowance
+from tokbench.runtime.memory_limit import DEFAULT, MemoryLimit
 
-UNBOUND = Allowance(DEFAULT, 1_800_000_000)
+UNBOUND = MemoryLimit(DEFAULT, 1_800_000_000)
 
 
 def prepare(
@@ -28,7 +28,7 @@ def prepare(
     shards: int,
     folder: Path,
     cache: Path | None = None,
-    allowed: Allowance = UNBOUND,
+    allowed: MemoryLimit = UNBOUND,
     longest: int | None = None,
     drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:

@@ -18,11 +18,11 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
-from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.json_lines import LineReader
-from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_in, documents_of
+from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_of, split_stream
 from tokbench.corpus.parallel_read import languages_in
-from tokbench.corpus.parts import WHOLE, Span, row_groups
+from tokbench.corpus.parts import WHOLE, ReadSpan, row_groups
 from tokbench.corpus.shards import LONG
 from tokbench.corpus.sources import (
     CountsSource,
@@ -44,7 +44,7 @@ from tokbench.io.compression import HEAD, LARGEST_WINDOW, USUAL_WINDOW, compress
 from tokbench.io.encodings import UTF_8, Notes, as_utf8, reject_mark
 from tokbench.io.parquet import batches, column_of, is_text, parquet, raw, steps_of, strings, type_of, views
 from tokbench.io.text_files import Convert, opened, read_lines, read_whole
-from tokbench.runtime.memory_limit import LEAST, Allowance, Largest, to_allow
+from tokbench.runtime.memory_limit import LEAST, DocumentLimit, MemoryLimit, to_allow
 
 REMEDY = "fetch or make the file again"
 AROUND = 1 << 16
@@ -60,8 +60,8 @@ def texts_of_rows(
     path: Path,
     text_field: str,
     language_field: str | None,
-    largest: Largest | None,
-    span: Span = WHOLE,
+    largest: DocumentLimit | None,
+    span: ReadSpan = WHOLE,
     longest: int | None = None,
 ) -> Iterator[Row]:
     """Language tags, empty where there is none, and texts of a file's rows.
@@ -115,7 +115,7 @@ def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | No
     return raw(column) if longest is None or column.nbytes <= longest else views(column)
 
 
-def _check_groups(path: Path, file: Any, groups: range, column: str, largest: Largest) -> None:
+def _check_groups(path: Path, file: Any, groups: range, column: str, largest: DocumentLimit) -> None:
     """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
     for group in groups:
         about = file.metadata.row_group(group)
@@ -127,8 +127,8 @@ def _check_groups(path: Path, file: Any, groups: range, column: str, largest: La
 def read_source(
     source: Source,
     cache: Path | None = None,
-    largest: Largest | None = None,
-    span: Span = WHOLE,
+    largest: DocumentLimit | None = None,
+    span: ReadSpan = WHOLE,
     longest: int | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
@@ -142,9 +142,9 @@ def read_source(
         cache: for a hub source the Parquet file that its own rule has fetched, for a parallel one the training split.
         largest: the longest text that is taken; any where left out.
         span: how much of its first and of its last file is read, where these are Parquet.
-        longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then its
-            :class:`~tokbench.corpus.documents.Rest`. A row of Parquet and a line of JSON is in memory at once, with
-            three bytes for each of its own. Where it is left out, none is cut.
+        longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then
+            :class:`~tokbench.corpus.documents.ContinuationPiece`. A row of Parquet and a line of JSON is in memory at
+            once, with three bytes for each of its own. By default none is cut.
         notes: count what is removed, left out or not UTF-8.
 
     Raises:
@@ -155,7 +155,7 @@ def read_source(
     def document(number: int, text: Text) -> Document:
         nonlocal before
         if text[0] is GOES_ON:
-            return Rest(number, before, text[1])
+            return ContinuationPiece(number, before, text[1])
         before = text[0]
         return Document(number, before, text[1])
 
@@ -192,8 +192,8 @@ def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
 def _texts(
     source: Source,
     cache: Path | None,
-    largest: Largest | None,
-    span: Span,
+    largest: DocumentLimit | None,
+    span: ReadSpan,
     longest: int | None,
     notes: Notes | None,
 ) -> Texts:
@@ -209,7 +209,7 @@ def _texts(
         case ParquetSource():
             fields = source.text_field, source.language_field
 
-            def rows(file: Path, part: Span) -> Texts:
+            def rows(file: Path, part: ReadSpan) -> Texts:
                 return _cut(texts_of_rows(file, *fields, largest, part, longest), source.documents, cutter, notes)
 
             return _of_files(source, rows, span)
@@ -236,19 +236,19 @@ def _tagged(tag: str, texts: Texts) -> Texts:
     return map(tagged, texts)
 
 
-def _of_files(source: FileSource, read: Callable[[Path, Span], Texts], span: Span = WHOLE) -> Texts:
+def _of_files(source: FileSource, read: Callable[[Path, ReadSpan], Texts], span: ReadSpan = WHOLE) -> Texts:
     """The texts of all files, one file open at a time; a file's own tag goes before those of its texts."""
     files = tagged_files(source)
     begins = chain([span.begin], repeat(Fraction(0)))
     ends = chain(repeat(Fraction(1), len(files) - 1), [span.end])
     return chain.from_iterable(
         _tagged(tag, read(file, part)) if tag else read(file, part)
-        for (tag, file), part in zip(files, map(Span, begins, ends), strict=False)
+        for (tag, file), part in zip(files, map(ReadSpan, begins, ends), strict=False)
     )
 
 
 def _text_documents(
-    path: Path, source: TextSource, largest: Largest | None, longest: int | None, notes: Notes | None
+    path: Path, source: TextSource, largest: DocumentLimit | None, longest: int | None, notes: Notes | None
 ) -> Texts:
     text = partial(as_utf8, place=str(path), encoding=source.encoding, notes=notes)
     texts: Iterator[bytes]
@@ -263,11 +263,11 @@ def _text_documents(
 
 def _in_pieces(path: Path, documents: str, cutter: Cutter, text: Convert, notes: Notes | None) -> Texts:
     with opened(path, REMEDY) as file:
-        yield from documents_in(text(file), documents, cutter, notes=notes)
+        yield from split_stream(text(file), documents, cutter, notes=notes)
 
 
 def _json_lines(
-    path: Path, source: JsonLinesSource, largest: Largest | None, longest: int | None, notes: Notes | None
+    path: Path, source: JsonLinesSource, largest: DocumentLimit | None, longest: int | None, notes: Notes | None
 ) -> Texts:
     reader = LineReader(source, notes)
 
@@ -394,7 +394,7 @@ def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
     return most
 
 
-def without_windows(allowed: Allowance, source: Source) -> Allowance:
+def without_windows(allowed: MemoryLimit, source: Source) -> MemoryLimit:
     """Return an allowance without the memory that decompression needs.
 
     Raises:

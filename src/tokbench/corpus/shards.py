@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, Document, Rest, noted_rests
+from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, ContinuationPiece, Document, noted_rests
 
 COPIES = 4
 """Bytes of memory for each byte of a long document: its file's or its line's, its own, and those of Parquet."""
@@ -105,7 +105,7 @@ class _Shard:
         self._writer: pq.ParquetWriter | None = None
 
     def add(self, document: Document) -> None:
-        if isinstance(document, Rest):
+        if isinstance(document, ContinuationPiece):
             self._rests.append(document.document)
         row = _row(document.document, len(document.text), self._tags.number(document.language))
         if not self._rows and len(document.text) >= GROUP_BYTES:

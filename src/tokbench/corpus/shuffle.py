@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import UNTAGGED, found_untagged, merge_untagged, untagged_in, write_findings
 from tokbench.corpus.duplicates import DIGEST, Duplicates, compared_splits
 from tokbench.corpus.languages import UNDETERMINED
-from tokbench.corpus.parts import ROWS, Sizes
+from tokbench.corpus.parts import ROWS, PartSizes
 from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sources import Limits, Source, check_text, is_limited, language_of
 from tokbench.corpus.splits import LONGEST as LONGEST_KEY
-from tokbench.corpus.splits import UNUSED, longest_in, shards_of, split_documents, told_of_cuts, whole_sizes
+from tokbench.corpus.splits import UNUSED, describe_splits, document_sizes, longest_in, shards_of, split_documents
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
 from tokbench.io.parquet import parquet, pieces, require, whole
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 
 PER_DOCUMENT = 20
 """Bytes held for each document while the splits are drawn, at most."""
@@ -51,7 +51,7 @@ def assign_documents(
     shards: int,
     sizes: Sequence[Path],
     folder: Path,
-    allowed: Allowance,
+    allowed: MemoryLimit,
     longest: int | None = None,
     drop_duplicates: bool = False,
 ) -> dict[str, tuple[int, int]]:
@@ -79,7 +79,7 @@ def assign_documents(
             :func:`tokbench.corpus.splits.split_documents`.
     """
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
-    parts = [Sizes(path) for path in sizes]
+    parts = [PartSizes(path) for path in sizes]
     number = sum(map(len, parts))
     compared = bool(compared_splits(fractions))
     if number * (PER_DOCUMENT + DIGEST * compared) > allowed.room:
@@ -123,7 +123,7 @@ def assign_documents(
     notes = Notes()
     for found in parts:
         notes.add(found.notes)
-    findings = told_of_cuts(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
+    findings = describe_splits(seen.rests, longest) | found_untagged(seen.untagged) | notes.lines()
     write_findings(folder, {**findings, **duplicates.lines(drop_duplicates)})
     sums = totals.bytes.reshape(len(fractions), -1).sum(axis=1).tolist()
     return {split: (int((splits == place).sum()), sums[place]) for place, split in enumerate(fractions)}
@@ -205,7 +205,7 @@ class _Seen:
 
     def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
         """Return sizes and languages of whole documents; they are kept no longer."""
-        sizes, self._sizes = whole_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
+        sizes, self._sizes = document_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
         check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
         self.untagged = merge_untagged(languages, self._numbers)
@@ -220,7 +220,7 @@ class _Seen:
         self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32], digests: NDArray[np.uint64]
     ) -> None:
         """See some documents more: their bytes, which of the tags each carries, and their digests, as in
-        :class:`~tokbench.corpus.parts.Sizes`."""
+        :class:`~tokbench.corpus.parts.PartSizes`."""
         languages = [language_of(self._source, tag) for tag in tags]
         here = slice(self._seen, self._seen + len(sizes))
         if self._limits is not None:

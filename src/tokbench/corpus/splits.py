@@ -125,7 +125,7 @@ def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
 LONGEST = b"longest"
 
 
-def whole_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.integer]:
+def document_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.integer]:
     """Bytes of documents, [documents].
 
     Args:
@@ -149,14 +149,14 @@ def documents_of(rests: NDArray[np.int64]) -> NDArray[np.int64]:
     return rests - np.arange(1, len(rests) + 1)
 
 
-def of_pieces(values: NDArray[Any], rests: ArrayLike) -> NDArray[Any]:
+def per_piece(values: NDArray[Any], rests: ArrayLike) -> NDArray[Any]:
     """For each piece the value of its document, [pieces]."""
     places = np.asarray(rests, np.int64)
     documents = documents_of(places)
     return np.insert(values, documents + 1, values[documents]) if len(places) else values
 
 
-def told_of_cuts(rests: ArrayLike, longest: int | None) -> dict[str, str]:
+def describe_splits(rests: ArrayLike, longest: int | None) -> dict[str, str]:
     """How many documents were cut into how many pieces, and why, for the manifest; empty where none was."""
     documents = documents_of(np.asarray(rests, np.int64))
     if not len(documents):

@@ -14,14 +14,14 @@ from itertools import accumulate, pairwise
 
 from wcwidth import wcswidth
 
-from tokbench.examples.cut import Cut, Token, disputed, visible
+from tokbench.examples.cut import SegmentedText, Token, disputed, visible
 
 EDGE = 1
 """Columns of a border."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class TokenCell:
     """A token in a row, or as much of it as the row holds.
 
     Attributes:
@@ -43,7 +43,7 @@ class Cell:
 
 
 ALL, SOME, GOES_ON = "all", "some", "goes on"
-Row = Sequence[Sequence[Cell]]
+Row = Sequence[Sequence[TokenCell]]
 """The cells of each cut, from left to right."""
 
 
@@ -52,7 +52,7 @@ def width_of(text: str) -> int:
     return max(int(wcswidth(text)), 0)
 
 
-def rows(cuts: Sequence[Cut], text: bytes, width: int) -> Iterator[Row]:
+def rows(cuts: Sequence[SegmentedText], text: bytes, width: int) -> Iterator[Row]:
     """Lay out cuts that have their place in the text.
 
     Args:
@@ -103,7 +103,7 @@ def _between(text: bytes) -> frozenset[int]:
 
 
 def _row_end(
-    cuts: Sequence[Cut],
+    cuts: Sequence[SegmentedText],
     text: bytes,
     edges: list[int],
     first: int,
@@ -126,7 +126,7 @@ def _row_end(
     return next((edge for places in (common, between) for edge in ends if edges[edge] in places), last)
 
 
-def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, int]:
+def _columns(cuts: Sequence[SegmentedText], text: bytes, edges: list[int]) -> dict[int, int]:
     """The column at which each edge of a row stands."""
     needs: dict[int, list[tuple[int, int]]] = {}
     for one in cuts:
@@ -142,7 +142,7 @@ def _columns(cuts: Sequence[Cut], text: bytes, edges: list[int]) -> dict[int, in
     return columns
 
 
-def _within(one: Cut, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
+def _within(one: SegmentedText, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
     """Tokens of a cut that lie in a row, each with the part that does."""
     first, beyond = bisect_right(one.starts, start) - 1, bisect_left(one.starts, end)
     for token in one.tokens[first:beyond]:
@@ -152,11 +152,15 @@ def _within(one: Cut, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
 
 
 def _cells(
-    one: Cut, text: bytes, columns: dict[int, int], same: frozenset[tuple[int | None, int | None]], some: frozenset[int]
-) -> list[Cell]:
+    one: SegmentedText,
+    text: bytes,
+    columns: dict[int, int],
+    same: frozenset[tuple[int | None, int | None]],
+    some: frozenset[int],
+) -> list[TokenCell]:
     edges = sorted(columns)
     return [
-        Cell(
+        TokenCell(
             visible(text[start:end]),
             str(token.id) if start == token.start else "",
             columns[end] - columns[start] - EDGE,
@@ -176,7 +180,7 @@ INK, FAINT, PLAIN = "30", "2", "0"
 LEGEND = f"{EDGES[ALL]} a boundary in every row, {EDGES[SOME]} in some rows, {EDGES[GOES_ON]} a token goes on below"
 
 
-def cuts_text(cuts: Sequence[Cut], text: bytes, width: int, colour: bool) -> str:
+def cuts_text(cuts: Sequence[SegmentedText], text: bytes, width: int, colour: bool) -> str:
     """Everything that ``tokbench show`` prints.
 
     Args:
@@ -206,7 +210,7 @@ def _short(name: str) -> str:
     return shown if len(shown) <= LONGEST_NAME else f"…{shown[1 - LONGEST_NAME :]}"
 
 
-def _token(cell: Cell, colour: bool) -> str:
+def _token(cell: TokenCell, colour: bool) -> str:
     text = cell.text + " " * (cell.width - width_of(cell.text))
     if not colour:
         return text + EDGES[cell.border]
@@ -219,7 +223,7 @@ def _faint(text: str, colour: bool) -> str:
     return f"\x1b[{FAINT}m{text}\x1b[{PLAIN}m" if colour and text else text
 
 
-def _unplaced(one: Cut, width: int, colour: bool) -> Iterator[str]:
+def _unplaced(one: SegmentedText, width: int, colour: bool) -> Iterator[str]:
     """Tokens of a cut that do not give the text back: as they are decoded, each with its id."""
     yield f"{_short(one.name)}: its tokens are not the bytes of the text; each as it is decoded by itself:"
     line = ""
@@ -233,7 +237,7 @@ def _unplaced(one: Cut, width: int, colour: bool) -> Iterator[str]:
     yield ""
 
 
-def _summary(one: Cut, size: int) -> str:
+def _summary(one: SegmentedText, size: int) -> str:
     tokens = len(one.tokens)
     each = f", {size / tokens:.2f} bytes a token" if tokens else ""
     source = f"; {one.source}" if one.source else ""

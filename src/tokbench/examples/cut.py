@@ -22,7 +22,7 @@ import regex
 from tokbench.errors import TokbenchError
 
 
-class Encodes(Protocol):
+class EncodesText(Protocol):
     """What is asked of a tokenizer here."""
 
     def encode(self, text: bytes, /) -> Any: ...
@@ -47,7 +47,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Cut:
+class SegmentedText:
     """A text in a tokenizer's tokens.
 
     Attributes:
@@ -85,7 +85,7 @@ class Cut:
         return frozenset((token.start, token.end) for token in self.tokens)
 
 
-def cut(name: str, tokenizer: Encodes, text: bytes, source: str = "") -> Cut:
+def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> SegmentedText:
     """Cut a text.
 
     Tokens are placed by their bytes, one decoded at a time. Where these do not add up to the text (a normaliser, a
@@ -107,9 +107,11 @@ def cut(name: str, tokenizer: Encodes, text: bytes, source: str = "") -> Cut:
     if b"".join(pieces) != text or b"" in pieces:
         bounds = _told(tokenizer, text, len(ids))
     if not bounds:
-        return Cut(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text), source)
+        return SegmentedText(name, tuple(Token(one, None, None, decoded[one]) for one in ids), len(text), source)
     spans = zip(ids, pairwise(bounds), strict=True)
-    return Cut(name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text), source)
+    return SegmentedText(
+        name, tuple(Token(one, start, end, text[start:end]) for one, (start, end) in spans), len(text), source
+    )
 
 
 def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
@@ -125,7 +127,7 @@ def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
     return bounds if fitting and all(start < end for start, end in pairwise(bounds)) else []
 
 
-def disputed(cuts: Sequence[Cut]) -> frozenset[int]:
+def disputed(cuts: Sequence[SegmentedText]) -> frozenset[int]:
     """Borders that some of the cuts have and not all; cuts without a place in the text have no say."""
     placed = [one.borders for one in cuts if one.placed]
     return frozenset().union(*placed) - frozenset.intersection(*placed) if placed else frozenset()
@@ -157,7 +159,7 @@ def _sign(found: regex.Match[str]) -> str:
     return SIGNS.get(character) or f"⟨U+{code:04X}⟩"
 
 
-def as_json(cuts: Sequence[Cut], text: bytes) -> dict[str, Any]:
+def as_json(cuts: Sequence[SegmentedText], text: bytes) -> dict[str, Any]:
     """The text in hexadecimal and as it is shown; of each tokenizer where it was found and its tokens; and the borders
     that some have not."""
     return {

@@ -24,7 +24,7 @@ import regex
 from pydantic import Field
 
 from tokbench.corpus.documents import Document, read_shard
-from tokbench.examples.cut import Encodes, cut, disputed
+from tokbench.examples.cut import EncodesText, cut, disputed
 from tokbench.options import Options
 from tokbench.tabulation.columns import LANGUAGE, SIZE, VARIANT
 from tokbench.tabulation.table import Column, Print, Tables, TidyTable, make_tables, tables_of
@@ -77,7 +77,7 @@ def candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
             yield Candidate(document, language, sentence)
 
 
-def chosen(found: Iterable[Candidate], tokenizers: Sequence[Encodes], most: int) -> list[Candidate]:
+def chosen(found: Iterable[Candidate], tokenizers: Sequence[EncodesText], most: int) -> list[Candidate]:
     """The sentences on which tokenizers differ most, languages in order of their names.
 
     Args:
@@ -94,7 +94,7 @@ def chosen(found: Iterable[Candidate], tokenizers: Sequence[Encodes], most: int)
     return [one for language in languages for one in _first(by_language[language], tokenizers, each)]
 
 
-def _first(found: Sequence[Candidate], tokenizers: Sequence[Encodes], count: int) -> list[Candidate]:
+def _first(found: Sequence[Candidate], tokenizers: Sequence[EncodesText], count: int) -> list[Candidate]:
     scores = [difference(one.text.encode(), tokenizers) for one in found]
     best: dict[int, Candidate] = {}
     for place in sorted(range(len(found)), key=lambda place: -scores[place]):
@@ -102,7 +102,7 @@ def _first(found: Sequence[Candidate], tokenizers: Sequence[Encodes], count: int
     return list(best.values())[:count]
 
 
-def difference(text: bytes, tokenizers: Sequence[Encodes]) -> float:
+def difference(text: bytes, tokenizers: Sequence[EncodesText]) -> float:
     """Borders that some tokenizers have and not all, a byte of the text."""
     return len(disputed([cut("", tokenizer, text) for tokenizer in tokenizers])) / max(1, len(text))
 
@@ -124,7 +124,7 @@ CONFIGURED, SPLIT = "configuration", "evaluation split"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSentence:
     """A sentence, and who cuts it."""
 
     corpus: str
@@ -156,16 +156,16 @@ class Chosen:
         return {folder: Tokenizer.load(folder) for folder in dict.fromkeys(every)}
 
     @cached_property
-    def sentences(self) -> list[Shown]:
+    def sentences(self) -> list[ShownSentence]:
         """The user's sentences, then those of each corpus."""
-        given = [Shown("", CONFIGURED, Candidate(-1, "", text), self.folders) for text in self.texts]
+        given = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), self.folders) for text in self.texts]
         corpora = [corpus for corpus in self.by_corpus if corpus in self.shards][:SENTENCES]
         each = SENTENCES // max(1, len(corpora))
         for corpus in corpora:
             folders = self.by_corpus[corpus]
             those = [self.tokenizers[folder] for folder in folders]
             found = chosen(candidates(read_shard(self.shards[corpus])), those, each)
-            given += [Shown(corpus, SPLIT, one, folders) for one in found]
+            given += [ShownSentence(corpus, SPLIT, one, folders) for one in found]
         return given
 
 
@@ -177,7 +177,7 @@ def cut_examples(chosen: Chosen) -> Tables:
 EXAMPLE = Column("example", pl.Int64, "number of the sentence, from 1")
 
 
-def examples(sentences: Sequence[Shown]) -> pl.DataFrame:
+def examples(sentences: Sequence[ShownSentence]) -> pl.DataFrame:
     """The sentences in order."""
     rows = [
         (number, one.source, one.corpus, one.sentence.language, one.sentence.document if one.source == SPLIT else None,
@@ -187,7 +187,7 @@ def examples(sentences: Sequence[Shown]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=EXAMPLES.schema, orient="row")
 
 
-def cuts(sentences: Sequence[Shown], tokenizers: Mapping[str, Any]) -> pl.DataFrame:
+def cuts(sentences: Sequence[ShownSentence], tokenizers: Mapping[str, Any]) -> pl.DataFrame:
     """The tokens of every sentence, tokenizer by tokenizer."""
     rows = []
     for number, one in enumerate(sentences, 1):

@@ -20,7 +20,7 @@ TOO_SHORT = f"not measured: the text has fewer than {LEAST_BYTES:,} bytes"
 MEGABYTE = 1e6
 
 
-class Encodes(Protocol):
+class CopiesWithoutMemory(Protocol):
     """A tokenizer whose copy starts without memory of texts, as copies of Tokbench's tokenizers do."""
 
     def encode(self, text: bytes) -> Any: ...
@@ -47,7 +47,7 @@ class ColdSpeed:
 
 
 def cold_speed(
-    tokenizer: Encodes, texts: Sequence[bytes], clock: Callable[[], float] = process_time
+    tokenizer: CopiesWithoutMemory, texts: Sequence[bytes], clock: Callable[[], float] = process_time
 ) -> ColdSpeed | None:
     """Time the first pass of fresh copies of a tokenizer over texts.
 

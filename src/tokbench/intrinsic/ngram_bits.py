@@ -26,7 +26,7 @@ from tokbench.corpus.documents import Document
 from tokbench.corpus.languages import by_tag, tag_of_untagged
 from tokbench.errors import TokbenchError
 from tokbench.kernels.token_ngrams import MAX_PLACES, MAX_SYMBOLS, RECORD_BYTES, TokenNgrams
-from tokbench.runtime.memory_limit import Allowance
+from tokbench.runtime.memory_limit import MemoryLimit
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import before
 
@@ -79,7 +79,7 @@ PER_SYMBOL = 96
 """Bytes held for each entry of a vocabulary: counts after any context, of its own, and of what follows it."""
 
 
-class Piece(Protocol):
+class DocumentPiece(Protocol):
     """Ids of a document, or of a part of it."""
 
     @property
@@ -91,7 +91,7 @@ class Piece(Protocol):
     def ids(self) -> NDArray[np.int32]: ...
 
 
-Encode = Callable[[Iterable[Document]], Iterator[Piece]]
+Encode = Callable[[Iterable[Document]], Iterator[DocumentPiece]]
 """Documents as ids, in their order."""
 
 
@@ -124,7 +124,7 @@ class _Stream:
         self._end = np.array([symbols - 1], np.int32)
         self._open = False
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: DocumentPiece) -> None:
         if not self._open:
             self._write(self._begin)
         self._write(piece.ids)
@@ -194,7 +194,7 @@ def _fill(
     return sizes
 
 
-def _held(fitted: TokenNgrams, places: int, ids: int, allowed: Allowance | None) -> int:
+def _held(fitted: TokenNgrams, places: int, ids: int, allowed: MemoryLimit | None) -> int:
     """Places whose records may be held at a time.
 
     The mapped ids count as held while they leave half of the memory: the system takes their pages back at need.
@@ -220,7 +220,7 @@ def ngram_bits(
     *,
     order: int,
     training_bytes: Sequence[int] | None = None,
-    allowed: Allowance | None = None,
+    allowed: MemoryLimit | None = None,
     ids: int | None = None,
     lost: Callable[[bytes], int] | None = None,
 ) -> dict[str, Any]:
@@ -315,7 +315,7 @@ def tokenizer_ngram_bits(
     corpus: str = "",
     order: int,
     training_bytes: Sequence[int] | None = None,
-    allowed: Allowance | None = None,
+    allowed: MemoryLimit | None = None,
 ) -> dict[str, Any]:
     """The n-gram bits of a tokenizer: its entries are the vocabulary, and what it loses of a text is counted.
 

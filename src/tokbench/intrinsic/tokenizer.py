@@ -21,8 +21,8 @@ from tokbench.metric.usage import (
     WITHOUT_PHASES,
     CountSegmenter,
     EncodedText,
+    EncodesTexts,
     OnlyBytes,
-    TextEncoder,
     encoded_by_language,
     together,
     usage_of,
@@ -198,7 +198,7 @@ def record_of(
 
 
 def measure_encoded(
-    tokenizer: TextEncoder, documents: Iterable[tuple[str, bytes]], *, families: Families, library: str
+    tokenizer: EncodesTexts, documents: Iterable[tuple[str, bytes]], *, families: Families, library: str
 ) -> ByLanguage:
     """Measure a tokenizer on documents, each encoded once.
 
@@ -255,13 +255,15 @@ def _blank(row: Measurement, reason: str) -> Measurement:
     return Measurement(row.metric, row.definition, None, 0, reason)
 
 
-class Counts(Protocol):
+class TokenCounter(Protocol):
     """A tokenizer that counts the tokens of a text."""
 
     def count(self, text: bytes) -> int: ...
 
 
-def tokens_by_document(tokenizer: Counts, documents: "Iterable[Document]") -> tuple[dict[str, list[int]], list[bytes]]:
+def tokens_by_document(
+    tokenizer: TokenCounter, documents: "Iterable[Document]"
+) -> tuple[dict[str, list[int]], list[bytes]]:
     """Count the tokens of each document, or of each group of neighbours.
 
     Returns:

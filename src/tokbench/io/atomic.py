@@ -24,11 +24,10 @@ from tokbench.io.folder_record import (
     RECORD,
     Kind,
     reject_altered,
-    reject_foreign,
+    reject_foreign_output,
     remove_written,
     write_record,
 )
-from tokbench.io.locks import alone
 from tokbench.io.output_place import (
     ended_by_sigterm,
     failures_reported,
@@ -105,7 +104,7 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
             block begins, too.
     """
     place = place_of_folder(path)
-    reject_foreign(place, kind, path)
+    reject_foreign_output(place, kind, path)
     with failures_reported(path, place.parent), partial_folder(place) as partial:
         yield partial
         write_record(partial, kind)
@@ -159,14 +158,14 @@ def _put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> 
         except OSError as error:
             if error.errno not in TAKEN:
                 raise
-        reject_foreign(place, kind, named)
+        reject_foreign_output(place, kind, named)
         aside = new_name(place, "aside")
         try:
             os.rename(place, aside)
         except FileNotFoundError:
             continue  # Another process has moved it.
         try:
-            reject_foreign(aside, kind, named)
+            reject_foreign_output(aside, kind, named)
             os.rename(partial, place)
         except BaseException as error:
             if isinstance(error, OSError) and error.errno in TAKEN:
@@ -201,14 +200,13 @@ def link_or_copy(file: Path, path: Path) -> None:
 __all__ = [
     "NOT_CONTENT",
     "Kind",
-    "alone",
     "atomic_file",
     "atomic_files",
     "atomic_folder",
     "failures_reported",
     "link_or_copy",
     "reject_altered",
-    "reject_foreign",
+    "reject_foreign_output",
     "remove_written",
     "scratch_folder",
 ]

@@ -100,7 +100,7 @@ def reject_altered(file: Path, remedy: str) -> None:
         raise TokbenchError(f"{file}: not as it was written; {remedy}")
 
 
-def reject_foreign(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
+def reject_foreign_output(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
     """Reject a folder that an output of this kind must not replace.
 
     It may replace what is missing or empty, and what Tokbench wrote as the same kind, if that holds nothing but what
@@ -147,7 +147,7 @@ def _foreign(folder: Path, kind: Kind) -> str | None:
 def remove_written(folder: Path, kind: Kind) -> None:
     """Remove a folder that Tokbench wrote as this kind and that holds nothing else; leave any other."""
     try:
-        reject_foreign(folder, kind)
+        reject_foreign_output(folder, kind)
     except TokbenchError:
         return
     shutil.rmtree(folder, ignore_errors=True)

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[bool]:
+def exclusive(folder: Path) -> Iterator[bool]:
     """Hold a folder for this process within the block; another that holds it is waited for, however it ends.
 
     A run that was killed may leave jobs at work, and the next run starts the same ones. The lock is one of the

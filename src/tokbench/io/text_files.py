@@ -20,7 +20,7 @@ from tokbench.io.compression import (
     has_kind,
     reject_archive,
 )
-from tokbench.runtime.memory_limit import Largest
+from tokbench.runtime.memory_limit import DocumentLimit
 
 MOST = 1 << 31
 """Bytes that one line, or one file that is read whole, may have once it is decompressed: a few kilobytes can be made to
@@ -106,7 +106,9 @@ def _failures() -> tuple[type[Exception], ...]:
     return (OSError, EOFError, zlib.error, lzma.LZMAError, *([arrow.ArrowException] if arrow else []))
 
 
-def read_lines(path: Path, remedy: str, largest: Largest | None = None, text: Convert = bytes_of) -> Iterator[bytes]:
+def read_lines(
+    path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of
+) -> Iterator[bytes]:
     """The lines of a file with their ends, one at a time; none is kept while the caller has it.
 
     Args:
@@ -138,7 +140,7 @@ def read_lines(path: Path, remedy: str, largest: Largest | None = None, text: Co
         yield from iter(line, b"")
 
 
-def read_whole(path: Path, remedy: str, largest: Largest | None = None, text: Convert = bytes_of) -> bytes:
+def read_whole(path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of) -> bytes:
     """All bytes of a file.
 
     Args:

@@ -22,7 +22,7 @@ from tokbench.options import Options
 from tokbench.registry import Method, Registry, several_texts
 
 Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
-End = Literal["highest", "lowest"]
+Direction = Literal["highest", "lowest"]
 Subject = Literal[
     "compression",
     "words",
@@ -105,7 +105,7 @@ class Metric(Method):
     of: Sight = "text"
     per_language: bool = False
     of_ids: bool = False
-    better: Mapping[str, End] = field(default_factory=dict)
+    better: Mapping[str, Direction] = field(default_factory=dict)
     over_the_same: Collection[str] = ()
     shown: Collection[Shown] = ()
 
@@ -122,7 +122,7 @@ def metric(
     of: Sight = "text",
     per_language: bool = False,
     of_ids: bool = False,
-    better: Mapping[str, End] | None = None,
+    better: Mapping[str, Direction] | None = None,
     over_the_same: Collection[str] = (),
     shown: Collection[Shown] = (),
     cites: tuple[str, ...] | None = None,
@@ -142,7 +142,9 @@ def metric(
         named = isinstance(ends, Mapping) and several_texts(ends)
         check(named, name, f"its better is {ends!r:.60}; give a mapping of measurements to highest or lowest")
         for measured, end in ends.items():
-            check(end in get_args(End), name, f"the better end of {measured} is {end!r}; choose highest or lowest")
+            check(
+                end in get_args(Direction), name, f"the better end of {measured} is {end!r}; choose highest or lowest"
+            )
         told = f"its over_the_same is {over_the_same!r:.60}; give a tuple of names of measurements"
         check(several_texts(over_the_same), name, told)
         places = isinstance(shown, Collection) and all(isinstance(one, Shown) and several_texts(one) for one in shown)
@@ -175,17 +177,17 @@ def families_of(*of: Sight) -> list[Metric]:
     return [method for method in metrics.methods() if method.of in of]
 
 
-def better_end(metric: str) -> End | None:
+def direction(metric: str) -> Direction | None:
     """``highest`` or ``lowest``; None where neither end is better by itself."""
     return metrics.derived(_ends).get(metric)
 
 
-def over_the_same(metric: str, definition: str) -> bool:
+def requires_equal_n(metric: str, definition: str) -> bool:
     """Whether values of one definition of a metric are compared only where their n is equal."""
     return not metrics.derived(_over_the_same).isdisjoint((metric, definition))
 
 
-def _ends(families: Sequence[Metric]) -> dict[str, End]:
+def _ends(families: Sequence[Metric]) -> dict[str, Direction]:
     return {name: end for family in families for name, end in family.better.items()}
 
 

@@ -32,7 +32,7 @@ PER_TOKEN = 3_000
 
 
 @dataclass(frozen=True)
-class Layout:
+class EmbeddingLayout:
     """Where a model keeps input embeddings.
 
     Attributes:
@@ -48,7 +48,7 @@ class Layout:
     again: str = "pretrain the model again"
 
 
-LANGUAGE_MODEL = Layout(("transformer.wte.weight", "model.embed_tokens.weight"))
+LANGUAGE_MODEL = EmbeddingLayout(("transformer.wte.weight", "model.embed_tokens.weight"))
 """In transformers' MPT and Llama, where they are tied to the output."""
 
 
@@ -107,7 +107,7 @@ class Embeddings:
 
 
 def embeddings_of(
-    vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64], layout: Layout = LANGUAGE_MODEL
+    vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64], layout: EmbeddingLayout = LANGUAGE_MODEL
 ) -> Embeddings:
     """The embeddings of a trained model and its tokens' occurrences.
 
@@ -128,7 +128,7 @@ def embeddings_of(
     return Embeddings(vocabulary, norms, occurrences[rows], layout.text)
 
 
-def room(model: Path, layout: Layout = LANGUAGE_MODEL) -> int:
+def room(model: Path, layout: EmbeddingLayout = LANGUAGE_MODEL) -> int:
     """Bytes in which the embeddings of a trained model are measured.
 
     Raises:
@@ -144,7 +144,7 @@ def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
     return np.arange(len(vocabulary.tokens)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
-def _input_embeddings(model: Path, layout: Layout) -> NDArray[np.floating]:
+def _input_embeddings(model: Path, layout: EmbeddingLayout) -> NDArray[np.floating]:
     with _tensor(model, layout) as (file, tensor):
         matrix: NDArray[np.floating] = tensor[:]
         if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
@@ -153,7 +153,7 @@ def _input_embeddings(model: Path, layout: Layout) -> NDArray[np.floating]:
 
 
 @contextmanager
-def _tensor(model: Path, layout: Layout) -> Iterator[tuple[Path, Any]]:
+def _tensor(model: Path, layout: EmbeddingLayout) -> Iterator[tuple[Path, Any]]:
     """The file of a model's input embeddings, and they, which are read where they are asked for."""
     from safetensors import SafetensorError, safe_open
 

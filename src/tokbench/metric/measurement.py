@@ -50,7 +50,7 @@ Form = tuple[bytes, bool]
 """A token, and whether it stands inside a pre-token."""
 
 
-def forms(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:
+def token_set(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:
     """The tokens as a set; a token inside a pre-token and one at its start are two where the vocabulary parts them."""
     continuation = vocabulary.continuation
     inside = [False] * len(vocabulary) if continuation is None else continuation.tolist()

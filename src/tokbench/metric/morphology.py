@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.metric import Shown, metric
-from tokbench.metric.measurement import Form, Measurement, forms, ratio
+from tokbench.metric.measurement import Form, Measurement, ratio, token_set
 from tokbench.metric.words import Words
 from tokbench.options import Options
 
@@ -71,7 +71,7 @@ def scored_boundaries(words: Words) -> NDArray[np.int64]:
     """Boundaries of each word that is no token and whose gold segments all are, as of :func:`agreement`."""
     parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
     inside = words.only(parted)
-    whole, covered = gold_segments(inside, forms(words.vocabulary))
+    whole, covered = gold_segments(inside, token_set(words.vocabulary))
     found = np.zeros((len(words), 3), np.int64)
     found[parted] = agreement(inside, ~whole & covered)
     return found
@@ -108,7 +108,7 @@ def morphology(words: Words, options: Options) -> list[Measurement]:
     unspelt, single = int(cuts.is_null().sum()), int((cuts == 0).sum())
     total = len(words)
     words = words.only((cuts > 0).fill_null(False).to_numpy())
-    whole, covered = gold_segments(words, forms(words.vocabulary))
+    whole, covered = gold_segments(words, token_set(words.vocabulary))
     rows = _alignment(words, ~whole & covered, SCORED) + _alignment(words, ~whole, NO_TOKEN)
     name, n, none = "morphological_coverage", len(words), "no word has a gold boundary inside"
     return [

@@ -121,7 +121,7 @@ WITHOUT_PHASES = "works through {}, whose pre-tokens and tokens' bytes are not k
 """Why a tokenizer that works through a library lacks a value."""
 
 
-class TextEncoder(Protocol):
+class EncodesTexts(Protocol):
     """What is asked of such a tokenizer."""
 
     @property
@@ -164,7 +164,7 @@ class EncodedText:
         )
 
 
-def encoded_by_language(tokenizer: TextEncoder, documents: Iterable[tuple[str, bytes]]) -> dict[str, EncodedText]:
+def encoded_by_language(tokenizer: EncodesTexts, documents: Iterable[tuple[str, bytes]]) -> dict[str, EncodedText]:
     """Documents, each with its language, encoded one by one; the languages in order of their tags."""
     found: dict[str, EncodedText] = {}
     for language, text in documents:
@@ -185,7 +185,7 @@ class OnlyBytes:
         return counts.data.astype(np.int32), np.asarray(counts.offsets, np.int64)
 
 
-def together(texts: Mapping[str, EncodedText], tokenizer: TextEncoder) -> EncodedText:
+def together(texts: Mapping[str, EncodedText], tokenizer: EncodesTexts) -> EncodedText:
     """The texts of all languages as one."""
     none = EncodedText(np.zeros(tokenizer.id_limit, np.int64), len(tokenizer), 0, 0)
     return sum(texts.values(), none)

@@ -49,7 +49,7 @@ def speed(marks: Sequence[Mark]) -> float | None:
     return median((end[0] - start[0]) / max(0.01, end[1] - start[1]) for start, end in pairwise(ends))
 
 
-class Pace:
+class ThroughputLog:
     """Marks of a training of known length, from now on: at every step, or at every few steps of a long one.
 
     Args:
@@ -142,12 +142,12 @@ def device_counters() -> Callable[[], tuple[float, int]]:
     )
 
 
-def forget(checkpoints: Path) -> None:
+def remove_samples(checkpoints: Path) -> None:
     """Remove the files of :func:`metered` among checkpoints."""
     shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
 
 
-def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
+def read_samples(path: Path) -> tuple[float | None, float | None, int | None]:
     """Return joules over all starts, most GiB in use and the number of starts in a file of :func:`metered`.
 
     Joules are None if a start was killed, since its energy is not known.
@@ -165,7 +165,7 @@ def gauged(path: Path) -> tuple[float | None, float | None, int | None]:
     )
 
 
-def effort(
+def training_cost(
     folder: Path, marks: Sequence[Mark], flops_per_token: float, peak: float | None, processes: int = 1
 ) -> dict[str, Any]:
     """Return the cost of a training, for its manifest.
@@ -184,7 +184,7 @@ def effort(
         al. 2022, appendix B); ``peak_gib``, the most that any process used, or its GPU at the end; ``joules`` of all
         GPUs, over all starts, None if one was killed; ``starts``.
     """
-    told = [gauged(path) for path in sorted(folder.glob("*.csv"))]
+    told = [read_samples(path) for path in sorted(folder.glob("*.csv"))]
     joules = [one for one, _, _ in told if one is not None]
     used = [one for _, one, _ in told if one is not None]
     starts = [number or 0 for _, _, number in told]

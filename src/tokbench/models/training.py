@@ -21,7 +21,7 @@ from tokbench.io.parquet import parquet, require, whole
 from tokbench.io.provenance import settings_of
 
 
-def own_checkpoints(
+def matching_checkpoints(
     checkpoints: Path, recipe: Mapping[str, Any], remedy: str, log: logging.Logger
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Folders ``step-*`` with their ``state.json``, the newest first; those of other recipes are discarded.

@@ -20,14 +20,14 @@ from tokbench.kernels.exchange import exchanges
 from tokbench.kernels.relaxation import Relaxation
 from tokbench.kernels.shares import Shares
 from tokbench.optimum import MAX_PRETOKEN_BYTES
-from tokbench.optimum.graph import Graph, Proven, TooManyPlacesError, finest, graph_of, proven
+from tokbench.optimum.graph import Proven, SubstringGraph, TooManyPlacesError, finest, graph_of, proven
 from tokbench.pretokens import PretokenCounts
 
 WHOLE = 0.999
 """A share that counts as whole."""
 
 
-def rounded(graph: Graph, shares: NDArray[np.float64], rounding: str, seed: int) -> NDArray[np.int64]:
+def rounded(graph: SubstringGraph, shares: NDArray[np.float64], rounding: str, seed: int) -> NDArray[np.int64]:
     """The tokens that a rounding takes.
 
     Args:
@@ -58,13 +58,15 @@ def rounded(graph: Graph, shares: NDArray[np.float64], rounding: str, seed: int)
     return np.concatenate([with_share, others[: graph.limit - len(with_share)]])
 
 
-def tokens_of(graph: Graph, chosen: NDArray[np.bool_], threads: int = 1) -> int:
+def tokens_of(graph: SubstringGraph, chosen: NDArray[np.bool_], threads: int = 1) -> int:
     """Tokens of the text by shortest paths under a vocabulary; bool [tokens] says which substrings it holds."""
     total: int = _exchanges(graph, chosen, False, threads)[0]
     return total
 
 
-def improved(graph: Graph, chosen: NDArray[np.bool_], trials: int, threads: int = 1) -> tuple[int, NDArray[np.bool_]]:
+def improved(
+    graph: SubstringGraph, chosen: NDArray[np.bool_], trials: int, threads: int = 1
+) -> tuple[int, NDArray[np.bool_]]:
     """Exchange tokens as long as the text gets shorter by it.
 
     What a token saves is told by itself, and the best are exchanged for the worst, many at a time; where many change
@@ -117,7 +119,9 @@ def _least(values: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     return places[np.argsort(values[places], kind="stable")[:number]]
 
 
-def _exchanges(graph: Graph, chosen: NDArray[np.bool_], worth: bool, threads: int) -> tuple[int, NDArray[np.int64]]:
+def _exchanges(
+    graph: SubstringGraph, chosen: NDArray[np.bool_], worth: bool, threads: int
+) -> tuple[int, NDArray[np.int64]]:
     arrays = graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
     found: tuple[int, NDArray[np.int64]] = exchanges(*arrays, chosen.astype(np.uint8), worth, threads)
     return found
@@ -153,7 +157,7 @@ TRIALS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BoundResult:
     """A bound, and the best vocabulary found.
 
     Attributes:
@@ -204,14 +208,14 @@ Report = Callable[[int, float, int], None]
 
 
 def search(
-    graph: Graph,
+    graph: SubstringGraph,
     *,
     gap: float,
     steps: int,
     shares: bool = False,
     threads: int = 1,
     report: Report = lambda *_: None,
-) -> Found:
+) -> BoundResult:
     """Raise the bound and look for vocabularies until they are within ``gap``, prices have settled or steps are spent.
 
     Args:
@@ -270,10 +274,10 @@ def search(
     tokens_held = np.flatnonzero(best)
     dearest = tokens_held[np.argsort(-ascent.token_prices()[tokens_held], kind="stable")]
     taken = best.astype(np.float64) if relaxed.shares is None else relaxed.shares
-    return Found(result, fewest, dearest, min(float(fewest), relaxed.tokens), taken, done)
+    return BoundResult(result, fewest, dearest, min(float(fewest), relaxed.tokens), taken, done)
 
 
-def _tried(graph: Graph, ascent: Ascent, upper: float, threads: int) -> Ascent:
+def _tried(graph: SubstringGraph, ascent: Ascent, upper: float, threads: int) -> Ascent:
     """The ascent to go on with: by prices of bytes where some steps of them close much, else the one that there is."""
     trial = BytePrices(*_arrays(graph), len(graph.places), graph.limit, ascent.potentials(), threads)
     trial.advance(1, upper)
@@ -293,7 +297,7 @@ class _Relaxed:
     tokens: float
     shares: NDArray[np.float64] | None
 
-    def __init__(self, graph: Graph, threads: int) -> None:
+    def __init__(self, graph: SubstringGraph, threads: int) -> None:
         self.tokens, self.shares = np.inf, None
         self._graph, self._scale, self._threads = graph, finest(graph), threads
         self._method: Shares | None = None
@@ -322,7 +326,7 @@ def _start(ascent: Ascent) -> Start:
     return ascent.token_usage(), ascent.potentials()
 
 
-def _arrays(graph: Graph) -> Arrays:
+def _arrays(graph: SubstringGraph) -> Arrays:
     return graph.bounds, graph.counts.counts, graph.first, graph.starts, graph.tokens
 
 
@@ -330,7 +334,7 @@ def _tokens(rounded: Rounded) -> int:
     return rounded[1]
 
 
-def _rounded(graph: Graph, scores: NDArray[np.float64], threads: int) -> Rounded:
+def _rounded(graph: SubstringGraph, scores: NDArray[np.float64], threads: int) -> Rounded:
     """The vocabulary of the highest scores, of which none is negative, ties in byte order, and its tokens."""
     chosen = np.zeros(len(scores), np.bool_)
     if len(scores) <= graph.limit:
@@ -353,7 +357,7 @@ def bounded(
     max_pretoken_bytes: int | None = MAX_PRETOKEN_BYTES,
     threads: int = 1,
     report: Report = lambda *_: None,
-    keep: Callable[[Found], None] = lambda _: None,
+    keep: Callable[[BoundResult], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Bound the tokens of a text.
 
@@ -370,7 +374,7 @@ def bounded(
 
     Returns:
         ``bound``, ``tokens`` (of the best vocabulary found), ``gap``, ``relaxed``, ``unsettled``, ``unrounded`` (see
-        :class:`tokbench.optimum.bound.Found`), ``candidates``, ``threshold``, ``steps``; ``left_out``, the pre-tokens
+        :class:`BoundResult`), ``candidates``, ``threshold``, ``steps``; ``left_out``, the pre-tokens
         that are longer than ``max_pretoken_bytes``: their occurrences (``pretokens``), the share of the text's bytes
         (``share``), and the count of each in hexadecimal (``counts``).
 
@@ -417,7 +421,7 @@ def bound_text(
     *,
     must: bool = False,
     report: Report = lambda *_: None,
-    keep: Callable[[Found], None] = lambda _: None,
+    keep: Callable[[BoundResult], None] = lambda _: None,
     **options: Any,
 ) -> dict[str, Any]:
     """Bound the tokens of a text, and of each of its languages where there are several.

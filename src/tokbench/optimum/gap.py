@@ -18,7 +18,7 @@ DEFINITION = (
 
 
 @dataclass(frozen=True)
-class Bound:
+class LowerBound:
     """A lower bound on the tokens of a text.
 
     Attributes:
@@ -30,7 +30,7 @@ class Bound:
     left_out: Mapping[bytes, int] = field(default_factory=dict)
 
     @classmethod
-    def from_result(cls, result: Mapping[str, Any]) -> "Bound":
+    def from_result(cls, result: Mapping[str, Any]) -> "LowerBound":
         """Return the bound in what ``tokbench bound`` writes.
 
         Raises:
@@ -52,7 +52,7 @@ class Bound:
         return sum(len(pretoken) * count for pretoken, count in self.left_out.items())
 
 
-def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: Bound | None) -> Measurement:
+def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: LowerBound | None) -> Measurement:
     """How far a text's tokens are above the bound for a vocabulary of ``size``; without a value where it says nothing.
 
     Args:

@@ -27,7 +27,7 @@ class TooManyPlacesError(TokbenchError):
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class SubstringGraph:
     """Words, their substrings, and the edges of those that could matter.
 
     Attributes:
@@ -71,7 +71,7 @@ class Graph:
         return tuple(text[start:end] for start, end in self.places[chosen].tolist())
 
 
-def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, threads: int = 1) -> Graph:
+def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, threads: int = 1) -> SubstringGraph:
     """The graph of a text.
 
     Args:
@@ -98,7 +98,7 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
         )
     edges = token_edges(nodes, before, suffixes, groups, len(counts), least, threads)
     bounds = counts.offsets + np.arange(len(counts.offsets))
-    return Graph(counts, limit, suffixes, groups, bounds, *edges)
+    return SubstringGraph(counts, limit, suffixes, groups, bounds, *edges)
 
 
 def _places(groups: NDArray[np.int32]) -> int:
@@ -127,7 +127,7 @@ class Proven:
     threshold: float
 
 
-def proven(graph: Graph, potentials: NDArray[np.float64], threads: int = 1) -> Proven:
+def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int = 1) -> Proven:
     """The bound that potentials of nodes prove, in integers throughout and over all substrings.
 
     Args:
@@ -150,7 +150,7 @@ def proven(graph: Graph, potentials: NDArray[np.float64], threads: int = 1) -> P
     return max(tried, key=lambda found: found.bound)
 
 
-def plain(graph: Graph, scale: int) -> NDArray[np.int64]:
+def plain(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
     """Prices that prove that each pre-token takes a token: its first byte costs one, the others nothing."""
     prices = np.zeros(len(graph.counts.data), np.int64)
     starts = graph.counts.offsets[:-1]
@@ -158,7 +158,7 @@ def plain(graph: Graph, scale: int) -> NDArray[np.int64]:
     return prices
 
 
-def finest(graph: Graph) -> int:
+def finest(graph: SubstringGraph) -> int:
     """The greatest scale, a power of two, at which no sum that the kernel makes leaves 63 bits."""
     lengths = np.diff(graph.counts.offsets).astype(np.float64)
     greatest = float((graph.counts.counts * lengths) @ lengths)
@@ -167,7 +167,7 @@ def finest(graph: Graph) -> int:
     return min(FINEST, 1 << max(0, int(np.log2(2.0**61 / max(greatest, 1.0)))))
 
 
-def _of(graph: Graph, prices: NDArray[np.int64], scale: int, threads: int) -> Proven:
+def _of(graph: SubstringGraph, prices: NDArray[np.int64], scale: int, threads: int) -> Proven:
     counts = graph.counts
     nodes = np.zeros(int(graph.bounds[-1]), np.int64)
     words = np.repeat(np.arange(len(counts)), np.diff(counts.offsets))

@@ -38,7 +38,7 @@ from tokbench.pretokens import TOO_MUCH, PretokenCounts, columns, read_table, re
 from tokbench.pretokens.count import merge_counts
 from tokbench.runtime.memory_limit import RESERVE, resident
 from tokbench.runtime.memory_limit import require as allowance_require
-from tokbench.runtime.memory_model import Profile, of_languages, require
+from tokbench.runtime.memory_model import CountProfile, of_languages, require
 
 REMEDY = "correct the path"
 WORD_BYTES, COPIES = 340, 4
@@ -306,7 +306,7 @@ def check_stage(
     if megabytes is not None:
         _, parts = read_parts(path)
         batches = ((np.diff(offsets), counts) for _, (_, offsets, counts) in parts)
-        profile = Profile.of(batches, 1, longest, max_pretoken_bytes)
+        profile = CountProfile.of(batches, 1, longest, max_pretoken_bytes)
         require([of_languages(stage, has_languages(path))], profile, 1, megabytes, whole=True)
 
 

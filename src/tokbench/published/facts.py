@@ -109,32 +109,32 @@ _NULLS: tuple[Null, ...] = ("tied", "untied")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PrintedValue:
     """A printed value and the least and greatest value that it can stand for."""
 
     low: float
     value: float
     high: float
 
-    def scaled(self, factor: float) -> "Span":
+    def scaled(self, factor: float) -> "PrintedValue":
         """In another unit."""
-        return Span(self.low * factor, self.value * factor, self.high * factor)
+        return PrintedValue(self.low * factor, self.value * factor, self.high * factor)
 
-    def meets(self, other: "Span") -> bool:
+    def meets(self, other: "PrintedValue") -> bool:
         """Whether the two can stand for the same value."""
         slack = SLACK * max(abs(self.value), abs(other.value), 1e-300)
         return self.low <= other.high + slack and other.low <= self.high + slack
 
 
-def printed_span(text: str) -> Span:
+def printed_span(text: str) -> PrintedValue:
     """What a decimal number stands for: half a unit of its last printed digit either way."""
     number = Decimal(text)
     exponent = number.as_tuple().exponent
     half = Decimal(5).scaleb(int(exponent) - 1)
-    return Span(float(number - half), float(number), float(number + half))
+    return PrintedValue(float(number - half), float(number), float(number + half))
 
 
-def share_span(text: str, questions: int | None) -> Span:
+def share_span(text: str, questions: int | None) -> PrintedValue:
     """What a printed percentage of right answers stands for.
 
     A share of n questions is k / n for a whole k, and only those that print as the text are allowed; where the task has
@@ -157,10 +157,10 @@ def share_span(text: str, questions: int | None) -> Span:
     allowed = [share for share in shares if span.low - SLACK <= share <= span.high + SLACK]
     if not allowed:
         return span
-    return Span(min(allowed), min(allowed, key=lambda share: (abs(share - span.value), share)), max(allowed))
+    return PrintedValue(min(allowed), min(allowed, key=lambda share: (abs(share - span.value), share)), max(allowed))
 
 
-def signed_rank_span(first: Sequence[Span], second: Sequence[Span]) -> Span:
+def signed_rank_span(first: Sequence[PrintedValue], second: Sequence[PrintedValue]) -> PrintedValue:
     """P-value of the one-sided signed-rank test over pairs of values that are known so far only.
 
     The statistic never falls when a difference grows (it counts the pairs of differences, each with itself too, whose
@@ -171,10 +171,10 @@ def signed_rank_span(first: Sequence[Span], second: Sequence[Span]) -> Span:
     greatest = [a.high - b.low for a, b in zip(first, second, strict=True)]
     least = [a.low - b.high for a, b in zip(first, second, strict=True)]
     found = [signed_rank(differences, null).p_value for differences in (middle, greatest, least) for null in _NULLS]
-    return Span(min(found), found[0], max(found))
+    return PrintedValue(min(found), found[0], max(found))
 
 
-def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Sequence[Span]) -> Span:
+def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Sequence[PrintedValue]) -> PrintedValue:
     """How far a smooth statistic of many values can move within their spans.
 
     From the values themselves, it climbs: each value goes to the end that the slope points to, until none moves. The
@@ -188,7 +188,7 @@ def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Se
     low, high = np.array([span.low for span in values]), np.array([span.high for span in values])
     ends = [_climb(statistic, middle, low, high, sign) for sign in (-1, 1)]
     value = statistic(middle)
-    return Span(min(*ends, value), value, max(*ends, value))
+    return PrintedValue(min(*ends, value), value, max(*ends, value))
 
 
 def _climb(
@@ -224,7 +224,7 @@ APART = ("randtrain_", "pathpiece_ngram_space_digit")
 
 
 @cache
-def spans(paper: str) -> dict[tuple[str, str, int, str], Span]:
+def spans(paper: str) -> dict[tuple[str, str, int, str], PrintedValue]:
     """What each accuracy can stand for, in percent, by model, variant, size and task."""
     questions = dict(tasks().filter(paper=paper).select("task", "questions").iter_rows())
     printed = cells().filter(paper=paper, metric="accuracy")
@@ -254,7 +254,7 @@ def main_runs() -> pl.DataFrame:
     )
 
 
-def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> Span | None:
+def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> PrintedValue | None:
     """What the average accuracy can be, in percent, over all tasks and the sizes; None where a cell is not printed."""
     task_names = tasks().filter(paper=paper)["task"].to_list()
     known = spans(paper)
@@ -262,7 +262,9 @@ def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> Span
     if not keys or any(key not in known for key in keys):
         return None
     found = [known[key] for key in keys]
-    return Span(*(sum(values) / len(found) for values in zip(*((s.low, s.value, s.high) for s in found), strict=True)))
+    return PrintedValue(
+        *(sum(values) / len(found) for values in zip(*((s.low, s.value, s.high) for s in found), strict=True))
+    )
 
 
 @cache
@@ -280,7 +282,7 @@ def intrinsic() -> pl.DataFrame:
     ).select(list(INTRINSIC))
 
 
-def measured_spans(metric: str) -> dict[tuple[str, int], Span]:
+def measured_spans(metric: str) -> dict[tuple[str, int], PrintedValue]:
     """What each value of a metric of table 11 can stand for, as printed, by variant and size."""
     printed = cells().filter(paper="pathpiece", where="Table 11", metric=metric)
     return {
@@ -335,7 +337,7 @@ class Statistic:
     note: str = ""
 
 
-def judged(row: dict[str, str], ours: Span | None, note: str = "") -> Statistic:
+def judged(row: dict[str, str], ours: PrintedValue | None, note: str = "") -> Statistic:
     """The printed number beside ours.
 
     Args:
@@ -362,7 +364,7 @@ def judged(row: dict[str, str], ours: Span | None, note: str = "") -> Statistic:
     )
 
 
-def _verdict(relation: str, printed: str, ours: Span) -> str:
+def _verdict(relation: str, printed: str, ours: PrintedValue) -> str:
     if relation == "=":
         if _rounds_to(ours.value, printed):
             return SAME

@@ -22,7 +22,7 @@ from tokbench.io.text_files import read_whole
 from tokbench.kernels.exact import total
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
-from tokbench.published.facts import Span, Statistic, judged, printed_span, signed_rank_span, statistic_span
+from tokbench.published.facts import PrintedValue, Statistic, judged, printed_span, signed_rank_span, statistic_span
 from tokbench.statistics.answers import average_intervals
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.pairs import compare_pairs, power_table
@@ -34,7 +34,7 @@ from tokbench.vocabulary import Vocabulary
 SIZES = [32768, 40960, 49152]
 TEN = "pathpiece"
 Row = dict[str, str]
-Recomputed = tuple[Span | None, str]
+Recomputed = tuple[PrintedValue | None, str]
 RANDOM = "random guessing"
 
 
@@ -63,7 +63,7 @@ def _average(row: Row) -> Recomputed:
     if row["a"] == RANDOM:
         guesses = facts.tasks().filter(paper=row["paper"])["random"].to_list()
         mean = sum(guesses) / len(guesses)
-        return Span(mean, mean, mean), ""
+        return PrintedValue(mean, mean, mean), ""
     sizes = [int(row["size"])] if row["size"] else SIZES
     span = facts.average_span(row["paper"], row["model"], row["a"], sizes)
     return span, "" if span else f"accuracies of the {row['model']} models are printed as averages alone"
@@ -81,7 +81,7 @@ def _rank(row: Row) -> Recomputed:
     others = [span for name, span in averages.items() if name != row["a"]]
     best = 1 + sum(span.low > own.high for span in others)
     worst = 1 + sum(span.high > own.low for span in others)
-    return Span(best, 1 + sum(span.value > own.value for span in others), worst), ""
+    return PrintedValue(best, 1 + sum(span.value > own.value for span in others), worst), ""
 
 
 def _wilcoxon(row: Row) -> Recomputed:
@@ -91,14 +91,14 @@ def _wilcoxon(row: Row) -> Recomputed:
     first, second = ([cells[row["model"], row[side], size, task] for size in sizes for task in tasks] for side in "ab")
     allowed = signed_rank_span(first, second)
     as_printed = signed_rank_span(*([_exact(span) for span in side] for side in (first, second)))
-    return Span(min(allowed.low, as_printed.low), allowed.value, max(allowed.high, as_printed.high)), ""
+    return PrintedValue(min(allowed.low, as_printed.low), allowed.value, max(allowed.high, as_printed.high)), ""
 
 
-def _exact(span: Span) -> Span:
-    return Span(span.value, span.value, span.value)
+def _exact(span: PrintedValue) -> PrintedValue:
+    return PrintedValue(span.value, span.value, span.value)
 
 
-def _averages(sizes: list[int]) -> list[Span]:
+def _averages(sizes: list[int]) -> list[PrintedValue]:
     """Average accuracies of the 18 variants at each size, size by size."""
     names = sorted(facts.main_runs()["variant"].unique())
     found = [facts.average_span(TEN, facts.MODEL, name, [size]) for size in sizes for name in names]
@@ -127,7 +127,7 @@ def _r(values: NDArray[np.float64]) -> float:
     return total(first * second) / sqrt(total(first * first) * total(second * second))
 
 
-def _printed(row: Row, metric: str, corpus: str, variant: str) -> Span:
+def _printed(row: Row, metric: str, corpus: str, variant: str) -> PrintedValue:
     chosen = facts.cells().filter(
         paper=row["paper"], metric=metric, corpus=corpus, variant=variant, size=int(row["size"])
     )
@@ -145,13 +145,13 @@ def _share_of_vocabulary(metric: str) -> Callable[[Row], Recomputed]:
     def share(row: Row) -> Recomputed:
         count = float(_printed(row, metric, row["b"], row["a"]).value)
         percent = 100 * count / int(row["size"])
-        return Span(percent, percent, percent), ""
+        return PrintedValue(percent, percent, percent), ""
 
     return share
 
 
 @dataclass(frozen=True)
-class Compared:
+class ModelSet:
     """One set of models that can be compared, and what the statistics say of it.
 
     Attributes:
@@ -179,7 +179,7 @@ class Compared:
 
 
 @cache
-def compared() -> tuple[Compared, ...]:
+def compared() -> tuple[ModelSet, ...]:
     """The 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
     small = facts.accuracy("pathpiece").filter(model=facts.MODEL, size=40960)
     large = facts.accuracy("pathpiece").filter(model="1.3B")
@@ -192,10 +192,10 @@ def compared() -> tuple[Compared, ...]:
     )
 
 
-def _compared(name: str, of: str, accuracy: pl.DataFrame) -> Compared:
+def _compared(name: str, of: str, accuracy: pl.DataFrame) -> ModelSet:
     pairs = compare_pairs(accuracy)
     known = accuracy["n"].null_count() == 0
-    return Compared(
+    return ModelSet(
         name,
         of,
         accuracy,
@@ -244,7 +244,7 @@ def _regions(vocabularies: Mapping[str, Vocabulary]) -> list[Statistic]:
     )
     rows = []
     for region in ("only_a", "only_b", "only_c", "a_and_b", "a_and_c", "b_and_c", "all"):
-        span = Span(*[float(ours[region])] * 3)
+        span = PrintedValue(*[float(ours[region])] * 3)
         differs = ours[region] != printed[region]
         names = ", ".join(f"{letter} = {name}" for letter, name in zip("abc", FILES, strict=True))
         row = _row("Figure 5", f"tokens in {region.replace('_', ' ')}", names, str(printed[region]))
@@ -261,7 +261,7 @@ def _usage(frequencies: Mapping[str, NDArray[np.int64]]) -> list[Statistic]:
                 ours = counts.sum() / 1e9
             else:
                 ours = renyi_efficiency(counts, float(metric.rpartition("_")[2]), SIZE)
-            rows.append(judged(_row("Table 11", metric, name, value), Span(*[float(ours)] * 3)))
+            rows.append(judged(_row("Table 11", metric, name, value), PrintedValue(*[float(ours)] * 3)))
     return rows
 
 

@@ -18,8 +18,8 @@ from tokbench.intrinsic.encoding_speed import ColdSpeed
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
 from tokbench.pretokenization import pretokenization_of
-from tokbench.report.wording import few
-from tokbench.statistics.equal_size import smaller_than_asked, with_fewer_tokens
+from tokbench.report.wording import join_some
+from tokbench.statistics.equal_size import smaller_than_asked, undersized_vocabularies
 from tokbench.statistics.seeds import same_but_for_seed
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import SHARE, TidyTable, tables_of
@@ -90,7 +90,7 @@ class ReportContent:
     @property
     def many(self) -> bool:
         """Whether there are too many variants to compare every pair, and to draw or print them all."""
-        return len(self.recipes) > columns.EVERY_PAIR_UP_TO
+        return len(self.recipes) > columns.MAX_PAIRWISE_VARIANTS
 
     @cached_property
     def reading(self) -> list[str]:
@@ -161,7 +161,7 @@ class ReportContent:
         groups: dict[str, list[str]] = {}
         for variant in self.reading:
             groups.setdefault(self.pretokenizer(variant), []).append(variant)
-        told = "; ".join(f"{name} of {few(variants)}" for name, variants in groups.items())
+        told = "; ".join(f"{name} of {join_some(variants)}" for name, variants in groups.items())
         what = "Bold numbers and ranks are across different pre-tokenizers" if ranked else "The pre-tokenizers differ"
         return [f"{what}: {told}."] * self.several_pretokenizers
 
@@ -173,7 +173,7 @@ class ReportContent:
     def fewer(self) -> Set[tuple[str, int]]:
         """Variant and size of vocabularies that have fewer tokens than others of the size, and are ranked nowhere."""
         measured = self.frames.get("intrinsic")
-        return set() if measured is None else with_fewer_tokens(measured)
+        return set() if measured is None else undersized_vocabularies(measured)
 
     @cached_property
     def smaller(self) -> Set[tuple[str, int]]:
@@ -197,7 +197,9 @@ class ReportContent:
         """
         found = {place: one for place, one in cells.items() if one in self.fewer}
         told = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
-        return frozenset(found), [f"Not ranked, with fewer tokens than others of the size: {few(told)}."] * bool(told)
+        return frozenset(found), [f"Not ranked, with fewer tokens than others of the size: {join_some(told)}."] * bool(
+            told
+        )
 
     def drawn(self, order: Sequence[str]) -> list[str]:
         """The variants of an order that a figure shows: all, or where they are many the first and the baselines."""
@@ -284,9 +286,9 @@ class ReportContent:
 
 def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
     """The variants of an order that a figure shows: all, or of many the first, and the baselines."""
-    if len(order) <= columns.EVERY_PAIR_UP_TO:
+    if len(order) <= columns.MAX_PAIRWISE_VARIANTS:
         return list(order)
-    return [*order[: columns.DRAWN], *(one for one in order[columns.DRAWN :] if one in baselines)]
+    return [*order[: columns.MAX_DRAWN], *(one for one in order[columns.MAX_DRAWN :] if one in baselines)]
 
 
 def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
@@ -300,7 +302,7 @@ def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
     shown = drawn_of(order, baselines)
     if len(shown) == len(order):
         return ""
-    which += " and the baseline" * (which == BEST and len(shown) > columns.DRAWN)
+    which += " and the baseline" * (which == BEST and len(shown) > columns.MAX_DRAWN)
     return f" Shown are {len(shown)} of {len(order):,} variants, {which}; the source has all."
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import Drawing, Exhibit, Section, Table
-from tokbench.report.wording import counted, listed
+from tokbench.report.wording import listed, pluralise
 from tokbench.tabulation.external_tokenizers import IMPORTED, NATIVE
 from tokbench.tokenizer.folder import OWN
 
@@ -90,9 +90,9 @@ class Elsewhere:
         if row["documents"] is None:
             return f"{through}; what it loses of a text was not measured. {UNRANKED}"
         parts = [
-            f"{row['documents_changed']:,} of {counted(row['documents'], 'document')} not restored",
+            f"{row['documents_changed']:,} of {pluralise(row['documents'], 'document')} not restored",
             f"at most {row['bytes_lost']:,} of {row['bytes']:,} bytes lost",
-            f"{counted(row['unknown_tokens'], 'unknown token')}",
+            f"{pluralise(row['unknown_tokens'], 'unknown token')}",
             f"{row['characters_normalised']:,} characters normalised",
         ]
         return f"{through} and loses text: {listed(parts)}. {UNRANKED}"

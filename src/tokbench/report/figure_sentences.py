@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
 from tokbench.report.figures.differences import SIGNIFICANCE
-from tokbench.report.wording import counted, few, fitting_decimals, printed
+from tokbench.report.wording import fitting_decimals, join_some, pluralise, printed
 from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
 
 
@@ -50,7 +50,7 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
             continue
         here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
         highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
-        told.append(f"{few([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
+        told.append(f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
     return f"The highest average of a tokenizer that several models were trained with: {'; '.join(told)}."
 
 
@@ -70,11 +70,11 @@ def told_apart(p_values: PValues, holm: PValues) -> str:
         for found in (p_values, holm)
     )
     if not apart:
-        told = counted(len(pairs), "pair")
+        told = pluralise(len(pairs), "pair")
         return f"None of {told} differs significantly (p ≤ {SIGNIFICANCE} in one direction, uncorrected)."
     have = f"{apart:,} {'has' if apart == 1 else 'have'}"
     after = f", and {corrected:,} after Holm's correction"
-    return f"Of {counted(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
+    return f"Of {pluralise(len(pairs), 'pair')}, {have} p ≤ {SIGNIFICANCE} in one direction, uncorrected{after}."
 
 
 def within_reach(ranks: Mapping[str, float], difference: float) -> str:
@@ -86,7 +86,7 @@ def within_reach(ranks: Mapping[str, float], difference: float) -> str:
     """
     best = min(ranks, key=lambda one: (ranks[one], one))
     near = sorted(one for one in ranks if one != best and ranks[one] - ranks[best] <= difference)
-    others = f"; {NO_DIFFERENCE} from it: {few(near)}" if near else "; all others are significantly worse"
+    others = f"; {NO_DIFFERENCE} from it: {join_some(near)}" if near else "; all others are significantly worse"
     return f"The lowest average rank is that of {best}, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
 
@@ -98,7 +98,7 @@ def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
         verdicts: of each, see :mod:`tokbench.statistics.verdicts`.
     """
     told = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
-    return f"{counted(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."
+    return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."
 
 
 def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:
@@ -108,8 +108,8 @@ def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]
         return f"No difference from {baseline} has an interval."
     above, below = sum(low > 0 for low, _ in known), sum(high < 0 for _, high in known)
     return (
-        f"{counted(len(known), 'interval')} of a difference from {baseline}: {above:,} above zero, {below:,} below it, "
-        f"{len(known) - above - below:,} with zero inside."
+        f"{pluralise(len(known), 'interval')} of a difference from {baseline}: {above:,} above zero, {below:,} below "
+        f"it, {len(known) - above - below:,} with zero inside."
     )
 
 
@@ -121,4 +121,4 @@ def shared(regions: Mapping[str, int], names: Sequence[str]) -> str:
         names: of a, b and c.
     """
     alone = [f"{regions[f'only_{letter}']:,} in {name} alone" for letter, name in zip("abc", names, strict=True)]
-    return f"{counted(regions['all'], 'token')} in all three vocabularies; {few(alone)}."
+    return f"{pluralise(regions['all'], 'token')} in all three vocabularies; {join_some(alone)}."

@@ -15,7 +15,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
 from tokbench.report.figures.svg import share_letters
-from tokbench.report.layout import Cutting, Drawing, Heading, Layout, Section, Table, layout
+from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.evidence import answer, evidence
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
@@ -56,7 +56,7 @@ _KEPT = ("variant", "tokenizers", "metric")
 class _ShownTable:
     table: Table
     number: int
-    layout: Layout
+    layout: PrintedTable
 
     @property
     def names(self) -> list[str]:
@@ -82,7 +82,7 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     """A table as the page shows it: where variants are many, the first rows of one by variant, and where all are."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
-    most = columns.PRINTED if content.many else _PAGE_ROWS
+    most = columns.MAX_PRINTED if content.many else _PAGE_ROWS
     if not by_variant or count <= most + most // 4:
         return _ShownTable(table, number, whole)
     rows = whole.rows[:most]

@@ -24,7 +24,7 @@ UNEXPLAINED = "no value was recorded"
 
 
 @dataclass(frozen=True)
-class Column:
+class PrintedColumn:
     """How one column of the frame is shown.
 
     Attributes:
@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Source:
+class NumberSource:
     """Where the numbers of a table come from, by paths within the experiment's folder.
 
     Attributes:
@@ -102,7 +102,7 @@ class Table:
     name: str
     caption: str
     frame: pl.DataFrame
-    columns: Sequence[Column] = ()
+    columns: Sequence[PrintedColumn] = ()
     reasons: Mapping[tuple[int, str], str] = field(default_factory=dict)
     reference_rows: frozenset[int] = frozenset()
     best_within: str = ""
@@ -110,7 +110,7 @@ class Table:
     paths: Mapping[tuple[int, str], str] = field(default_factory=dict)
     definitions: Sequence[str] = ()
     notes: Sequence[str] = ()
-    source: Source | None = None
+    source: NumberSource | None = None
     folded: bool = False
     best: frozenset[tuple[int, str]] = frozenset()
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
@@ -126,9 +126,11 @@ class Table:
                 raise TokbenchError(f"table {self.name}: no column '{column.name}' in {', '.join(self.frame.columns)}")
 
     @property
-    def shown(self) -> list[Column]:
+    def shown(self) -> list[PrintedColumn]:
         """The columns as printed."""
-        return list(self.columns) or [Column(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()]
+        return list(self.columns) or [
+            PrintedColumn(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()
+        ]
 
     @property
     def stated(self) -> str:
@@ -141,7 +143,7 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 
 @dataclass(frozen=True)
-class Cell:
+class PrintedCell:
     """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign,
     what stands for it in the names of files where that is not what it holds, and its interval or other small print."""
 
@@ -155,22 +157,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PrintedTable:
     """A table as printed: headers, which columns are numbers, rows of cells, (letter, reason) notes."""
 
     headers: list[str]
     numeric: list[bool]
-    rows: list[list[Cell]]
+    rows: list[list[PrintedCell]]
     reasons: list[tuple[str, str]]
 
 
-def layout(table: Table) -> Layout:
+def layout(table: Table) -> PrintedTable:
     """Print every cell, find the best of each column, give each distinct reason of an empty cell a letter.
 
     Cells that print alike to the best are best as well: a tie is a tie at the digits shown.
     """
     letters: dict[str, str] = {}
-    columns: list[list[Cell]] = []
+    columns: list[list[PrintedCell]] = []
     for column in table.shown:
         values = table.frame[column.name].to_list()
         numbers = [value for value in values if isinstance(value, int | float)]
@@ -183,7 +185,7 @@ def layout(table: Table) -> Layout:
         for index, value in enumerate(values):
             if value is None:
                 reason = table.reasons.get((index, column.name), UNEXPLAINED)
-                cells.append(Cell("–", note=letters.setdefault(reason, _letter(len(letters)))))
+                cells.append(PrintedCell("–", note=letters.setdefault(reason, _letter(len(letters)))))
             else:
                 text, place = printed(value, column.kind, decimals), (index, column.name)
                 mark, path = table.marks.get(place, ""), table.paths.get(place, "")
@@ -192,9 +194,9 @@ def layout(table: Table) -> Layout:
                 bold = index in best or (place in table.best and index not in table.reference_rows)
                 remark = table.remarks.get(place)
                 note = "" if remark is None else letters.setdefault(remark, _letter(len(letters)))
-                cells.append(Cell(text, bold, note, _key(value), mark, path, small))
+                cells.append(PrintedCell(text, bold, note, _key(value), mark, path, small))
         columns.append(cells)
-    return Layout(
+    return PrintedTable(
         headers=[column.header or column.name for column in table.shown],
         numeric=[column.kind != "text" for column in table.shown],
         rows=[list(row) for row in zip(*columns, strict=True)],
@@ -207,7 +209,7 @@ def _key(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _best(table: Table, column: Column, values: Sequence[Any], decimals: int) -> set[int]:
+def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: int) -> set[int]:
     """Rows of a column that print like the best of their group; none where a group has one value."""
     if not column.best:
         return set()
@@ -246,7 +248,7 @@ class Drawing:
     name: str
     caption: str
     draw: Callable[..., "Figure"]
-    source: Source | None = None
+    source: NumberSource | None = None
     variants: Sequence[str] = ()
     says: str = ""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.corpus.documents import Contents, counts_of, splits_of
+from tokbench.corpus.documents import SplitContents, counts_of, splits_of
 from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
@@ -27,7 +27,7 @@ def leaderboard(
     name: str,
     scores: pl.DataFrame,
     tokenizers: Iterable[Path],
-    corpora: Mapping[str, Contents],
+    corpora: Mapping[str, SplitContents],
     made: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The leaderboard of an experiment. It tells no time, so that the same results give the same file.
@@ -71,7 +71,7 @@ def leaderboard_of(
     """
     scores = read_frame(Path(statistics) / f"{SCOREBOARD.name}.parquet", "compute the statistics again")
     SCOREBOARD.check(scores)
-    corpora: dict[str, Contents] = {}
+    corpora: dict[str, SplitContents] = {}
     for folder in documents:
         corpora |= splits_of(Path(folder))
     for file in counts:

@@ -22,9 +22,9 @@ import polars as pl
 from tokbench.io.atomic import atomic_folder
 from tokbench.published import facts
 from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, VERDICTS, WITHIN, Statistic
-from tokbench.published.recompute import Compared, compared, recompute, released
+from tokbench.published.recompute import ModelSet, compared, recompute, released
 from tokbench.report.figures.style import COLUMN, FULL, save
-from tokbench.report.layout import Column, Drawing, Table
+from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.published_figures import drawings
 from tokbench.report.sections.comparisons import TEST, average_ranks, comparisons_table, power_statement
 from tokbench.report.typeset import to_markdown, write_table
@@ -44,15 +44,15 @@ def translations_table() -> Table:
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         row["holm"] = adjusted
     columns = [
-        Column("direction"),
-        Column("variant"),
-        Column("bleu", "BLEU", "real", 1),
-        Column("base", "BPE's", "real", 1),
-        Column("difference", kind="real", decimals=1),
-        Column("low", kind="real", decimals=2),
-        Column("high", kind="real", decimals=2),
-        Column("p", kind="p"),
-        Column("holm", "p, Holm", "p"),
+        PrintedColumn("direction"),
+        PrintedColumn("variant"),
+        PrintedColumn("bleu", "BLEU", "real", 1),
+        PrintedColumn("base", "BPE's", "real", 1),
+        PrintedColumn("difference", kind="real", decimals=1),
+        PrintedColumn("low", kind="real", decimals=2),
+        PrintedColumn("high", kind="real", decimals=2),
+        PrintedColumn("p", kind="p"),
+        PrintedColumn("holm", "p, Holm", "p"),
     ]
     caption = (
         "Table 1 of “BPE Gets Picky”: is BLEU other than BPE's? Our test beside theirs, which rests on translations "
@@ -124,20 +124,20 @@ def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kin
         schema={field.name: _TYPES.get(field.name, pl.String) for field in fields(Statistic)},
     ).with_columns(pl.when(pl.col("relation") == "=").then(pl.lit("")).otherwise(pl.col("relation")).alias("relation"))
     columns = [
-        Column("paper"),
-        Column("where", "printed in"),
-        Column("statistic"),
-        Column("model"),
-        Column("size"),
-        Column("a"),
-        Column("b"),
-        Column("relation", "bound"),
-        Column("published", "theirs"),
-        Column("ours", "ours", kind, decimals),
-        Column("low", "least", kind, decimals),
-        Column("high", "greatest", kind, decimals),
-        Column("verdict", "agreement"),
-        Column("note"),
+        PrintedColumn("paper"),
+        PrintedColumn("where", "printed in"),
+        PrintedColumn("statistic"),
+        PrintedColumn("model"),
+        PrintedColumn("size"),
+        PrintedColumn("a"),
+        PrintedColumn("b"),
+        PrintedColumn("relation", "bound"),
+        PrintedColumn("published", "theirs"),
+        PrintedColumn("ours", "ours", kind, decimals),
+        PrintedColumn("low", "least", kind, decimals),
+        PrintedColumn("high", "greatest", kind, decimals),
+        PrintedColumn("verdict", "agreement"),
+        PrintedColumn("note"),
     ]
     empty = [column for column in columns if not any(value not in ("", None) for value in frame[column.name].to_list())]
     shown = [column for column in columns if column not in empty]
@@ -153,7 +153,7 @@ def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kin
 _TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
 
 
-def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[Compared]) -> list[Table]:
+def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[ModelSet]) -> list[Table]:
     """All tables, those that sum up first.
 
     Args:
@@ -180,7 +180,7 @@ def agreement_table(statistics: Sequence[Statistic]) -> Table:
     rows = [{"statistic": kind, **{verdict: counts[kind, verdict] for verdict in VERDICTS}} for kind in kinds]
     total = {verdict: sum(row[verdict] for row in rows) for verdict in VERDICTS}  # type: ignore[misc]
     frame = pl.DataFrame([*rows, {"statistic": "all", **total}])
-    columns = [Column("statistic"), *(Column(verdict, kind="count") for verdict in VERDICTS)]
+    columns = [PrintedColumn("statistic"), *(PrintedColumn(verdict, kind="count") for verdict in VERDICTS)]
     notes = [f"{verdict}: {meaning}." for verdict, meaning in VERDICTS.items()]
     return Table("agreement", "Derived numbers that the papers print, recomputed.", frame, columns, notes=notes)
 
@@ -200,19 +200,19 @@ def recipes_table() -> Table:
     return Table("variants", caption, facts.variants(), folded=True)
 
 
-def _of_set(compared: Compared) -> list[Table]:
+def _of_set(compared: ModelSet) -> list[Table]:
     ranks = compared.ranks.sort("rank", "variant", nulls_last=True)
     columns = [
-        Column("rank", kind="count"),
-        Column("variant"),
-        Column("average", "average (%)", "percent", 2, "highest"),
+        PrintedColumn("rank", kind="count"),
+        PrintedColumn("variant"),
+        PrintedColumn("average", "average (%)", "percent", 2, "highest"),
     ]
     notes = [power_statement(compared.power)]
     if compared.intervals is not None:
         ranks = ranks.join(compared.intervals.select("variant", "low", "high"), on="variant", how="left")
-        columns += [Column("low", kind="percent", decimals=2), Column("high", kind="percent", decimals=2)]
+        columns += [PrintedColumn("low", kind="percent", decimals=2), PrintedColumn("high", kind="percent", decimals=2)]
         notes.append("low, high: 95 % interval of the average, were the same models asked other questions.")
-    columns.append(Column("n", "scores", "count"))
+    columns.append(PrintedColumn("n", "scores", "count"))
     reasons = {
         (index, column): row["reason"] or ""
         for index, row in enumerate(ranks.iter_rows(named=True))

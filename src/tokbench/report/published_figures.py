@@ -6,7 +6,7 @@ from functools import partial
 
 from tokbench.published import facts
 from tokbench.published.facts import Statistic
-from tokbench.published.recompute import Compared
+from tokbench.published.recompute import ModelSet
 from tokbench.report.figures import differences, dots, scatter, venn
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing
@@ -19,7 +19,7 @@ PRETOKENIZATIONS = ["pathpiece_random_space_digit", "pathpiece_random_digit", "p
 """The variants of figure 4."""
 
 
-def drawings(main: Compared, one_size: Compared, statistics: Sequence[Statistic]) -> list[Drawing]:
+def drawings(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]) -> list[Drawing]:
     """Figures 1 to 6, 8 to 22 and 12, and the average ranks of the 18 variants.
 
     Args:
@@ -109,7 +109,7 @@ def _by_model(look_order: list[str]) -> Drawing:
     return Drawing("figure-6-model-size", caption, draw)
 
 
-def _differences(main: Compared, one_size: Compared, statistics: Sequence[Statistic]) -> Drawing:
+def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]) -> Drawing:
     """Figures 8 to 11, 13 and section 5.2 over 30 cells, figures 14 to 22 over ten, in one figure."""
     rows = []
     for statistic in statistics:

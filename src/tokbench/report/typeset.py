@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from tokbench.io.atomic import atomic_file
 from tokbench.io.tables import guarded
-from tokbench.report.layout import UNEXPLAINED, Layout, Table, layout
+from tokbench.report.layout import UNEXPLAINED, PrintedTable, Table, layout
 
 _LATEX = {mark: rf"\{mark}" for mark in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -169,7 +169,7 @@ def to_latex(table: Table) -> str:
     return "\n".join([*source, "% Packages: array, booktabs, longtable", *lines]) + "\n"
 
 
-def _measured(shape: Layout) -> tuple[str, str, str]:
+def _measured(shape: PrintedTable) -> tuple[str, str, str]:
     """The kinds of columns, the headers, and the type in which they fit a page."""
     kinds, headers, width = [], [], 0.0
     for place, (header, numeric) in enumerate(zip(shape.headers, shape.numeric, strict=True)):

@@ -29,23 +29,23 @@ def listed(names: Sequence[str]) -> str:
     return joined(names)
 
 
-def few(names: Sequence[str], most: int | None = None) -> str:
+def join_some(names: Sequence[str], most: int | None = None) -> str:
     """The same, of many names the first of them and how many more there are."""
     from tokbench.tabulation import columns
 
-    most = columns.EVERY_PAIR_UP_TO if most is None else most
+    most = columns.MAX_PAIRWISE_VARIANTS if most is None else most
     if len(names) <= most:
         return listed(names)
-    shown = min(most, columns.DRAWN) - 1
+    shown = min(most, columns.MAX_DRAWN) - 1
     return listed([*names[:shown], f"{len(names) - shown:,} more"])
 
 
 def without_rank(variants: Sequence[str]) -> str:
     """What a caption says of variants that are not ranked; nothing of none."""
-    return f" Not ranked, with fewer tokens than others of a size: {few(variants)}." * bool(variants)
+    return f" Not ranked, with fewer tokens than others of a size: {join_some(variants)}." * bool(variants)
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def pluralise(number: int, noun: str, plural: str = "") -> str:
     """``1 size``, ``3 sizes``, ``2 vocabularies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 

@@ -25,7 +25,7 @@ PROBE = 1 << 30
 _purpose = "start", ""
 
 
-def purpose(what: str, remedy: str = "") -> None:
+def describe_task(what: str, remedy: str = "") -> None:
     """Say what memory is needed for from now on.
 
     Args:
@@ -70,16 +70,16 @@ def may_be_short(error: BaseException) -> bool:
 
 
 REJECTED = 2
-OUR_OWN = 70
+INTERNAL_ERROR = 70
 """Status of a fault of ours, as in sysexits.h."""
 INTERRUPTED = 130
-GONE = 141
+BROKEN_PIPE = 141
 """Whoever read our output has gone."""
 LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
 
 
-def line_and_status(error: BaseException) -> tuple[str, int]:
+def message_and_status(error: BaseException) -> tuple[str, int]:
     """What to say of an exception that nobody caught, and the status to end with; nothing is said of a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):
         traceback.print_exception(error)
@@ -92,7 +92,7 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         case KeyboardInterrupt():
             return "tokbench: interrupted", INTERRUPTED
         case BrokenPipeError():
-            return "", GONE
+            return "", BROKEN_PIPE
         case ImportError() if (error.name or "").partition(".")[0] != "tokbench":
             return f"tokbench: {_missing(error)}", REJECTED
         case OSError():
@@ -101,7 +101,7 @@ def line_and_status(error: BaseException) -> tuple[str, int]:
         case UnicodeEncodeError() if "\udc80" <= error.object[error.start] <= "\udcff":
             name = on_one_line(error.object)
             return f"tokbench: {name}: the name is not UTF-8, as is needed here; rename it", REJECTED
-    return f"tokbench: {_our_own(error)}", OUR_OWN
+    return f"tokbench: {_our_own(error)}", INTERNAL_ERROR
 
 
 def _our_own(error: BaseException) -> str:

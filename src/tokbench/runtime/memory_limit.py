@@ -18,7 +18,7 @@ LEAST = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Largest:
+class DocumentLimit:
     """The longest text that is taken.
 
     Attributes:
@@ -33,7 +33,7 @@ class Largest:
     beside: int
     megabytes: int
 
-    def of_copies(self, copies: int) -> "Largest":
+    def of_copies(self, copies: int) -> "DocumentLimit":
         """The longest text where so many bytes are held for each of its."""
         return replace(self, size=self.size * self.copies // copies, copies=copies)
 
@@ -58,7 +58,7 @@ class Largest:
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class MemoryLimit:
     """What a command may hold.
 
     Attributes:
@@ -69,13 +69,13 @@ class Allowance:
     megabytes: int
     room: int
 
-    def largest(self, copies: int, held: int = 0) -> Largest:
+    def largest(self, copies: int, held: int = 0) -> DocumentLimit:
         """The longest text of which so many copies fit, beside ``held`` bytes of other things."""
         size = max(0, self.room - held) // copies
-        return Largest(size, copies, self.megabytes * 1_000_000 - self.room + held, self.megabytes)
+        return DocumentLimit(size, copies, self.megabytes * 1_000_000 - self.room + held, self.megabytes)
 
 
-def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> Allowance:
+def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
     """What is left to a process of the memory that it is allowed; ask when everything is imported.
 
     Args:
@@ -90,7 +90,7 @@ def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> Allowance:
     if room < least:
         needed = to_allow(taken + least)
         raise TokbenchError(f"--memory {megabytes}: too little for this command; allow it {needed:,} MB or more")
-    return Allowance(megabytes, room)
+    return MemoryLimit(megabytes, room)
 
 
 def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> None:

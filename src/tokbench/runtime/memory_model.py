@@ -24,7 +24,7 @@ COLUMNS = ("base_bytes", "bytes_per_pretoken", "bytes_per_byte", "bytes_per_plac
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class MemoryCoefficients:
     """What a construction or a stage takes at its most.
 
     Attributes:
@@ -45,7 +45,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class CountProfile:
     """How much there is of a text at least so frequent; all exact.
 
     Attributes:
@@ -71,7 +71,7 @@ class Profile:
         least: int = 1,
         longest: int | None = None,
         max_pretoken_bytes: int | None = None,
-    ) -> "Profile":
+    ) -> "CountProfile":
         """Of batches of lengths and counts, at 1, at ``least`` and at every power of two above it.
 
         Args:
@@ -101,7 +101,7 @@ def places_of(lengths: NDArray[np.int64], longest: int | None = None) -> NDArray
     return shortest_first * lengths - reach * shortest_first // 2
 
 
-def require(names: Iterable[str], profile: Profile, least: int, megabytes: int, *, whole: bool = False) -> None:
+def require(names: Iterable[str], profile: CountProfile, least: int, megabytes: int, *, whole: bool = False) -> None:
     """End where more memory would be taken than allowed; what was not measured is not judged.
 
     Args:
@@ -143,10 +143,13 @@ def of_languages(name: str, apart: bool) -> str:
 
 
 @cache
-def table() -> dict[str, Need]:
+def table() -> dict[str, MemoryCoefficients]:
     """What was measured, by the name of the construction or stage."""
     with Path(__file__).with_name(TABLE).open(encoding="utf-8", newline="") as lines:
-        return {row["reader"]: Need(*(float(row[column]) for column in COLUMNS)) for row in csv.DictReader(lines)}
+        return {
+            row["reader"]: MemoryCoefficients(*(float(row[column]) for column in COLUMNS))
+            for row in csv.DictReader(lines)
+        }
 
 
 def _megabytes(size: float) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.kernels.exact import correlation
 from tokbench.statistics.distributions import correlation_tail
-from tokbench.statistics.equal_size import NOMINAL, NONE, Fewer, smaller_than_asked
+from tokbench.statistics.equal_size import NOMINAL, NONE, Undersized, smaller_than_asked
 from tokbench.statistics.ranks import averages_by_size
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import Column, Print, TidyTable, require
@@ -73,7 +73,7 @@ def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
     return Correlation(r, correlation_tail(square, len(common)), len(common), missing, None)
 
 
-def between_sizes(accuracy: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
+def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
 
     Args:

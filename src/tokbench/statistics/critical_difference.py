@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tokbench.statistics.cells import Grid, grids, name_cells
 from tokbench.statistics.distributions import chi_squared_tail
-from tokbench.statistics.equal_size import NONE, Fewer, fewer_at, sizes_with_fewer
+from tokbench.statistics.equal_size import NONE, Undersized, fewer_at, sizes_with_fewer
 from tokbench.statistics.verdicts import ALPHA, Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
 from tokbench.tabulation.columns import MODEL, P_VALUE, REASON, SUITE, VARIANT
@@ -18,7 +18,7 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def critical_differences(
-    accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
+    accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
 ) -> pl.DataFrame:
     """Average ranks over all cells, and the least difference of average ranks that is significant.
 
@@ -59,7 +59,7 @@ def critical_differences(
     return pl.DataFrame(rows, schema=CRITICAL_DIFFERENCES.schema, orient="row")
 
 
-def _why_left_out(grid: Grid, variant: str, fewer: Fewer) -> str:
+def _why_left_out(grid: Grid, variant: str, fewer: Undersized) -> str:
     """Why a variant is not ranked beside the others; empty where it is."""
     if cells := grid.missing(variant, grid.sizes):
         return f"missing: {name_cells(cells)}"

@@ -19,12 +19,12 @@ divided by tokens that it lacks."""
 AS_MANY = " at a size of which neither has fewer tokens than others"
 FEWER_AT = "has fewer tokens than others at"
 LEFT_OUT = "left out, as one of the two has fewer tokens than others of the size"
-Fewer = Set[tuple[str, int]]
+Undersized = Set[tuple[str, int]]
 """Variant and size of each."""
-NONE: Fewer = frozenset()
+NONE: Undersized = frozenset()
 
 
-def with_fewer_tokens(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
+def undersized_vocabularies(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
     """Variant and size of vocabularies that a text did not fill as far as others of the size.
 
     Args:
@@ -45,7 +45,7 @@ def smaller_than_asked(intrinsic: pl.DataFrame) -> set[tuple[str, int]]:
     return set(smaller.select("variant", "size").iter_rows())
 
 
-def sizes_with_fewer(variants: Iterable[str], sizes: Iterable[int], fewer: Fewer) -> list[int]:
+def sizes_with_fewer(variants: Iterable[str], sizes: Iterable[int], fewer: Undersized) -> list[int]:
     """The sizes at which one of the variants has fewer tokens than others, ascending."""
     names = list(variants)
     return sorted(size for size in sizes if any((name, size) in fewer for name in names))

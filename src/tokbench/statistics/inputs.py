@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tokbench.io.tables import read_frame
-from tokbench.statistics.equal_size import given_back, with_fewer_tokens
+from tokbench.statistics.equal_size import given_back, undersized_vocabularies
 from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
@@ -22,7 +22,7 @@ IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_r
 
 
 @dataclass(frozen=True)
-class TidyTables:
+class StatisticsInputs:
     """The tidy tables of a run.
 
     Attributes:
@@ -62,7 +62,7 @@ class TidyTables:
     @cached_property
     def fewer(self) -> set[tuple[str, int]]:
         """Variant and size of vocabularies that have fewer tokens than others of their size."""
-        return with_fewer_tokens(self.intrinsic)
+        return undersized_vocabularies(self.intrinsic)
 
     @cached_property
     def seeded(self) -> pl.DataFrame:
@@ -188,6 +188,6 @@ def compared_in(pilot: Path) -> pl.DataFrame:
     return frame
 
 
-def analyse(material: TidyTables) -> Tables:
+def analyse(material: StatisticsInputs) -> Tables:
     """Every statistic of the tidy tables of a run."""
     return make_tables(tables_of("analyse"), material)

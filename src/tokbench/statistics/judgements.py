@@ -16,7 +16,7 @@ BITS = "bits per byte"
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Verdict:
     """Verdict on one difference of a family of tests; fields are in the order of :func:`judgement_columns`.
 
     Attributes:
@@ -34,7 +34,7 @@ class Judgement:
     reason: str | None = None
 
 
-def judged(family: Sequence[Estimate]) -> list[Judgement]:
+def judge(family: Sequence[Estimate]) -> list[Verdict]:
     """Judge every difference of a family.
 
     Differences with too few trainings are not tested, and do not count in the correction. Holm's procedure decides
@@ -48,13 +48,13 @@ def judged(family: Sequence[Estimate]) -> list[Judgement]:
         half = one.error * quantile(ALPHA, one.degrees)
         ends = (one.difference - half, one.difference + half)
         if reason := why_untested(one.trainings):
-            found.append(Judgement(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
+            found.append(Verdict(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
             continue
         p_value, adjusted = next(tests)
         together = one.error * quantile(ALPHA / len(p_values), one.degrees)
         told = adjusted <= ALPHA
         found.append(
-            Judgement(
+            Verdict(
                 one.difference,
                 *ends,
                 p_value,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tokbench.kernels.exact import total
 from tokbench.statistics.estimate import Estimate, Mixed, random_intercept
-from tokbench.statistics.judgements import BITS, judged, judgement_columns
+from tokbench.statistics.judgements import BITS, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
@@ -94,7 +94,7 @@ def _compared(
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(sorted(bits), lowest, baselines))})
         found = {pair: _estimated(text, bits[pair[0]], bits[pair[1]], trained) for pair in pairs}
         tested = [pair for pair in pairs if not isinstance(found[pair][1], str)]
-        told = dict(zip(tested, judged([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
+        told = dict(zip(tested, judge([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
         for pair in pairs:
             fit, one, seeds = found[pair]
             row = astuple(told[pair]) if pair in told else (fit.mean, *[None] * 4, NOT_TESTED, None, None, one)

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.metric import End, better_end
+from tokbench.metric import Direction, direction
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL, smaller_than_asked
 from tokbench.statistics.verdicts import ALPHA, BETTER, NOT_TESTED, WORSE
@@ -15,7 +15,7 @@ from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 Row = tuple[Any, ...]
 Point = tuple[str, int]
 NGRAM = "ngram_bits_per_byte"
-CLAIMED: Mapping[str, End] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
+CLAIMED: Mapping[str, Direction] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
 """Ends that are claimed to be the better ones, by the beginning of a measure's name, beside those of which the field
 agrees: Rényi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
 NO_PAIR = "no pair of language models differs significantly"
@@ -55,11 +55,11 @@ def measures_against_models(
     )
 
 
-def claimed_end(metric: str) -> End | None:
+def claimed_end(metric: str) -> Direction | None:
     """The end of a measure that is claimed to be the better one; None where none is, or another row tells the same."""
     if metric.startswith("relative_"):
         return None
-    return better_end(metric) or next((end for name, end in CLAIMED.items() if metric.startswith(name)), None)
+    return direction(metric) or next((end for name, end in CLAIMED.items() if metric.startswith(name)), None)
 
 
 def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, fl
     return low, high
 
 
-def _agreement(pairs: list[tuple[float, str]], end: End, why_none: str) -> Row:
+def _agreement(pairs: list[tuple[float, str]], end: Direction, why_none: str) -> Row:
     if not pairs:
         return 0, None, None, None, None, None, why_none
     sign = 1 if end == "highest" else -1
@@ -82,7 +82,7 @@ def _agreement(pairs: list[tuple[float, str]], end: End, why_none: str) -> Row:
 
 def _measured(
     intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
-) -> Iterator[tuple[tuple[str, str, str], End, dict[Point, float]]]:
+) -> Iterator[tuple[tuple[str, str, str], Direction, dict[Point, float]]]:
     """Corpus, metric and definition of each measure, its better end, and its value for every tokenizer; a nominal size
     gives none to vocabularies that are smaller."""
     smaller = smaller_than_asked(intrinsic)

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.estimate import Spread, ratio_over_both
-from tokbench.statistics.judgements import BITS, Judgement, judged, judgement_columns
+from tokbench.statistics.judgements import BITS, Verdict, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
@@ -48,13 +48,13 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
         spreads = {pair: group.spread(*pair) for pair in pairs}
         known = {pair: one.estimate for pair, one in spreads.items() if isinstance(one, Spread)}
-        told = dict(zip(known, judged(list(known.values())), strict=True))
+        told = dict(zip(known, judge(list(known.values())), strict=True))
         rows += [group.row(pair, spreads[pair], told.get(pair)) for pair in pairs]
     return pl.DataFrame(rows, schema=BITS_COMPARISONS.schema, orient="row")
 
 
 @dataclass(frozen=True)
-class Group:
+class VariantGroup:
     """The variants of a corpus, model, suite and size.
 
     Attributes:
@@ -91,7 +91,7 @@ class Group:
             return ONE_DOCUMENT
         return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
 
-    def row(self, pair: Pair, spread: Spread | str, told: Judgement | None) -> Row:
+    def row(self, pair: Pair, spread: Spread | str, told: Verdict | None) -> Row:
         """A row of the table."""
         a, b = pair
         seeds = self.common(a, b)
@@ -112,7 +112,7 @@ class Group:
         return sqrt(fsum(one * one for one in own) / 2)
 
 
-def groups(documents: pl.DataFrame) -> Iterator[Group]:
+def groups(documents: pl.DataFrame) -> Iterator[VariantGroup]:
     """Documents that no variant lacks, and the seeds that have them all."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         variants = part["variant"].n_unique()
@@ -127,7 +127,7 @@ def groups(documents: pl.DataFrame) -> Iterator[Group]:
             if len(lined_up) == len(wanted):
                 bits.setdefault(str(variant), {})[seed] = lined_up["bits"].to_numpy()
         if bits:
-            yield Group(key, bits, shared["bytes"].to_numpy().astype(np.float64))
+            yield VariantGroup(key, bits, shared["bytes"].to_numpy().astype(np.float64))
 
 
 _FILES = ("downstream/{model}/{a}/{size}/{suite}.json", "downstream/{model}/{b}/{size}/{suite}.json")

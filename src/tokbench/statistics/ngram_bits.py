@@ -20,9 +20,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.critical_difference import friedman, nemenyi
-from tokbench.statistics.equal_size import FEWER, NONE, Fewer
+from tokbench.statistics.equal_size import FEWER, NONE, Undersized
 from tokbench.statistics.estimate import ratio_over_documents
-from tokbench.statistics.judgements import judged, judgement_columns
+from tokbench.statistics.judgements import judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.tabulation.columns import CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 KEY = ("corpus", "training_bytes", "order", "size")
 
 
-def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Fewer = NONE) -> pl.DataFrame:
+def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
     """Average rank of each variant over documents, and Nemenyi's critical difference.
 
     Args:
@@ -73,7 +73,7 @@ class _Group:
     bits: NDArray[np.float64]
 
 
-def _groups(documents: pl.DataFrame, fewer: Fewer) -> Iterator[_Group]:
+def _groups(documents: pl.DataFrame, fewer: Undersized) -> Iterator[_Group]:
     """Documents that a variant lacks are left out of its group."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
@@ -145,7 +145,7 @@ def judge_ngram_bits(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Map
                 (*key, a, b, float((bits[a] - bits[b])[0] / sizes[0]), *[None] * 7, ONE_DOCUMENT, 1) for a, b in pairs
             ]
             continue
-        found = judged([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in pairs])
+        found = judge([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in pairs])
         rows += [(*key, *pair, *astuple(one), len(sizes)) for pair, one in zip(pairs, found, strict=True)]
     return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from tokbench.statistics.bootstrap import Bootstrap, resampled_means, summarized_rows
 from tokbench.statistics.cells import Cell, grids, name_cells
-from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
+from tokbench.statistics.equal_size import AS_MANY, NONE, Undersized, left_out, sizes_with_fewer
 from tokbench.statistics.verdicts import Trainings, detectable_difference, fewest, why_untested
 from tokbench.statistics.wilcoxon import (
     Null,
@@ -33,7 +33,8 @@ from tokbench.tabulation import columns
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
 WHICH = (
-    f"of more than {columns.EVERY_PAIR_UP_TO} variants those with the baseline of the corpus and with the best alone"
+    f"of more than {columns.MAX_PAIRWISE_VARIANTS} variants those with the baseline of the corpus and with the best "
+    "alone"
 )
 """What the tables of comparisons hold, in a phrase."""
 Pair = tuple[str, str]
@@ -42,8 +43,8 @@ Pair = tuple[str, str]
 def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]) -> list[Pair]:
     """The ordered pairs to compare, of the variants of one model and suite.
 
-    Above :data:`tokbench.tabulation.columns.EVERY_PAIR_UP_TO` variants these are the pairs of each variant with its
-    baseline and with the best, both ways round. Where neither is among the variants, the first of them stands in.
+    Above :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants these are the pairs of each variant with
+    its baseline and with the best, both ways round. Where neither is among the variants, the first of them stands in.
 
     Args:
         variants: in the order in which their pairs come.
@@ -51,7 +52,7 @@ def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, base
             no variant has all cells.
         baselines: each variant's, the baseline of its corpus.
     """
-    if len(variants) <= columns.EVERY_PAIR_UP_TO:
+    if len(variants) <= columns.MAX_PAIRWISE_VARIANTS:
         return list(permutations(variants, 2))
     place = {variant: index for index, variant in enumerate(variants)}
     partners: dict[str, set[str]] = {variant: set() for variant in variants}
@@ -80,7 +81,7 @@ def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
 def of_every_pair(pairs: pl.DataFrame) -> bool:
     """Whether a table of comparisons of one model and suite has every ordered pair of its variants, or they are few."""
     count = pl.concat([pairs["a"], pairs["b"]]).n_unique()
-    return count <= columns.EVERY_PAIR_UP_TO or pairs.height == count * (count - 1)
+    return count <= columns.MAX_PAIRWISE_VARIANTS or pairs.height == count * (count - 1)
 
 
 def unordered(pairs: Sequence[Pair]) -> list[Pair]:
@@ -92,7 +93,7 @@ def unordered(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """What the paired accuracies of two variants say; all None where they have no cell in common.
 
     Attributes:
@@ -124,7 +125,7 @@ class Difference:
     p_value: float | None
 
 
-NOTHING = Difference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
+NOTHING = PairedDifference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
 ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
 """Corrections, by the name of their column."""
 
@@ -133,7 +134,7 @@ def compare_pairs(
     accuracy: pl.DataFrame,
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
-    fewer: Fewer = NONE,
+    fewer: Undersized = NONE,
     trainings: Trainings | None = None,
     *,
     null: Null = "tied",
@@ -198,7 +199,7 @@ def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
     return "; ".join(filter(None, (alone, smaller))) or None
 
 
-def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Difference, Difference]:
+def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[PairedDifference, PairedDifference]:
     """Compare two variants by the differences of their accuracies, first minus second, cell by cell.
 
     Returns:
@@ -217,12 +218,12 @@ def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Di
     )
 
 
-def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> Difference:
+def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> PairedDifference:
     """One direction, with its resamples of cells and of tasks, where there are any."""
     test = signed_rank(values, null)
     low, high, bootstrap_p = (cells[0].low, cells[0].high, cells[0].p_value) if cells else (None, None, None)
     task_low, task_high = (tasks[0].low, tasks[0].high) if tasks else (None, None)
-    return Difference(
+    return PairedDifference(
         fsum(values) / len(values),
         low,
         high,

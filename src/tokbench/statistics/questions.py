@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokbench.statistics.answers import Answered, answers, cells_of, restricted, without_sizes
 from tokbench.statistics.bootstrap import stratified_sums, summarized
 from tokbench.statistics.distributions import binomial_tail
-from tokbench.statistics.equal_size import AS_MANY, NONE, Fewer, left_out, sizes_with_fewer
+from tokbench.statistics.equal_size import AS_MANY, NONE, Undersized, left_out, sizes_with_fewer
 from tokbench.statistics.pairs import WHICH, adjusted, best_of, compared, unadjusted, unordered, why_left_out
 from tokbench.statistics.verdicts import Trainings, fewest, may_rank, why_untested
 from tokbench.statistics.wilcoxon import DECIMALS
@@ -53,7 +53,7 @@ def compare_questions(
     outcomes: pl.DataFrame,
     ranks: pl.DataFrame | None = None,
     baselines: Mapping[str, str] | None = None,
-    fewer: Fewer = NONE,
+    fewer: Undersized = NONE,
     trainings: Trainings | None = None,
 ) -> pl.DataFrame:
     """Compare variants over the questions that both answered, at sizes for which neither has fewer tokens than others.
@@ -120,7 +120,9 @@ def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=QUESTION_INTERVALS.schema, orient="row")
 
 
-def behind_the_best(outcomes: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
+def behind_the_best(
+    outcomes: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None
+) -> pl.DataFrame:
     """Test every accuracy against the best of its model, suite, size and task, on the questions that both answered.
 
     Args:

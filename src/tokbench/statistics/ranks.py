@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from tokbench.metric import End
+from tokbench.metric import Direction
 from tokbench.statistics.cells import Grid, grids, name_cells
-from tokbench.statistics.equal_size import FEWER, NONE, Fewer, fewer_at, sizes_with_fewer
+from tokbench.statistics.equal_size import FEWER, NONE, Undersized, fewer_at, sizes_with_fewer
 from tokbench.statistics.estimate import Estimate
-from tokbench.statistics.judgements import judged
+from tokbench.statistics.judgements import judge
 from tokbench.statistics.pairs import compared, unordered
 from tokbench.statistics.verdicts import (
     ALPHA,
@@ -47,7 +47,9 @@ from tokbench.tabulation.table import DIFFERENCE, SHARE, Column, Print, TidyTabl
 RanksRow = tuple[str | int | float | None, ...]
 
 
-def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
+def averages_by_size(
+    accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None
+) -> pl.DataFrame:
     """Average over tasks, with ranks among the variants of the same model, suite and size.
 
     Args:
@@ -72,7 +74,7 @@ def averages_by_size(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Tra
     return pl.DataFrame(rows, schema=RANKS_BY_SIZE.schema, orient="row")
 
 
-def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
+def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
     """Average over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:
@@ -85,7 +87,7 @@ def averages(accuracy: pl.DataFrame, fewer: Fewer = NONE, trainings: Trainings |
     return pl.DataFrame(rows, schema=RANKS.schema, orient="row")
 
 
-def _ranked(grid: Grid, sizes: Sequence[int], fewer: Fewer, ranked: bool) -> list[RanksRow]:
+def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -> list[RanksRow]:
     guesses = [guess for guess in (grid.baselines[task] for task in grid.tasks) if guess is not None]
     baseline = fsum(guesses) / len(guesses) if len(guesses) == len(grid.tasks) else None
     known: dict[str, float] = {}
@@ -190,7 +192,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Family:
+class ComparisonFamily:
     """Tokenizers of one size that are compared by one measure.
 
     Attributes:
@@ -208,7 +210,7 @@ class Family:
 
     head: Row
     over: str
-    end: End
+    end: Direction
     values: Mapping[str, Value]
     differ: Callable[[str, str], Estimate | None] = lambda a, b: None
     untested: str = ""
@@ -238,7 +240,7 @@ class Family:
         return why_untested(min(known, default=None)) or self.untested or NO_INTERVAL
 
 
-class Difference(NamedTuple):
+class VariantDifference(NamedTuple):
     """A difference of two variants, the first minus the second.
 
     Attributes:
@@ -254,12 +256,12 @@ class Difference(NamedTuple):
     reason: str | None = None
 
 
-Tested = Mapping[tuple[str, str], Difference]
+Tested = Mapping[tuple[str, str], VariantDifference]
 Pretokenizers = Mapping[str, str]
 """The pre-tokenizer of each variant; a variant that is not named shares one with all others that are not."""
 
 
-def bests_of(family: Family, pretokenizers: Pretokenizers) -> dict[str, str]:
+def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str, str]:
     """For each ranked variant the one at the better end among those of its pre-tokenizer, of equals the first by name.
 
     Args:
@@ -274,7 +276,7 @@ def bests_of(family: Family, pretokenizers: Pretokenizers) -> dict[str, str]:
     return {name: first[pretokenizers.get(name)] for name in ranked}
 
 
-def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
+def ranking_rows(family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
     """Return a row for each variant: head, variant and pre-tokenizer, value with interval, difference from the best of
     the pre-tokenizer, reason, difference from the baseline.
 
@@ -296,7 +298,7 @@ def rows_of(family: Family, baselines: Mapping[str, str], pretokenizers: Pretoke
     ]
 
 
-def _place(family: Family, variant: str, best: str | None, tested: Tested) -> Row:
+def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tested) -> Row:
     """The best, by how much the variant is behind it, p, the verdict and the reason."""
     one = family.values[variant]
     if best is None and family.comparable(variant):
@@ -314,7 +316,7 @@ def _place(family: Family, variant: str, best: str | None, tested: Tested) -> Ro
 
 
 def _next_to_baseline(
-    family: Family, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
+    family: ComparisonFamily, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
 ) -> Row:
     """The baseline and its pre-tokenizer, the difference with its interval and p, the verdict, and why none."""
     if baseline is None:
@@ -350,7 +352,7 @@ def _next_to_baseline(
     return (*head, *numbers, verdict, None)
 
 
-def _opposite(one: Difference, relative: bool) -> Difference | None:
+def _opposite(one: VariantDifference, relative: bool) -> VariantDifference | None:
     """The difference seen from the other side; None where its interval has no upper end.
 
     A share of the one is mapped to a share of the other, end by end: the same interval, so that the same test.
@@ -364,16 +366,16 @@ def _opposite(one: Difference, relative: bool) -> Difference | None:
 
 
 def _tested(
-    family: Family, bests: Mapping[str, str], baselines: Mapping[str, str]
-) -> dict[tuple[str, str], Difference]:
+    family: ComparisonFamily, bests: Mapping[str, str], baselines: Mapping[str, str]
+) -> dict[tuple[str, str], VariantDifference]:
     """Every pair that has an interval, the best of a pre-tokenizer or else the baseline second, after correction among
     all pairs of the family that are tested."""
     ranked = sorted(bests)
     pairs = unordered(compared(ranked, bests, baselines)) if len(ranked) > 1 else []
     ordered = [(b, a) if bests[b] == a or (bests[a] != b and baselines.get(b) == a) else (a, b) for a, b in pairs]
     found = {pair: estimate for pair in ordered if (estimate := family.differ(*pair)) is not None}
-    told = judged(list(found.values())) if found else []
+    told = judge(list(found.values())) if found else []
     return {
-        pair: Difference(one.difference, one.low, one.high, one.holm, one.reason)
+        pair: VariantDifference(one.difference, one.low, one.high, one.holm, one.reason)
         for pair, one in zip(found, told, strict=True)
     }

@@ -13,9 +13,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.statistics.equal_size import FEWER, Fewer, with_fewer_tokens
+from tokbench.statistics.equal_size import FEWER, Undersized, undersized_vocabularies
 from tokbench.statistics.estimate import Estimate, interval, ratio_over_documents
-from tokbench.statistics.ranks import ALIKE, BASELINE, BEST, UNRANKED, UNTESTED, Family, Pretokenizers, Value, rows_of
+from tokbench.statistics.ranks import (
+    ALIKE,
+    BASELINE,
+    BEST,
+    UNRANKED,
+    UNTESTED,
+    ComparisonFamily,
+    Pretokenizers,
+    Value,
+    ranking_rows,
+)
 from tokbench.statistics.scoreboard_rows import METRIC, ONE_DOCUMENT, accuracies, alignment, model_bits, over_documents
 from tokbench.statistics.verdicts import BETTER, NO_DIFFERENCE, WORSE
 from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE, VARIANT
@@ -61,7 +71,7 @@ def scoreboard(
         The columns of :data:`SCOREBOARD`.
     """
     lossy = set(imported.filter(pl.col("documents_changed").fill_null(1) > 0)["variant"])
-    fewer = with_fewer_tokens(intrinsic)
+    fewer = undersized_vocabularies(intrinsic)
     families = [
         *_tokens(intrinsic, tokens_by_document),
         *_ngram_bits(ngram_documents),
@@ -70,11 +80,11 @@ def scoreboard(
         *alignment(ALIGNMENT, _whole(intrinsic, METRIC), alignment_by_word),
     ]
     alike = (_of_equal_size(_without(family, lossy), fewer) for family in families)
-    rows = [row for family in alike for row in rows_of(family, baselines_of_all, pretokenizers_of_all)]
+    rows = [row for family in alike for row in ranking_rows(family, baselines_of_all, pretokenizers_of_all)]
     return pl.DataFrame(rows, schema=SCOREBOARD.schema, orient="row")
 
 
-def _without(family: Family, lossy: set[str]) -> Family:
+def _without(family: ComparisonFamily, lossy: set[str]) -> ComparisonFamily:
     """The family in which those are not ranked that do not give back all of a text."""
     values = {
         name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
@@ -85,7 +95,7 @@ def _without(family: Family, lossy: set[str]) -> Family:
     return replace(family, values=values)
 
 
-def _of_equal_size(family: Family, fewer: Fewer) -> Family:
+def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFamily:
     """The family in which those are not ranked that have fewer tokens: what they lack would count for or against
     how they were built."""
     size = family.head[1]
@@ -102,7 +112,7 @@ def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
 
 
-def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family]:
+def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Tokens of the evaluation split, and the gap to the bound, which no two pre-tokenizers share."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
@@ -116,12 +126,12 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Family
         counted_in = {name: by_document[name] for name, one in values.items() if one.low is not None}
         over = ("documents" if here["documents"].max() == 1 else "groups of documents") if counted_in else ""
         untested = "" if counted_in else ONE_DOCUMENT if len(sizes) == 1 and by_document else UNCOUNTED
-        yield Family(head, over, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
+        yield ComparisonFamily(head, over, "lowest", values, partial(_more_tokens, counted_in), untested, relative=True)
         of_gap = gaps.filter(corpus=corpus, size=size)
         bound = {row["variant"]: Value(row["value"], reason=row["reason"]) for row in of_gap.iter_rows(named=True)}
         if bound:
             of = (corpus, size, GAP, None, None, of_gap["definition"][0])
-            yield Family(of, "", "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
+            yield ComparisonFamily(of, "", "lowest", bound, untested=OWN_BOUND, same_pretokenizer=True)
 
 
 def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
@@ -154,7 +164,7 @@ def _more_tokens(by_document: Documents, a: str, b: str) -> Estimate | None:
     return ratio_over_documents(by_document[a] - by_document[b], by_document[b])
 
 
-def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[Family]:
+def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Bits per byte by the token n-gram models of the highest order and the largest budget."""
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     keys = ["corpus", "size", "order", "training_bytes"]

@@ -25,16 +25,16 @@ from tokbench.statistics.estimate import (
     ratio_over_both,
     ratio_over_documents,
 )
-from tokbench.statistics.judgements import judged
-from tokbench.statistics.model_bits import Group, groups
-from tokbench.statistics.ranks import Family, Row, Value
+from tokbench.statistics.judgements import judge
+from tokbench.statistics.model_bits import VariantGroup, groups
+from tokbench.statistics.ranks import ComparisonFamily, Row, Value
 from tokbench.statistics.verdicts import may_rank
 
 Tasks = list[NDArray[np.float64]]
 """For each task the answers to its questions: 1 where right, 0 where not, or the share of seeds that were right."""
 
 
-def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame) -> Iterator[Family]:
+def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Average accuracy of every model, suite and size.
 
     Questions of a task are independent draws, all variants are asked the same, tasks are fixed, and a mean over tasks
@@ -67,7 +67,7 @@ def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame
             continue
         head = (None, size, measure, model, suite, f"share of questions of {suite} that {model} answers right, a mean "
                 "over tasks")  # fmt: skip
-        yield Family(
+        yield ComparisonFamily(
             head, "questions" if kept else "", "highest", values, _differences(kept, seeds),
             "the answers to its questions are not there", trainings=dict.fromkeys(values, seeds),
         )  # fmt: skip
@@ -124,7 +124,7 @@ ONE_DOCUMENT = "a test needs two documents"
 
 def over_documents(
     head: Row, bits: Documents, sizes: NDArray[np.float64], trainings: Mapping[str, int] | None = None
-) -> Family:
+) -> ComparisonFamily:
     """Bits per byte of variants on the same documents, by Student's t over these.
 
     Args:
@@ -136,7 +136,7 @@ def over_documents(
     seeds = trainings or {}
     if len(sizes) < 2:
         alone = {name: Value(float(one[0] / sizes[0])) for name, one in bits.items()}
-        return Family(head, "", "lowest", alone, untested=ONE_DOCUMENT, trainings=seeds)
+        return ComparisonFamily(head, "", "lowest", alone, untested=ONE_DOCUMENT, trainings=seeds)
     values = {}
     for name, one in bits.items():
         estimate = ratio_over_documents(one, sizes)
@@ -146,10 +146,10 @@ def over_documents(
         estimate = ratio_over_documents(bits[a] - bits[b], sizes)
         return replace(estimate, trainings=min(seeds[a], seeds[b])) if seeds else estimate
 
-    return Family(head, "documents", "lowest", values, differ, trainings=seeds)
+    return ComparisonFamily(head, "documents", "lowest", values, differ, trainings=seeds)
 
 
-def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
+def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Bits per byte of every model and size.
 
     Intervals are over seeds and documents for variants with several seeds, and over documents for those with one.
@@ -171,7 +171,7 @@ def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[Family]:
             yield over_documents(head, means, group.sizes[filled], trainings)
 
 
-def _over_both(head: Row, group: Group, trainings: Mapping[str, int]) -> Family:
+def _over_both(head: Row, group: VariantGroup, trainings: Mapping[str, int]) -> ComparisonFamily:
     values = {}
     for name, one in group.bits.items():
         spread = ratio_over_both(np.stack(list(one.values())), group.sizes)
@@ -182,7 +182,7 @@ def _over_both(head: Row, group: Group, trainings: Mapping[str, int]) -> Family:
         return found.estimate if isinstance(found, Spread) else None
 
     untested = "no two seeds in common"
-    return Family(head, "seeds and documents", "lowest", values, differ, untested, trainings=trainings)
+    return ComparisonFamily(head, "seeds and documents", "lowest", values, differ, untested, trainings=trainings)
 
 
 METRIC = "morphological_alignment"
@@ -195,7 +195,7 @@ Sheet = list[Ratio]
 missed. Both are 0 for a word that the tokenizer is not scored on."""
 
 
-def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[Family]:
+def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[ComparisonFamily]:
     """Alignment with morphemes at every size: the mean over all resources where there are several.
 
     F1 of pooled boundaries is a ratio of sums over words. Words are drawn, those of one resource independently of those
@@ -220,7 +220,7 @@ def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> It
         alone = kept.is_empty() or kept["words"].max() == 1
         over = ("words" if alone else "groups of words") if scored else ""
         head = (corpus, size, measure, None, None, part["definition"][0])
-        yield Family(head, over, "highest", values, partial(_more, scored), untested=UNKEPT)
+        yield ComparisonFamily(head, over, "highest", values, partial(_more, scored), untested=UNKEPT)
 
 
 def foremost(measured: pl.DataFrame) -> pl.DataFrame:
@@ -269,7 +269,7 @@ def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Co
         found = agreement(sheet)
         if found is None or abs(found.difference - value) > SLACK:
             return None
-    [told] = judged([apart(*both)])
+    [told] = judge([apart(*both)])
     n = drawn(*both)
     p_value = max(told.p_value or 0.0, 2.0 ** (1 - n)) if told.difference else 1.0
     return Contrast(a[1], b[1], told.difference, told.low, told.high, n, p_value)

@@ -15,7 +15,7 @@ from tokbench.io.json import read_result
 from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import ACCURACY as NEEDED
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
-from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.reading import HEAD as READING_HEAD
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
@@ -258,15 +258,15 @@ def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], ACCURACY.schema, "")]
+    frames = [to_frame([], ACCURACY.schema, "")]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
-        head = [taken(result, key, path) for key in READING_HEAD]
+        head = [require_key(result, key, path) for key in READING_HEAD]
         rows = []
-        for name, task in taken(result, "tasks", path, kind=dict).items():
+        for name, task in require_key(result, "tasks", path, kind=dict).items():
             keys = ("accuracy", "random_baseline", "n", "accuracy_stderr", "num_fewshot", "straddling")
-            rows.append((*head, name, *(taken(task, key, path, f"tasks.{name}.") for key in keys)))
-        frames.append(framed(rows, ACCURACY.schema, path))
+            rows.append((*head, name, *(require_key(task, key, path, f"tasks.{name}.") for key in keys)))
+        frames.append(to_frame(rows, ACCURACY.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
 
 

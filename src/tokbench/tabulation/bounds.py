@@ -12,9 +12,9 @@ import polars as pl
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.optimum.gap import Bound, gap_of
+from tokbench.optimum.gap import LowerBound, gap_of
 from tokbench.tabulation.columns import CORPUS, LANGUAGE, REASON, SIZE
-from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.table import EXCESS, SHARE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import Compared
 from tokbench.tokenizer import Tokenizer
@@ -31,19 +31,19 @@ def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], BOUNDS.schema, "")]
+    frames = [to_frame([], BOUNDS.schema, "")]
     for path in map(Path, bound_files):
         content = read_result(path, AGAIN)
-        size = taken(content, "size", path)
+        size = require_key(content, "size", path)
         rows = []
         for language, one in {"": content, **content.get("languages", {})}.items():
-            proven = taken(one, "bound", path) is not None
-            values = [taken(one, key, path) for key in TOLD] if proven else [None] * len(TOLD)
-            long = taken(one, "left_out", path) if proven else {}
-            values += [taken(long, key, path) if proven else None for key in ("pretokens", "share")]
-            reason = None if proven else taken(one, "reason", path)
+            proven = require_key(one, "bound", path) is not None
+            values = [require_key(one, key, path) for key in TOLD] if proven else [None] * len(TOLD)
+            long = require_key(one, "left_out", path) if proven else {}
+            values += [require_key(long, key, path) if proven else None for key in ("pretokens", "share")]
+            reason = None if proven else require_key(one, "reason", path)
             rows.append((path.parts[-3], language, path.parts[-2], size, *values, reason))
-        frames.append(framed(rows, BOUNDS.schema, path))
+        frames.append(to_frame(rows, BOUNDS.schema, path))
     return pl.concat(frames).sort("corpus", "language", "pretokenization", "size")
 
 
@@ -94,7 +94,7 @@ BOUNDS = TidyTable(
 )  # fmt: skip
 
 
-Bounds = Mapping[tuple[str, str, str, int], Bound]
+Bounds = Mapping[tuple[str, str, str, int], LowerBound]
 """Bounds by corpus, language (empty for the whole), pre-tokenization and size."""
 ATTAINED = (
     "joined pairs / those that any vocabulary of the size joins at most in the same pre-tokens, bytes less the bound "
@@ -102,7 +102,7 @@ ATTAINED = (
 )
 
 
-def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], Bound]:
+def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], LowerBound]:
     """The bounds in files ``{corpus}/{scheme}/{size}.json``, those left out of which a file says why there is none.
 
     Raises:
@@ -111,23 +111,23 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], 
     bounds = {}
     for path in map(Path, paths):
         content = read_result(path, AGAIN)
-        scheme, size = taken(content, "scheme", path, kind=str), taken(content, "size", path, kind=int)
+        scheme, size = require_key(content, "scheme", path, kind=str), require_key(content, "size", path, kind=int)
         for language, one in {"": content, **content.get("languages", {})}.items():
-            if taken(one, "bound", path) is not None:
+            if require_key(one, "bound", path) is not None:
                 bounds[path.parts[-3], language, scheme, size] = bound_of(one, path)
     return bounds
 
 
-def bound_of(proven: Any, path: Path | str) -> Bound:
+def bound_of(proven: Any, path: Path | str) -> LowerBound:
     """Return the bound in what ``tokbench bound`` wrote.
 
     Raises:
         TokbenchError: a key is missing or has another type; the message names it.
     """
-    taken(taken(proven, "left_out", path), "counts", path, kind=dict)
-    taken(proven, "bound", path, kind=int)
+    require_key(require_key(proven, "left_out", path), "counts", path, kind=dict)
+    require_key(proven, "bound", path, kind=int)
     try:
-        return Bound.from_result(proven)
+        return LowerBound.from_result(proven)
     except (ValueError, TypeError):
         raise TokbenchError(f"{path}: left_out.counts is not as it was written; {AGAIN}") from None
 

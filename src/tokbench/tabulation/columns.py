@@ -173,9 +173,9 @@ SENTENCES = (
 """What statistics need of translated sentences."""
 
 
-EVERY_PAIR_UP_TO = 64
+MAX_PAIRWISE_VARIANTS = 64
 """Variants of which every pair is compared. Pairs grow with their square: a thousand have a million."""
-DRAWN = 20
+MAX_DRAWN = 20
 """Of more variants than those, how many a figure shows: the best, and the baseline with them."""
-PRINTED = 100
+MAX_PRINTED = 100
 """Of more variants than those, how many rows of a table by variant the page shows; its files have all."""

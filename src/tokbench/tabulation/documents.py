@@ -14,7 +14,7 @@ import polars as pl
 from tokbench.tabulation.answers import HEAD, Result
 from tokbench.tabulation.columns import BOUNDARIES, CORPUS, LANGUAGE, TOKENS
 from tokbench.tabulation.ngram_bits import LOST
-from tokbench.tabulation.reading import framed, taken, thing_by_thing
+from tokbench.tabulation.reading import read_long_format, require_key, to_frame
 from tokbench.tabulation.table import Column, TidyTable
 
 
@@ -31,7 +31,7 @@ def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file lacks a key or has a value of another type; the message names it.
     """
-    frames = [framed([], DOCUMENT_BITS.schema, "")]
+    frames = [to_frame([], DOCUMENT_BITS.schema, "")]
     for result in results:
         of = result.whole.get("bits_per_byte_of")
         if of is None:
@@ -42,12 +42,17 @@ def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
                 *head,
                 document.get("document", number),
                 document.get("language", ""),
-                *(taken(document, key, result.path, "bits_per_byte_of.by_document.") for key in ("bytes", "bits")),
+                *(
+                    require_key(document, key, result.path, "bits_per_byte_of.by_document.")
+                    for key in ("bytes", "bits")
+                ),
                 document.get("bytes_lost", 0),
             )
-            for number, document in enumerate(taken(of, "by_document", result.path, "bits_per_byte_of.", kind=list))
+            for number, document in enumerate(
+                require_key(of, "by_document", result.path, "bits_per_byte_of.", kind=list)
+            )
         ]
-        frames.append(framed(rows, DOCUMENT_BITS.schema, result.path))
+        frames.append(to_frame(rows, DOCUMENT_BITS.schema, result.path))
     return pl.concat(frames).sort("corpus", "model", "suite", "size", "variant", "document")
 
 
@@ -80,7 +85,7 @@ def tokens_by_document_table(token_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    return thing_by_thing(token_files, TOKENS_BY_DOCUMENT.schema)
+    return read_long_format(token_files, TOKENS_BY_DOCUMENT.schema)
 
 
 TOKENS_BY_DOCUMENT = TidyTable(
@@ -103,7 +108,7 @@ def alignment_by_word_table(word_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    return thing_by_thing(word_files, ALIGNMENT_BY_WORD.schema)
+    return read_long_format(word_files, ALIGNMENT_BY_WORD.schema)
 
 
 ALIGNMENT_BY_WORD = TidyTable(

@@ -21,7 +21,7 @@ from tokbench.io.tables import read_frame
 from tokbench.kernels.elementary import decimal_logs_of, powers_of
 from tokbench.metric.measurement import ADDED, DROPPED
 from tokbench.tabulation.columns import MODEL, PARALLEL, REASON, SIZE, SOURCE, TARGET, TOKENIZERS, VARIANT
-from tokbench.tabulation.reading import framed, size_of, taken
+from tokbench.tabulation.reading import require_key, size_of, to_frame
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import marked
 
@@ -119,7 +119,7 @@ OF = (PARALLEL, SOURCE, TARGET, MODEL, SIZE, SIDE)
 """What embeddings have in common that are compared."""
 
 
-class Measured(NamedTuple):
+class MeasuredEmbeddings(NamedTuple):
     """Embeddings of one side of a model.
 
     Attributes:
@@ -169,10 +169,10 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
         base = first.tokens()
         for one in group:
             path = one.folder / "measurements.json"
-            for row in taken(read_result(path, AGAIN), "measurements", path, kind=list):
-                if taken(row, "side", path) == one.keys[-1]:
+            for row in require_key(read_result(path, AGAIN), "measurements", path, kind=list):
+                if require_key(row, "side", path) == one.keys[-1]:
                     names = ("metric", "definition", "value", "n", "reason")
-                    rows.append((*one.keys, one.tokenizers, *(taken(row, name, path) for name in names)))
+                    rows.append((*one.keys, one.tokenizers, *(require_key(row, name, path) for name in names)))
             if one is not first:
                 own = one.tokens()
                 added = own.join(base, on="token", how="anti")
@@ -182,19 +182,19 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
                     *marked(dropped, f"tokens of {first.tokenizers} that are lacking {DROPPED}, in its model"),
                 ]
                 rows += ((*one.keys, one.tokenizers, *asdict(row).values()) for row in found)
-    return framed(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")
+    return to_frame(rows, TRANSLATION_EMBEDDINGS.schema, "embeddings of translation models")
 
 
-def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[Measured]]:
+def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[MeasuredEmbeddings]]:
     """The sides of all models, those together that differ in their tokenizers alone."""
-    groups: dict[tuple[Any, ...], list[Measured]] = {}
+    groups: dict[tuple[Any, ...], list[MeasuredEmbeddings]] = {}
     for folder in map(Path, folders):
         model, parallel, source, target, variant, target_variant, size = folder.parts[-7:]
         tokenizers = variant if variant == target_variant else f"{variant} + {target_variant}"
         known = size_of(folder, size, variant, own_sizes)
         for side in sorted(path.stem for path in folder.glob("*.parquet")):
             keys = (parallel, source, target, model, known, side)
-            groups.setdefault(keys, []).append(Measured(keys, tokenizers, folder))
+            groups.setdefault(keys, []).append(MeasuredEmbeddings(keys, tokenizers, folder))
     yield from groups.values()
 
 

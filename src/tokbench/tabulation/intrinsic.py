@@ -16,7 +16,7 @@ from tokbench.metric.usage import WITHOUT_PHASES
 from tokbench.tabulation.bounds import Bounds, attained, gaps
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS_INTRINSIC
-from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.table import Print, TidyTable, require, schema
 from tokbench.tabulation.tokenizer_pairs import (
     ALL_RESOURCES,
@@ -112,15 +112,15 @@ def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], INTRINSIC.schema, "")]
+    frames = [to_frame([], INTRINSIC.schema, "")]
     for path in measurements:
         content = read_result(path, AGAIN, lenient=True)
-        head = [taken(content, key, path) for key in ("variant", "size", "corpus")]
+        head = [require_key(content, key, path) for key in ("variant", "size", "corpus")]
         rows = []
-        for index, row in enumerate(taken(content, "measurements", path, kind=list)):
+        for index, row in enumerate(require_key(content, "measurements", path, kind=list)):
             keys = ("language", "metric", "definition", "value", "n", "reason")
-            rows.append((*head, *(taken(row, key, path, f"measurements[{index}].") for key in keys)))
-        frames.append(framed(rows, INTRINSIC.schema, path))
+            rows.append((*head, *(require_key(row, key, path, f"measurements[{index}].") for key in keys)))
+        frames.append(to_frame(rows, INTRINSIC.schema, path))
     return pl.concat(frames).sort(ORDER)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from tokbench.io.json import read_result
 from tokbench.tabulation.columns import CANNOT, CORPUS, LANGUAGE, ORDER, SIZE, TRAINING_BYTES, VARIANT
-from tokbench.tabulation.reading import AGAIN, framed, taken
+from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 Row = tuple[Any, ...]
@@ -24,22 +24,24 @@ def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], NGRAM_BITS.schema, "")]
+    frames = [to_frame([], NGRAM_BITS.schema, "")]
     for path in ngram_files:
         head, content = _read(path)
-        documents = taken(content, "documents", path, kind=list)
-        training = {taken(one, "training_bytes", path): one for one in taken(content, "training", path, kind=list)}
+        documents = require_key(content, "documents", path, kind=list)
+        training = {
+            require_key(one, "training_bytes", path): one for one in require_key(content, "training", path, kind=list)
+        }
         languages: dict[str, list[int]] = {"": list(range(len(documents)))}
         for number, document in enumerate(documents):
-            languages.setdefault(taken(document, "language", path), []).append(number)
+            languages.setdefault(require_key(document, "language", path), []).append(number)
         if len(languages) == 2:
             languages = {"": languages[""]}
         rows = []
-        for model in taken(content, "models", path, kind=list):
-            budget, order, bits = (taken(model, key, path) for key in ("training_bytes", "order", "bits"))
+        for model in require_key(content, "models", path, kind=list):
+            budget, order, bits = (require_key(model, key, path) for key in ("training_bytes", "order", "bits"))
             counts = [
-                taken(content, "vocabulary", path),
-                *(taken(training[budget], key, path) for key in ("tokens", "unused_entries", "unseen_tokens")),
+                require_key(content, "vocabulary", path),
+                *(require_key(training[budget], key, path) for key in ("tokens", "unused_entries", "unseen_tokens")),
             ]
             for language, numbers in languages.items():
                 size, lost = (
@@ -48,35 +50,35 @@ def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
                 if size:
                     value = fsum(bits[number] for number in numbers) / size
                     rows.append((*head, language, order, budget, value, len(numbers), size, *counts, lost))
-        frames.append(framed(rows, NGRAM_BITS.schema, path))
+        frames.append(to_frame(rows, NGRAM_BITS.schema, path))
     return pl.concat(frames).sort("corpus", "language", "training_bytes", "order", "size", "variant")
 
 
 def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
     """Bits of every document by every model; see :func:`ngram_bits_table`."""
-    frames = [framed([], NGRAM_DOCUMENTS.schema, "")]
+    frames = [to_frame([], NGRAM_DOCUMENTS.schema, "")]
     for path in ngram_files:
         head, content = _read(path)
         documents = [
             (
-                *(taken(document, key, path) for key in ("document", "language", "bytes")),
+                *(require_key(document, key, path) for key in ("document", "language", "bytes")),
                 document.get("tokens"),
                 document.get("bytes_lost", 0),
             )
-            for document in taken(content, "documents", path, kind=list)
+            for document in require_key(content, "documents", path, kind=list)
         ]
         rows = [
             (*head, model["order"], model["training_bytes"], *document[:-2], bits, *document[-2:])
-            for model in taken(content, "models", path, kind=list)
-            for document, bits in zip(documents, taken(model, "bits", path, kind=list), strict=True)
+            for model in require_key(content, "models", path, kind=list)
+            for document, bits in zip(documents, require_key(model, "bits", path, kind=list), strict=True)
         ]
-        frames.append(framed(rows, NGRAM_DOCUMENTS.schema, path))
+        frames.append(to_frame(rows, NGRAM_DOCUMENTS.schema, path))
     return pl.concat(frames).sort("corpus", "training_bytes", "order", "size", "variant", "document")
 
 
 def _read(path: Path | str) -> tuple[Row, Any]:
     content = read_result(path, AGAIN, lenient=True)
-    return tuple(taken(content, key, path) for key in ("variant", "size", "corpus")), content
+    return tuple(require_key(content, key, path) for key in ("variant", "size", "corpus")), content
 
 
 LOST = Column("bytes_lost", pl.Int64,

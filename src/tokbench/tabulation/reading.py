@@ -49,7 +49,7 @@ def size_of(path: Path | str, size: int | str, variant: str, own_sizes: Mapping[
     return own_sizes[variant]
 
 
-def taken(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:
+def require_key(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:
     """The value of a key.
 
     Raises:
@@ -62,7 +62,7 @@ def taken(content: Any, key: str, path: Path | str, within: str = "", kind: type
     return content[key]
 
 
-def framed(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str) -> pl.DataFrame:
+def to_frame(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str) -> pl.DataFrame:
     """Rows as a frame, without NaN.
 
     Raises:
@@ -75,7 +75,7 @@ def framed(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str
     return frame.with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def thing_by_thing(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.DataFrame:
+def read_long_format(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.DataFrame:
     """Rows of files that say what they are of, and have a list for each other column; sorted by corpus and tokenizer.
 
     Args:
@@ -86,10 +86,10 @@ def thing_by_thing(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.Da
         TokbenchError: a file is not JSON, lacks a key, or holds a value of another type; the message names it.
     """
     head, lists = list(schema)[:3], list(schema)[3:]
-    frames = [framed([], schema, "")]
+    frames = [to_frame([], schema, "")]
     for path in files:
         content = read_result(path, AGAIN, lenient=True)
-        of = tuple(taken(content, key, path) for key in head)
-        columns = [taken(content, key, path, kind=list) for key in lists]
-        frames.append(framed([(*of, *row) for row in zip(*columns, strict=False)], schema, path))
+        of = tuple(require_key(content, key, path) for key in head)
+        columns = [require_key(content, key, path, kind=list) for key in lists]
+        frames.append(to_frame([(*of, *row) for row in zip(*columns, strict=False)], schema, path))
     return pl.concat(frames).sort("corpus", "size", "variant", lists[0])

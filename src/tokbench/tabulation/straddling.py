@@ -11,7 +11,7 @@ import polars as pl
 
 from tokbench.io.json import read_result
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, VARIANT
-from tokbench.tabulation.reading import AGAIN, HEAD, framed, taken
+from tokbench.tabulation.reading import AGAIN, HEAD, require_key, to_frame
 from tokbench.tabulation.table import Column, Print, TidyTable
 
 
@@ -28,21 +28,21 @@ def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], COVERINGS.schema, "")]
+    frames = [to_frame([], COVERINGS.schema, "")]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
-        head = [taken(result, key, path) for key in HEAD]
+        head = [require_key(result, key, path) for key in HEAD]
         rows = []
-        for name, task in taken(result, "tasks", path, kind=dict).items():
-            documents = taken(task, "documents", path, f"tasks.{name}.", list)
+        for name, task in require_key(result, "tasks", path, kind=dict).items():
+            documents = require_key(task, "documents", path, f"tasks.{name}.", list)
             within = f"tasks.{name}.documents."
-            straddling = [one for one in documents if taken(one, "straddling", path, within, list)]
-            nats = [taken(one, "unwritten", path, within, float) for one in straddling if "unwritten" in one]
+            straddling = [one for one in documents if require_key(one, "straddling", path, within, list)]
+            nats = [require_key(one, "unwritten", path, within, float) for one in straddling if "unwritten" in one]
             if len(nats) < len(straddling):
                 rows.append((*head, name, len(straddling), None, None))
             elif nats:
                 rows.append((*head, name, len(nats), math.fsum(nats) / len(nats), max(nats)))
-        frames.append(framed(rows, COVERINGS.schema, path))
+        frames.append(to_frame(rows, COVERINGS.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant", "task")
 
 
@@ -102,14 +102,14 @@ def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], ONE_SEGMENTATION.schema, "")]
+    frames = [to_frame([], ONE_SEGMENTATION.schema, "")]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
-        head = [taken(result, key, path) for key in HEAD]
+        head = [require_key(result, key, path) for key in HEAD]
         if isinstance(result, dict) and result.get("one_segmentation") is not None:
-            estimate = taken(result, "one_segmentation", path, kind=dict)
-            values = [taken(estimate, key, path, "one_segmentation.") for key in ESTIMATE]
-            frames.append(framed([(*head, *values)], ONE_SEGMENTATION.schema, path))
+            estimate = require_key(result, "one_segmentation", path, kind=dict)
+            values = [require_key(estimate, key, path, "one_segmentation.") for key in ESTIMATE]
+            frames.append(to_frame([(*head, *values)], ONE_SEGMENTATION.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant")
 
 

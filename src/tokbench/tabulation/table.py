@@ -100,7 +100,7 @@ class Print:
         caption: what was measured. Keys of ``by`` stand in braces in it.
         shown: names of the columns in order; all but ``reason`` when empty.
         by: columns, one printed table for each of whose values.
-        files: the files behind each number, see :class:`tokbench.report.layout.Source`.
+        files: the files behind each number, see :class:`tokbench.report.layout.NumberSource`.
         folds_above: rows above which the page shows it closed at first; None for never.
         name: stem of its files where it is not the table's name.
         arranged: whether a module of the section has it in a place or a layout of its own. All others follow at the

@@ -11,7 +11,7 @@ import polars as pl
 
 from tokbench.kernels.exact import mean
 from tokbench.metric.length import CHARACTERS, character_length
-from tokbench.metric.measurement import ADDED, DROPPED, Form, Measurement, forms, ratio
+from tokbench.metric.measurement import ADDED, DROPPED, Form, Measurement, ratio, token_set
 from tokbench.vocabulary import Vocabulary
 
 Tokenizer = tuple[str, int]
@@ -36,7 +36,7 @@ def exchanged_tokens(vocabularies: Vocabularies, baseline: str) -> Compared:
     rows: Compared = []
     for (variant, size), vocabulary in vocabularies.items():
         other = vocabularies.get((baseline, size))
-        own, theirs = forms(vocabulary), frozenset() if other is None else forms(other)
+        own, theirs = token_set(vocabulary), frozenset() if other is None else token_set(other)
         found = [
             *_described("dropped_tokens", f"tokens of {baseline} that the vocabulary lacks {DROPPED}", theirs - own),
             *_described("added_tokens", f"tokens of the vocabulary that {baseline} lacks {ADDED}", own - theirs),
@@ -81,7 +81,7 @@ def venn_tokens(vocabularies: Vocabularies, variants: Sequence[str]) -> Compared
     for size in sorted({size for _, size in vocabularies}):
         if not all((variant, size) in vocabularies for variant in variants):
             continue
-        sets = {variant: forms(vocabularies[variant, size]) for variant in variants}
+        sets = {variant: token_set(vocabularies[variant, size]) for variant in variants}
         for variant, own in sets.items():
             first, second = (other for other in variants if other != variant)
             for inside in ((), (first,), (second,), (first, second)):

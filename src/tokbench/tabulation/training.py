@@ -18,7 +18,7 @@ from tokbench.io.json import read_json, read_result
 from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import MODEL, REASON, SIZE, SUITE, VARIANT
-from tokbench.tabulation.reading import AGAIN, HEAD, framed, run_of, taken
+from tokbench.tabulation.reading import AGAIN, HEAD, require_key, run_of, to_frame
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
@@ -93,13 +93,13 @@ def trained_on_table(models: Iterable[Path | str], own_sizes: Mapping[str, int])
     Raises:
         TokbenchError: a manifest is not JSON or holds a value of another type; the message names the file.
     """
-    frames = [framed([], TRAINED_ON.schema, "")]
+    frames = [to_frame([], TRAINED_ON.schema, "")]
     for folder in map(Path, models):
         file = folder / "manifest.json"
         if read := _read(file):
             model, variant, size = run_of(folder, own_sizes)
             values = [read.get(key) for key in ("documents", "text_bytes", "tokens", "sequences", "batches")]
-            frames.append(framed([(variant, size, model, *values, _petaflop(read))], TRAINED_ON.schema, file))
+            frames.append(to_frame([(variant, size, model, *values, _petaflop(read))], TRAINED_ON.schema, file))
     return pl.concat(frames).sort("model", "size", "variant")
 
 
@@ -183,16 +183,16 @@ def convergence_table(
     rows = []
     for path, share in (*files, *((Path(path), "1.0") for path in downstream if files)):
         result = read_result(path, AGAIN, lenient=True)
-        variant, size, model, suite = (taken(result, key, path) for key in HEAD)
+        variant, size, model, suite = (require_key(result, key, path) for key in HEAD)
         if share not in (at := reached.get((model, variant, size), {})):
             continue
-        found = [taken(task, "accuracy", path) for task in taken(result, "tasks", path, kind=dict).values()]
+        found = [require_key(task, "accuracy", path) for task in require_key(result, "tasks", path, kind=dict).values()]
         known = [one for one in found if one is not None]
         accuracy = sum(known) / len(known) if known and len(known) == len(found) else None
-        batch, tokens = (taken(at[share], key, path) for key in ("batch", "tokens"))
+        batch, tokens = (require_key(at[share], key, path) for key in ("batch", "tokens"))
         bits = result.get("bits_per_byte")
         rows.append((variant, size, model, suite, float(share), batch, tokens, accuracy, len(found), bits))
-    return framed(rows, CONVERGENCE.schema, "").sort("model", "suite", "size", "variant", "share")
+    return to_frame(rows, CONVERGENCE.schema, "").sort("model", "suite", "size", "variant", "share")
 
 
 def _reached(
@@ -201,16 +201,16 @@ def _reached(
     """What the manifests of models with kept checkpoints tell, by model, variant and size."""
     for folder in map(Path, models):
         file = folder / "manifest.json"
-        settings = taken(read_json(file, PRETRAIN, lenient=True), "settings", file, kind=dict)
+        settings = require_key(read_json(file, PRETRAIN, lenient=True), "settings", file, kind=dict)
         if checkpoints := settings.get("checkpoints"):
             yield (
                 run_of(folder, own_sizes),
-                {**checkpoints, "1.0": _end(taken(settings, "read", file, kind=dict), file)},
+                {**checkpoints, "1.0": _end(require_key(settings, "read", file, kind=dict), file)},
             )
 
 
 def _end(read: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    return {"batch": taken(read, "batches", file), "tokens": taken(read, "tokens", file)}
+    return {"batch": require_key(read, "batches", file), "tokens": require_key(read, "tokens", file)}
 
 
 CONVERGENCE = TidyTable(
@@ -281,7 +281,7 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or lacks a key; the message names file and key.
     """
-    frames = [framed([], BITS_PER_BYTE.schema, "")]
+    frames = [to_frame([], BITS_PER_BYTE.schema, "")]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
         value = result.get("bits_per_byte")
@@ -291,8 +291,8 @@ def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
             reason = "the suite did not measure bits per byte"
         elif equal is None and "bits_per_byte_equal_context" in result:
             reason = "works through another library, whose tokens are not known by their bytes"
-        row = (*(taken(result, key, path) for key in HEAD), value, equal, reason)
-        frames.append(framed([row], BITS_PER_BYTE.schema, path))
+        row = (*(require_key(result, key, path) for key in HEAD), value, equal, reason)
+        frames.append(to_frame([row], BITS_PER_BYTE.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant")
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 import polars as pl
 
 from tokbench.errors import TokbenchError
-from tokbench.metric.measurement import Form, forms
+from tokbench.metric.measurement import Form, token_set
 from tokbench.tabulation import columns
 from tokbench.tabulation.columns import REASON, SIZE, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable, schema
@@ -49,7 +49,7 @@ def overlap(
         ``jaccard`` = |A and B| / |A or B|, ``share_of_a`` = |A and B| / |A|, ``share_of_b``. Ratios over empty sets
         are null with a ``reason``.
     """
-    sets = {name: forms(vocabulary, single_bytes=single_bytes) for name, vocabulary in vocabularies.items()}
+    sets = {name: token_set(vocabulary, single_bytes=single_bytes) for name, vocabulary in vocabularies.items()}
     over = "all" if single_bytes else "longer than one byte"
     rows = []
     for a, b in combinations(sets, 2) if pairs is None else pairs:
@@ -68,8 +68,8 @@ def overlaps_by_size(
 ) -> pl.DataFrame:
     """Common tokens of every two variants at each vocabulary size.
 
-    Of more than :data:`tokbench.tabulation.columns.EVERY_PAIR_UP_TO` variants at a size these are the pairs of each
-    with the baselines, or with the first of them where no baseline is among them.
+    Of more than :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants at a size these are the pairs of
+    each with the baselines, or with the first of them where no baseline is among them.
 
     Args:
         vocabularies: by variant and size.
@@ -81,7 +81,11 @@ def overlaps_by_size(
     frames = [pl.DataFrame(schema=OVERLAPS.schema)]
     for size in sorted({size for _, size in vocabularies}):
         chosen = {variant: vocabulary for (variant, other), vocabulary in vocabularies.items() if other == size}
-        pairs = None if len(chosen) <= columns.EVERY_PAIR_UP_TO else _with_baselines(chosen, (baselines or {}).values())
+        pairs = (
+            None
+            if len(chosen) <= columns.MAX_PAIRWISE_VARIANTS
+            else _with_baselines(chosen, (baselines or {}).values())
+        )
         frames.append(overlap(chosen, pairs=pairs).with_columns(size=pl.lit(size, pl.Int64)))
     return pl.concat(frames)
 
@@ -95,7 +99,8 @@ def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[t
 
 OVERLAPS = TidyTable(
     "overlaps",
-    f"two variants at a vocabulary size; of more than {columns.EVERY_PAIR_UP_TO} variants those with a baseline alone",
+    f"two variants at a vocabulary size; of more than {columns.MAX_PAIRWISE_VARIANTS} variants those with a baseline "
+    "alone",
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
     takes=("vocabularies", "baselines"),
@@ -142,7 +147,7 @@ def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
         raise TokbenchError(f"vocabulary overlap: {len(vocabularies)} vocabulary given; name two or more")
     membership: dict[Form, int] = {}
     for index, vocabulary in enumerate(vocabularies.values()):
-        for form in forms(vocabulary):
+        for form in token_set(vocabulary):
             membership[form] = membership.get(form, 0) | 1 << index
     sizes = Counter(membership.values())
     names = list(vocabularies)

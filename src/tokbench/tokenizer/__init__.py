@@ -20,8 +20,16 @@ from tokbench.kernels.threads import mapped
 from tokbench.options import Options
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.segmentation import Segmenter, segmentations
-from tokbench.tokenizer.encoder import TextEncoder, TokenBytes, bytes_of, character_spans, characters_of, several, shown
-from tokbench.tokenizer.folder import SETTINGS, files_to_remove, is_adapted, outdated_export, read_settings, sealed
+from tokbench.tokenizer.encoder import (
+    TextEncoder,
+    TokenBytes,
+    as_bytes,
+    character_spans,
+    require_str,
+    require_texts,
+    shown,
+)
+from tokbench.tokenizer.folder import SETTINGS, is_adapted, outdated_export, read_settings, sealed, stale_files
 from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_configuration
 from tokbench.vocabulary import Named, Vocabulary
 
@@ -164,11 +172,11 @@ class Tokenizer:
         Raises:
             TokbenchError: it is no text, or a pre-token has 2 GiB or more.
         """
-        return self._encoder.encode(bytes_of(text), threads)
+        return self._encoder.encode(as_bytes(text), threads)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
         """How many tokens a text has: the length of what :meth:`encode` gives, in less memory."""
-        return self._encoder.count(bytes_of(text), threads)
+        return self._encoder.count(as_bytes(text), threads)
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order; threads share the texts out in groups.
@@ -176,7 +184,7 @@ class Tokenizer:
         Raises:
             TokbenchError: they are a single text, or one of them is none.
         """
-        return self._encoder.encode_batch(map(bytes_of, several(texts)), threads)
+        return self._encoder.encode_batch(map(as_bytes, require_texts(texts)), threads)
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
@@ -198,7 +206,7 @@ class Tokenizer:
 
         A token that begins or ends inside a character spans the character as a whole.
         """
-        return character_spans(characters_of(text), self.offsets(text, threads))
+        return character_spans(require_str(text), self.offsets(text, threads))
 
     def last_cut(self, text: bytes) -> int:
         """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
@@ -206,7 +214,7 @@ class Tokenizer:
         It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
         that no kernel scans and methods that draw at random by place.
         """
-        return self._encoder.last_cut(bytes_of(text))
+        return self._encoder.last_cut(as_bytes(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
         """The bytes of a sequence of ids.
@@ -254,7 +262,7 @@ class Tokenizer:
         """
         folder = Path(folder)
         place_of_folder(folder)
-        stale = files_to_remove(folder / SETTINGS, configuration)
+        stale = stale_files(folder / SETTINGS, configuration)
         with atomic_files(folder, "tokenizer", last=SETTINGS, stale=stale) as partial:
             self.vocabulary.write(partial)
             settings = {

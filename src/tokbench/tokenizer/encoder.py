@@ -188,7 +188,7 @@ COLUMNS = ("columns", "column_names")
 """Public attributes by which frames and data sets name their columns; one of them is enough."""
 
 
-def bytes_of(text: Any) -> bytes:
+def as_bytes(text: Any) -> bytes:
     """Return the bytes of a text: of a ``str`` its UTF-8, of a buffer of bytes a copy.
 
     Raises:
@@ -247,7 +247,7 @@ def shown(value: Any) -> str:
     return shortened(" ".join(repr(value).split()))
 
 
-def characters_of(text: Any) -> str:
+def require_str(text: Any) -> str:
     """A text that has characters.
 
     Raises:
@@ -258,7 +258,7 @@ def characters_of(text: Any) -> str:
     return text
 
 
-def several(texts: Any) -> Iterable[Any]:
+def require_texts(texts: Any) -> Iterable[Any]:
     """Return texts as they are given; reject a single text, as its items are characters.
 
     Raises:
@@ -275,7 +275,7 @@ def is_iterable(value: Any) -> bool:
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
-def numbers_of(ids: ArrayLike) -> NDArray[Any]:
+def as_ids(ids: ArrayLike) -> NDArray[Any]:
     """Return the ids of one sequence as an array of whole numbers.
 
     Raises:
@@ -317,7 +317,7 @@ class TokenBytes:
         Raises:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
-        values = numbers_of(ids)
+        values = as_ids(ids)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
             wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit)
             raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")

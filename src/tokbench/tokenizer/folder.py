@@ -152,7 +152,7 @@ OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
 """What ``save_pretrained`` writes beside our files; both hold ids or names of the tokenizer that was saved."""
 
 
-def files_to_remove(before: Path, configuration: bool) -> list[str]:
+def stale_files(before: Path, configuration: bool) -> list[str]:
     """Files of the tokenizer that was saved in a folder before; those of them that are not written again must go.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import LONGEST_DOCUMENT
 from tokbench.corpus.parallel import FetchedPairs
-from tokbench.corpus.parts import Part, groups_of, parts_of
+from tokbench.corpus.parts import SourcePart, groups_of, parts_of
 from tokbench.corpus.sources import FileSource, HubSource, ParallelSource, Source, files_of
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import UTF_8
@@ -44,7 +44,7 @@ class Corpora:
     """The corpora of one experiment; wildcards name one, or the digest of a fetched one."""
 
     experiment: Experiment
-    _found: dict[str, list[Part]] = field(default_factory=dict)
+    _found: dict[str, list[SourcePart]] = field(default_factory=dict)
 
     def digest(self, wildcards: Any) -> list[str]:
         """Names a hub corpus by its recipe, so that experiments share what was fetched; none for other corpora."""
@@ -199,10 +199,10 @@ class Corpora:
         paths = {"path": tagged} if isinstance(source.get("path"), dict) else {}
         return {key: source[key] for key in source if key not in {*left_out, "path"}} | paths
 
-    def _part(self, wildcards: Any) -> Part:
+    def _part(self, wildcards: Any) -> SourcePart:
         return self._parts(wildcards.corpus)[int(wildcards.part)]
 
-    def _parts(self, name: str) -> list[Part]:
+    def _parts(self, name: str) -> list[SourcePart]:
         """The parts of a corpus, found once: its tags are in order, as they are in recipes."""
         if name not in self._found:
             corpus = self.experiment.corpora[name]
@@ -231,7 +231,7 @@ AT_ONCE = 16
 
 
 @dataclass(frozen=True)
-class Pretokenization:
+class CountingTargets:
     """The counting of one experiment's corpora."""
 
     experiment: Experiment

@@ -63,7 +63,7 @@ class Name(NamedTuple):
     name: str
 
 
-class Source(NamedTuple):
+class ModuleSource(NamedTuple):
     """The top level of a Python module.
 
     Attributes:
@@ -231,7 +231,7 @@ def _read_file(module: str) -> tuple[str, list[Name]]:
 
 
 @cache
-def _source(module: str) -> Source | None:
+def _source(module: str) -> ModuleSource | None:
     """The top level of a module; None where it is no Python source."""
     path = _locate(module)
     if path is None or path.suffix != ".py":
@@ -248,7 +248,7 @@ def _source(module: str) -> Source | None:
         if names or not (isinstance(statement, IMPORTS) or _is_documentation(statement)):
             for name in names or {EFFECTS}:
                 definitions.setdefault(name, []).append(statement)
-    return Source(definitions, _bindings(imports, module))
+    return ModuleSource(definitions, _bindings(imports, module))
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:

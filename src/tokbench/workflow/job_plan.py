@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
-from tokbench.workflow.job_states import Job, Listing, Plan, Run, mark, marked_outputs, read_plan, write_plan
+from tokbench.workflow.job_states import Job, Listing, Plan, PlannedRun, mark, marked_outputs, read_plan, write_plan
 
 REMEMBERED = 20
 """Runs through SLURM whose ids are kept."""
@@ -45,7 +45,7 @@ def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
         folder: the experiment's folder, as the rules' paths begin with it.
         log: the engine's logs.
     """
-    run = Run(
+    run = PlannedRun(
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         pid=os.getpid(),
         host=socket.gethostname(),

@@ -62,7 +62,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class PlannedRun:
     """The run that left a plan.
 
     Attributes:
@@ -98,7 +98,7 @@ class Plan:
     """
 
     folder: Path
-    run: Run
+    run: PlannedRun
     stages: tuple[str, ...]
     jobs: tuple[Job, ...]
 
@@ -181,7 +181,7 @@ def _jobs(stage: str, columns: Mapping[str, Any]) -> Iterator[Job]:
         yield Job(stage, dict(zip(names, own, strict=True)), outputs, row[1], row[2], bool(row[3]), *more)
 
 
-def _run(told: Mapping[str, Any]) -> Run:
+def _run(told: Mapping[str, Any]) -> PlannedRun:
     """The run as it is written down.
 
     Raises:
@@ -192,7 +192,7 @@ def _run(told: Mapping[str, Any]) -> Run:
     for key in ("log", "marks"):
         _require(told[key] is None or _is_text(told[key]))
     _require(type(told["pid"]) is int and _are_texts(told["slurm"]))
-    return Run(**{**told, "slurm": tuple(told["slurm"])})
+    return PlannedRun(**{**told, "slurm": tuple(told["slurm"])})
 
 
 def _require(fits: bool) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Size, Translation
+from tokbench.config.sections import Size, TranslationRuns
 from tokbench.errors import TokbenchError
 from tokbench.models.evaluation.local_tasks import task_files
 from tokbench.models.evaluation.offline_tasks import examples_of
@@ -341,9 +341,9 @@ class Translations:
     experiment: Experiment
 
     @cached_property
-    def trained(self) -> dict[TrainedTranslation, Translation]:
+    def trained(self) -> dict[TrainedTranslation, TranslationRuns]:
         """Every model that is asked for, with the first entry that does."""
-        found: dict[TrainedTranslation, Translation] = {}
+        found: dict[TrainedTranslation, TranslationRuns] = {}
         for run in self.experiment.translations:
             for model in run.models:
                 for parallel in run.corpora:

@@ -12,7 +12,7 @@ from tokbench.config.experiment import Experiment
 from tokbench.config.load import read_all
 from tokbench.errors import TokbenchError
 from tokbench.io.locks import hold
-from tokbench.runtime.exit_status import line_and_status
+from tokbench.runtime.exit_status import message_and_status
 
 NEEDED = {
     "pretrain": ("composer", "llmfoundry", "torch", "transformers"),
@@ -30,7 +30,7 @@ NEEDED = {
 OF_BYTES = ("train_byte_lm", "score_bytes")
 
 
-def check_parts(experiment: Experiment, stages: Collection[str]) -> None:
+def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
     """Reject a run some of whose jobs could only fail.
 
     Args:
@@ -56,10 +56,10 @@ def read_experiment(workflow: Any) -> Experiment:
     try:
         return _experiment(workflow)
     except Exception as error:
-        sys.exit(line_and_status(error)[0])
+        sys.exit(message_and_status(error)[0])
 
 
-def begin(workflow: Any, log: Sequence[str]) -> None:
+def on_start(workflow: Any, log: Sequence[str]) -> None:
     """Hold the folder's lock, see that what the jobs import is there, and leave the run's plan; a mistake ends
     the process in one line.
 
@@ -74,9 +74,9 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
     try:
         hold(experiment.folder)
         if not workflow.deployment_settings.deployment_method:
-            check_parts(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
+            check_packages(experiment, {job.rule.name for job in workflow.dag.needrun_jobs()})
     except Exception as error:
-        sys.exit(line_and_status(error)[0])
+        sys.exit(message_and_status(error)[0])
 
     from tokbench.config.load import files_left_out, files_with_equal_content
     from tokbench.workflow.job_plan import leave_plan
@@ -86,7 +86,7 @@ def begin(workflow: Any, log: Sequence[str]) -> None:
     _beside(lambda: leave_plan(workflow, experiment.folder, log))
 
 
-def end(workflow: Any) -> None:
+def on_end(workflow: Any) -> None:
     """Write the page that tells how long the run's stages took."""
     from tokbench.workflow.job_states import read_plan
     from tokbench.workflow.status import overview
@@ -104,4 +104,4 @@ def _beside(work: Callable[[], None]) -> None:
     try:
         work()
     except Exception as error:
-        print(line_and_status(error)[0], file=sys.stderr)
+        print(message_and_status(error)[0], file=sys.stderr)

@@ -17,7 +17,7 @@ from tokbench.workflow.job_states import (
     Job,
     Life,
     Plan,
-    Run,
+    PlannedRun,
     State,
     Times,
     last_message,
@@ -30,7 +30,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JobReport:
     """A job, its state, its times once it is done, and the last message of its log where it has failed."""
 
     job: Job
@@ -59,7 +59,7 @@ class Stage:
     wall: float
     cpu: float | None
     cpu_whole: bool
-    longest: Told | None
+    longest: JobReport | None
     left: float | None
 
     @property
@@ -83,12 +83,12 @@ class Overview:
 
     plan: Plan
     life: Life
-    jobs: list[Told]
+    jobs: list[JobReport]
     stages: list[Stage]
     total: Stage
     unknown: list[str]
 
-    def those(self, state: State) -> list[Told]:
+    def those(self, state: State) -> list[JobReport]:
         """The jobs in a state."""
         return [told for told in self.jobs if told.state == state]
 
@@ -102,7 +102,7 @@ def overview(plan: Plan, life: Life | None = None) -> Overview:
     """
     life = life or life_of(plan)
     told = [_told(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
-    by_stage: dict[str, list[Told]] = {name: [] for name in plan.stages}
+    by_stage: dict[str, list[JobReport]] = {name: [] for name in plan.stages}
     for one in told:
         by_stage[one.job.stage].append(one)
     stages = [_stage(name, jobs) for name, jobs in by_stage.items()]
@@ -114,7 +114,7 @@ def overview(plan: Plan, life: Life | None = None) -> Overview:
 
 def as_json(seen: Overview) -> dict[str, Any]:
     """The overview as plain values; docs/status.md explains each key."""
-    run: Run = seen.plan.run
+    run: PlannedRun = seen.plan.run
     return {
         "format": FORMAT,
         "folder": str(seen.plan.folder),
@@ -126,13 +126,13 @@ def as_json(seen: Overview) -> dict[str, Any]:
     }
 
 
-def _told(plan: Plan, job: Job, state: State) -> Told:
+def _told(plan: Plan, job: Job, state: State) -> JobReport:
     took = times(plan.path(job.benchmark)) if state == "done" and job.benchmark else None
     message = last_message(plan.path(job.log)) if state in ("failed", "interrupted") and job.log else None
-    return Told(job, state, took, message)
+    return JobReport(job, state, took, message)
 
 
-def _stage(name: str, jobs: list[Told]) -> Stage:
+def _stage(name: str, jobs: list[JobReport]) -> Stage:
     found = Counter(told.state for told in jobs)
     counts = {state: found[state] for state in STATES}
     timed = [told for told in jobs if told.times]
@@ -157,7 +157,7 @@ def _stage_json(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _job_json(plan: Plan, told: Told) -> dict[str, Any]:
+def _job_json(plan: Plan, told: JobReport) -> dict[str, Any]:
     job, took = told.job, told.times
     return {
         "stage": job.stage,

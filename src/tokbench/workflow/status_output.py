@@ -21,7 +21,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.json import read_json
 from tokbench.workflow.job_states import STATES, State
-from tokbench.workflow.status import Overview, Stage, Told
+from tokbench.workflow.status import JobReport, Overview, Stage
 
 MOST = 20
 """Jobs of a state that are listed, unless all are asked for."""
@@ -119,7 +119,7 @@ def _row(stage: Stage, states: list[State]) -> list[str]:
     ]
 
 
-def _job(seen: Overview, told: Told) -> str:
+def _job(seen: Overview, told: JobReport) -> str:
     line = f"  {told.job.name}"
     if told.times:
         line += f": {duration(told.times.wall)}"
@@ -178,12 +178,12 @@ def page(seen: Overview) -> str:
     )
 
 
-def _longest(seen: Overview) -> list[Told]:
+def _longest(seen: Overview) -> list[JobReport]:
     timed = [told for told in seen.jobs if told.times]
     return sorted(timed, key=lambda told: -told.times.wall if told.times else 0.0)[:LONGEST]
 
 
-def _times(told: Told) -> list[str]:
+def _times(told: JobReport) -> list[str]:
     return [duration(told.times.wall), duration(told.times.cpu)] if told.times else ["–", "–"]
 
 

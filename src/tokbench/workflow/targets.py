@@ -23,14 +23,14 @@ from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.shell import canonical
 
 
-class Built(NamedTuple):
+class TokenizerTarget(NamedTuple):
     """A variant at a vocabulary size, or one that was made elsewhere at its own."""
 
     variant: str
     size: Size
 
 
-class Measured(NamedTuple):
+class MeasurementTarget(NamedTuple):
     """A tokenizer on a corpus beside its own."""
 
     variant: str
@@ -54,7 +54,7 @@ class Trained(NamedTuple):
     size: Size
 
 
-class Tested(NamedTuple):
+class TestTarget(NamedTuple):
     """A model with a tokenizer on a suite."""
 
     model: str
@@ -63,24 +63,24 @@ class Tested(NamedTuple):
     suite: str
 
 
-def all_tokenizers(experiment: Experiment) -> list[Built]:
+def all_tokenizers(experiment: Experiment) -> list[TokenizerTarget]:
     """Every tokenizer."""
-    return [Built(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
+    return [TokenizerTarget(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
 
 
-def all_measured(experiment: Experiment) -> list[Measured]:
+def all_measured(experiment: Experiment) -> list[MeasurementTarget]:
     """Every tokenizer on every corpus that it is measured on beside its own."""
     return [
-        Measured(one.variant, one.size, corpus)
+        MeasurementTarget(one.variant, one.size, corpus)
         for one in all_tokenizers(experiment)
         for corpus in experiment.measured_on_of(one.variant)
     ]
 
 
-def all_counted(experiment: Experiment) -> list[Measured]:
+def all_counted(experiment: Experiment) -> list[MeasurementTarget]:
     """Every tokenizer on its own corpus and on those beside it, as far as these have documents."""
     return [
-        Measured(one.variant, one.size, corpus)
+        MeasurementTarget(one.variant, one.size, corpus)
         for one in all_tokenizers(experiment)
         for corpus in (experiment.corpus_of(one.variant), *experiment.measured_on_of(one.variant))
         if not experiment.corpora[corpus].counted
@@ -104,10 +104,10 @@ def all_bounds(experiment: Experiment) -> list[Bounded]:
     return list(dict.fromkeys(found))
 
 
-def all_tested(experiment: Experiment) -> list[Tested]:
+def all_tested(experiment: Experiment) -> list[TestTarget]:
     """Every model on every suite of its runs, each once."""
     found = (
-        Tested(model, variant, size, suite)
+        TestTarget(model, variant, size, suite)
         for run in experiment.runs
         for model in run.models
         for variant in run.variants
@@ -117,7 +117,7 @@ def all_tested(experiment: Experiment) -> list[Tested]:
     return list(dict.fromkeys(found))
 
 
-class Along(NamedTuple):
+class CheckpointTarget(NamedTuple):
     """A checkpoint of a model on a suite; the share of the training as text."""
 
     model: str
@@ -127,10 +127,10 @@ class Along(NamedTuple):
     suite: str
 
 
-def all_along(experiment: Experiment) -> list[Along]:
+def all_along(experiment: Experiment) -> list[CheckpointTarget]:
     """Every checkpoint that is kept, on every suite of its model's runs."""
     return [
-        Along(test.model, test.variant, test.size, repr(share), test.suite)
+        CheckpointTarget(test.model, test.variant, test.size, repr(share), test.suite)
         for test in all_tested(experiment)
         for share in experiment.models[test.model].evaluate_at
     ]
@@ -197,7 +197,7 @@ CORPORA = 24
 
 
 @dataclass(frozen=True)
-class Examples:
+class ExampleTargets:
     """The sentences of one experiment."""
 
     experiment: Experiment
@@ -213,20 +213,20 @@ class Examples:
         """Whether there is a sentence to show."""
         return bool(self.corpora or self.experiment.report.examples)
 
-    def of(self, corpus: str) -> list[Built]:
+    def of(self, corpus: str) -> list[TokenizerTarget]:
         """Tokenizers that cut the sentences of a corpus."""
         own = (one for one in self.experiment.variants if self.experiment.corpus_of(one) == corpus)
         return self._first([self.experiment.baselines()[corpus], *own])
 
     @property
-    def shown(self) -> list[Built]:
+    def shown(self) -> list[TokenizerTarget]:
         """Tokenizers that cut the user's sentences."""
         if not self.experiment.report.examples:
             return []
         return self._first([*self.experiment.baselines().values(), *self.experiment.variants])
 
     @property
-    def tokenizers(self) -> list[Built]:
+    def tokenizers(self) -> list[TokenizerTarget]:
         """All of them."""
         return list(dict.fromkeys([*self.shown, *(one for corpus in self.corpora for one in self.of(corpus))]))
 
@@ -251,7 +251,7 @@ class Examples:
             for word in ("--shard", f"{corpus}={folder}/{corpus}/evaluation/0000.parquet")
         ]
 
-    def _first(self, variants: Iterable[str]) -> list[Built]:
+    def _first(self, variants: Iterable[str]) -> list[TokenizerTarget]:
         """Variants at the largest size of the first that is built, or at their own largest where they lack that."""
         names = list(dict.fromkeys(variants))[:TOKENIZERS]
         built = {
@@ -261,15 +261,15 @@ class Examples:
         }
         wanted = max(next(iter(built.values()), [0]))
         largest = {name: wanted if wanted in sizes else max(sizes) for name, sizes in built.items()}
-        return [Built(name, largest.get(name, OWN)) for name in names]
+        return [TokenizerTarget(name, largest.get(name, OWN)) for name in names]
 
 
-def _named(tokenizers: Iterable[Built]) -> list[str]:
+def _named(tokenizers: Iterable[TokenizerTarget]) -> list[str]:
     return [f"{one.variant}/{one.size}" for one in tokenizers]
 
 
 @dataclass(frozen=True)
-class Checked:
+class ValidatedCorpora:
     """The corpora of one experiment that its tokenizers are built from and measured on."""
 
     experiment: Experiment
@@ -315,11 +315,11 @@ class NgramModels:
         return [word for size in self.options.training_bytes or () for word in ("--training-bytes", str(size))]
 
     @property
-    def tokenizers(self) -> list[Built]:
+    def tokenizers(self) -> list[TokenizerTarget]:
         """The tokenizers that have them: all, or none."""
         return [] if self.experiment.ngram_bits is None else all_tokenizers(self.experiment)
 
     @property
-    def tokenizers_on_others(self) -> list[Measured]:
+    def tokenizers_on_others(self) -> list[MeasurementTarget]:
         """Those that have them on corpora beside their own."""
         return [] if self.experiment.ngram_bits is None else all_measured(self.experiment)

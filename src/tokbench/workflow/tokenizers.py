@@ -17,7 +17,7 @@ from tokbench.adapters.libraries import MODULES
 from tokbench.adapters.read import FILES
 from tokbench.building import READERS
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import MadeElsewhere, Resource, Variant, files_among
+from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
 from tokbench.construction import Construction, constructions
 from tokbench.io.compression import COMPRESSED
 from tokbench.metric import Sight, families_of
@@ -213,15 +213,15 @@ class Imports:
             "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.text_files:read_files", *forms, *libraries
         )
 
-    def _variant(self, wildcards: Any) -> MadeElsewhere:
+    def _variant(self, wildcards: Any) -> ExternalTokenizer:
         return self.experiment.elsewhere[wildcards.variant]
 
 
-def _named(variant: MadeElsewhere) -> dict[str, str | None]:
+def _named(variant: ExternalTokenizer) -> dict[str, str | None]:
     return {"path": variant.path, "revision": variant.revision}
 
 
-def _digest(variant: MadeElsewhere) -> str:
+def _digest(variant: ExternalTokenizer) -> str:
     return hashlib.sha256(canonical(_named(variant)).encode()).hexdigest()[:16]
 
 

@@ -19,7 +19,7 @@ from tokbench.adapters.libraries import open_library, told
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
 from tokbench.inspection.checks.probes import EVERY_PROBE, RUNS, blocks, numbers
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 from tokbench.intrinsic.encoding_speed import LEAST_BYTES, TOO_SHORT, Sample, cold_speed
 from tokbench.io.json import parse_json
 from tokbench.pretokens import PretokenCounts
@@ -46,7 +46,7 @@ def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: st
     return Finding(False, f"not {told} for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
 
 
-def repeated(subject: Subject) -> Finding:
+def repeated(subject: TokenizerUnderTest) -> Finding:
     """The same ids whenever a text is encoded."""
     texts = subject.taken
     first = {text: subject.encode(text) for text in texts}
@@ -55,12 +55,12 @@ def repeated(subject: Subject) -> Finding:
     )
 
 
-def batched(subject: Subject) -> Finding:
+def batched(subject: TokenizerUnderTest) -> Finding:
     """``encode_batch`` of many texts, and of one."""
     texts = subject.taken
     try:
         together = dict(zip(texts, subject.batch(texts), strict=True))
-    except (Rejection, ValueError) as error:
+    except (EncodeError, ValueError) as error:
         return Finding(False, f"encode_batch gives no list of ids a text: {error}", [Example(texts[0])])
 
     def differs(text: bytes) -> bool:
@@ -69,13 +69,13 @@ def batched(subject: Subject) -> Finding:
     return _agreeing(texts, differs, "the ids of encode_batch are those of encode")
 
 
-def counted(subject: Subject) -> Finding:
+def counted(subject: TokenizerUnderTest) -> Finding:
     """``count`` beside the number of ids."""
     texts = subject.taken
     return _agreeing(texts, lambda text: subject.count(text) != len(subject.encode(text)), "count is the number of ids")
 
 
-def threaded(subject: Subject) -> Finding:
+def threaded(subject: TokenizerUnderTest) -> Finding:
     """One long text, and many, in several threads."""
     texts = subject.taken
     long, last_cut = b" ".join(texts), subject.traits.last_cut
@@ -86,7 +86,7 @@ def threaded(subject: Subject) -> Finding:
         together = subject.tokenizer.encode(long, threads=THREADS).tolist()
         same = ids == together and subject.count(long, threads=THREADS) == len(ids)
         same = same and subject.batch(texts, threads=THREADS) == subject.batch(texts)
-    except (TypeError, Rejection, AttributeError):
+    except (TypeError, EncodeError, AttributeError):
         return not_applicable("it takes no number of threads")
     told = f"with {THREADS} threads the ids of {len(long):,} bytes and of {len(texts):,} texts are"
     if same:
@@ -94,7 +94,7 @@ def threaded(subject: Subject) -> Finding:
     return Finding(False, f"{told} not those of one", [Example(long[:80], f"the first 80 of {len(long):,} bytes")])
 
 
-def in_pieces(subject: Subject) -> Finding:
+def in_pieces(subject: TokenizerUnderTest) -> Finding:
     """A text cut where ``last_cut`` tells, the ids of its two parts joined."""
     last_cut = subject.traits.last_cut
     if last_cut is None:
@@ -107,7 +107,7 @@ def in_pieces(subject: Subject) -> Finding:
     return _agreeing(subject.taken, differs, "the ids of two parts are those of the whole")
 
 
-def exported(subject: Subject) -> Finding:
+def exported(subject: TokenizerUnderTest) -> Finding:
     """``tokenizer.json`` beside the tokenizer, read by its own library."""
     path = None if subject.folder is None else subject.folder / EXPORTED
     if path is None or not path.is_file():
@@ -136,12 +136,12 @@ def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
     return lambda texts: [encoding.ids for encoding in opened.encode_batch(texts, add_special_tokens=False)]
 
 
-def special_names(subject: Subject) -> set[str]:
+def special_names(subject: TokenizerUnderTest) -> set[str]:
     """What other libraries may find in a text and take for a special token."""
     return {END_OF_TEXT, PADDING, *subject.traits.special}
 
 
-def plain_texts(subject: Subject, some: int = 1) -> list[bytes]:
+def plain_texts(subject: TokenizerUnderTest, some: int = 1) -> list[bytes]:
     """Texts that can be given to other libraries: probes, documents, tokens, numbers, and every code point.
 
     Args:
@@ -196,7 +196,7 @@ class Tried:
     example: bytes | None = None
 
 
-def exports(subject: Subject) -> Finding:
+def exports(subject: TokenizerUnderTest) -> Finding:
     """Every form that the tokenizer can be written in, except a ``tokenizer.json`` that lies beside it already.
 
     It can where the export writes it; what that rejects is told, as a library that is not installed is. What it writes
@@ -233,7 +233,11 @@ def exports(subject: Subject) -> Finding:
 
 
 def _tried(
-    subject: Subject, tokenizer: Tokenizer, form: str, texts: Mapping[bytes, list[int]], pretokens: PretokenCounts
+    subject: TokenizerUnderTest,
+    tokenizer: Tokenizer,
+    form: str,
+    texts: Mapping[bytes, list[int]],
+    pretokens: PretokenCounts,
 ) -> Tried:
     """A form on texts whose ids are known.
 
@@ -304,7 +308,7 @@ READERS: Mapping[str, Callable[[Path, Tokenizer], Theirs]] = {
 EXPORTS_CHECKS = (Check("exports", "every form that it can be exported to gives the same ids", "failure", exports),)
 
 
-def speed(subject: Subject) -> Finding:
+def speed(subject: TokenizerUnderTest) -> Finding:
     """Measure the cold encoding speed on the documents, or on Python's own documentation where they are short."""
     texts, what = Sample(subject.documents).texts, "the documents"
     if sum(map(len, texts)) < LEAST_BYTES:
@@ -316,7 +320,7 @@ def speed(subject: Subject) -> Finding:
     except Exception as error:
         if may_be_short(error):
             raise
-        return not_applicable(str(Rejection(error)))
+        return not_applicable(str(EncodeError(error)))
     if found is None:
         return not_applicable(TOO_SHORT)
     told = (

@@ -180,7 +180,7 @@ def _read(text: str) -> list[tuple[int, int]]:
     return [(int(low, 16), int(high or low, 16)) for low, _, high in ends]
 
 
-class Pieces:
+class PretokenAutomaton:
     """The pre-tokens of an automaton.
 
     Args:

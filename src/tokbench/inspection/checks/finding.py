@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from tokbench.inspection.checks.subject import Subject
+    from tokbench.inspection.checks.subject import TokenizerUnderTest
 
 
 Kind = Literal["failure", "warning", "told"]
@@ -63,7 +63,7 @@ class Check:
     name: str
     means: str
     kind: Kind
-    run: Callable[["Subject"], Finding]
+    run: Callable[["TokenizerUnderTest"], Finding]
     also: str = ""
 
     def result(self, found: Finding) -> Result:

@@ -21,7 +21,7 @@ import numpy as np
 
 from tokbench.inspection.checks.contexts import contexts, likeness, rare_contexts
 from tokbench.inspection.checks.finding import Check, Example, Finding, of
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 from tokbench.pretokenization import Boundaries
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 
@@ -61,7 +61,7 @@ class Reach:
         return self.proof in ("alone", "context")
 
 
-def every_reach(subject: Subject) -> list[Reach]:
+def every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     """How every token is reached, or why not."""
     cached = subject.__dict__.get("_reach")
     if cached is None:
@@ -70,7 +70,7 @@ def every_reach(subject: Subject) -> list[Reach]:
     return found
 
 
-def _every_reach(subject: Subject) -> list[Reach]:
+def _every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     forms = subject.forms
     left = [one for one, (token, _) in forms.items() if not _alone(subject, one, token)]
     proved = _by_segmentation(subject, left)
@@ -79,14 +79,14 @@ def _every_reach(subject: Subject) -> list[Reach]:
     return [found.get(one) or Reach(one, token, "alone") for one, (token, _) in forms.items()]
 
 
-def _alone(subject: Subject, one: int, token: bytes) -> bool:
+def _alone(subject: TokenizerUnderTest, one: int, token: bytes) -> bool:
     try:
         return subject.encode(token) == [one]
-    except Rejection:
+    except EncodeError:
         return False
 
 
-def _by_segmentation(subject: Subject, ids: Sequence[int]) -> dict[int, Reach]:
+def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[int, Reach]:
     """Tokens that no pre-token has, by what a pre-token of their bytes becomes."""
     tokenizer, found = subject.tokenizer, {}
     method = subject.traits.segmentation
@@ -139,7 +139,7 @@ def _beaten(scores: Any, one: int, parts: Sequence[int]) -> bool:
     return own == -math.inf or other > own + MARGIN * (1 + abs(own))
 
 
-def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Reach:
+def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[bytes]) -> Reach:
     """A text around a token's bytes that gives it, or what the search for one shows.
 
     Args:
@@ -163,7 +163,7 @@ def _in_context(subject: Subject, one: int, token: bytes, cut: set[bytes]) -> Re
             try:
                 if one in subject.encode(text):
                     return Reach(one, token, "context", text, tried)
-            except Rejection:
+            except EncodeError:
                 continue
         if boundaries is not None and not kept:
             cut.add(alike)
@@ -179,7 +179,7 @@ def _cuts(boundaries: Boundaries, text: bytes, start: int, end: int) -> bool:
     return bool(np.any((bounds > start) & (bounds < end)))
 
 
-def _forbidden(subject: Subject, token: bytes) -> bool:
+def _forbidden(subject: TokenizerUnderTest, token: bytes) -> bool:
     """Whether the declared normaliser makes something else of a token's text."""
     normalized = subject.traits.normalized
     if normalized is None:
@@ -199,7 +199,7 @@ TOLD = {
 }
 
 
-def reachable(subject: Subject) -> Finding:
+def reachable(subject: TokenizerUnderTest) -> Finding:
     """Every token that the normaliser, if there is one, leaves as it is."""
     found = [one for one in every_reach(subject) if not one.reached and one.proof != "normaliser"]
     total = len(subject.forms)
@@ -214,7 +214,7 @@ def reachable(subject: Subject) -> Finding:
     return Finding(False, f"{of(len(found), total, 'tokens')} come out of no text: {told}", examples, numbers)
 
 
-def not_forbidden(subject: Subject) -> Finding:
+def not_forbidden(subject: TokenizerUnderTest) -> Finding:
     """Tokens that the declared normaliser changes, so that no text gives them."""
     found = [one for one in every_reach(subject) if one.proof == "normaliser"]
     told = f"the normaliser changes {of(len(found), len(subject.forms), 'tokens')}"

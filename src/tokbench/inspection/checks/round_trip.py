@@ -12,7 +12,7 @@ from unicodedata import category
 from tokbench.inspection.checks import probes
 from tokbench.inspection.checks.finding import Check, Example, Finding, not_applicable, of, shortest
 from tokbench.inspection.checks.probes import PROBES
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 
 SHOWN = 3
 """Examples of one fault."""
@@ -20,22 +20,22 @@ SLOW = 1.0
 """Seconds of processor time that a run may take for a longer one to be tried."""
 
 
-def came_back(subject: Subject, text: bytes) -> bytes | str | None:
+def came_back(subject: TokenizerUnderTest, text: bytes) -> bytes | str | None:
     """None where a text comes back; else what came, or why nothing did."""
     return _tried(subject, text)[1]
 
 
-def _tried(subject: Subject, text: bytes) -> tuple[list[int], bytes | str | None]:
+def _tried(subject: TokenizerUnderTest, text: bytes) -> tuple[list[int], bytes | str | None]:
     """The ids of a text, none where it is rejected, and :func:`came_back`."""
     try:
         ids = subject.encode(text)
         back = subject.decode(ids)
-    except Rejection as error:
+    except EncodeError as error:
         return [], str(error)
     return ids, None if back == text else back
 
 
-def cause(subject: Subject, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
+def cause(subject: TokenizerUnderTest, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
     """Why a text did not come back, as far as its ids and what came tell."""
     if isinstance(back, str):
         return "rejected"
@@ -60,7 +60,7 @@ def _bare(text: str) -> str:
     return "".join(one for one in spread if unicodedata.category(one)[0] not in "MZC")
 
 
-def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
+def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
     """Encode and decode texts; name the shortest input found for each cause of a loss."""
     causes: Counter[str] = Counter()
     first: dict[str, bytes] = {}
@@ -82,13 +82,13 @@ def round_trip(subject: Subject, texts: Iterable[bytes]) -> Finding:
     return Finding(False, f"{of(lost, total, 'texts')} do not come back ({told})", examples[:SHOWN], numbers)
 
 
-def _shown(subject: Subject, text: bytes) -> Example:
+def _shown(subject: TokenizerUnderTest, text: bytes) -> Example:
     short = shortest(text, lambda one: came_back(subject, one) is not None)
     back = came_back(subject, short)
     return Example(short, back) if isinstance(back, str) else Example(short, gave=back)
 
 
-def of_texts(texts: Callable[[], Iterable[bytes]]) -> Callable[[Subject], Finding]:
+def of_texts(texts: Callable[[], Iterable[bytes]]) -> Callable[[TokenizerUnderTest], Finding]:
     """The check that these texts come back."""
     return lambda subject: round_trip(subject, texts())
 
@@ -98,7 +98,7 @@ def of_probes(*groups: str) -> Callable[[], Iterable[bytes]]:
     return lambda: [text.encode() for group in groups for text in probes.PROBES[group]]
 
 
-def long_runs(subject: Subject) -> Finding:
+def long_runs(subject: TokenizerUnderTest) -> Finding:
     """Runs of one thing, ten times as long each time, until one takes a second.
 
     SentencePiece takes the square of the length of a run that its model has no piece for.
@@ -122,14 +122,14 @@ def long_runs(subject: Subject) -> Finding:
     return Finding(found.passes, told, found.examples, {**found.numbers, "slow_from": least})
 
 
-def documents(subject: Subject) -> Finding:
+def documents(subject: TokenizerUnderTest) -> Finding:
     """The user's documents."""
     if not subject.documents:
         return not_applicable("no documents were named")
     return round_trip(subject, subject.documents)
 
 
-def idempotent(subject: Subject) -> Finding:
+def idempotent(subject: TokenizerUnderTest) -> Finding:
     """Encode, decode, encode again: the second ids are the first."""
     wrong: list[Example] = []
     texts = [*probes.EVERY_PROBE, *probes.white_space(), *probes.emoji_sequences(), *subject.documents]
@@ -145,11 +145,11 @@ def idempotent(subject: Subject) -> Finding:
     return Finding(False, f"other ids for {of(len(wrong), len(texts), 'texts')}", [Example(short, what)], numbers)
 
 
-def _changes(subject: Subject, text: bytes) -> bool:
+def _changes(subject: TokenizerUnderTest, text: bytes) -> bool:
     try:
         ids = subject.encode(text)
         return subject.encode(subject.decode(ids)) != ids
-    except Rejection:
+    except EncodeError:
         return False  # The round trip tells it.
 
 
@@ -175,14 +175,14 @@ MOST_UNKNOWN = 0.01
 """Unknown tokens of a script above which a person should look."""
 
 
-def white_space_kept(subject: Subject) -> Finding:
+def white_space_kept(subject: TokenizerUnderTest) -> Finding:
     """White characters of twelve texts in a longest common subsequence of most white ones, over all."""
     kept = whole = 0
     worst: Example | None = None
     for text in PROBES["white space"]:
         try:
             back = subject.back(text.encode()).decode("utf-8", "replace")
-        except Rejection:
+        except EncodeError:
             back = ""
         share, count = _common(text, back), sum(map(_white, text))
         kept, whole = kept + share, whole + count
@@ -209,7 +209,7 @@ def _common(a: str, b: str) -> int:
     return before[-1][1]
 
 
-def unknown_by_script(subject: Subject) -> Finding:
+def unknown_by_script(subject: TokenizerUnderTest) -> Finding:
     """The share of unknown tokens in a text of each script."""
     unknown = subject.traits.unknown_id
     if unknown is None:
@@ -221,10 +221,10 @@ def unknown_by_script(subject: Subject) -> Finding:
     return Finding(not worst, told, examples, {"shares": shares})
 
 
-def _share(subject: Subject, text: bytes, unknown: int) -> float:
+def _share(subject: TokenizerUnderTest, text: bytes, unknown: int) -> float:
     try:
         ids: Sequence[int] = subject.encode(text)
-    except Rejection:
+    except EncodeError:
         return 1.0
     return ids.count(unknown) / len(ids) if ids else 0.0
 

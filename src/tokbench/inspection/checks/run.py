@@ -10,7 +10,7 @@ from typing import Any
 from tokbench.examples.cut import visible
 from tokbench.inspection.checks import agreement, reach, round_trip, vocabulary
 from tokbench.inspection.checks.finding import Check, Example, Finding, Result
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 
 GROUPS: dict[str, tuple[Check, ...]] = {
     "Round trip": (*round_trip.CHECKS, *round_trip.KEPT_CHECKS),
@@ -29,7 +29,7 @@ COUNTED: dict[Result, str] = {
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """A check with what it found."""
 
     group: str
@@ -42,7 +42,7 @@ class Checked:
         return self.check.result(self.found)
 
 
-def checked(subject: Subject, told: Callable[[Check], None] = lambda check: None) -> list[Checked]:
+def checked(subject: TokenizerUnderTest, told: Callable[[Check], None] = lambda check: None) -> list[CheckResult]:
     """Run every check.
 
     Args:
@@ -55,23 +55,23 @@ def checked(subject: Subject, told: Callable[[Check], None] = lambda check: None
             told(check)
             try:
                 found = check.run(subject)
-            except Rejection as error:
+            except EncodeError as error:
                 found = Finding(False, f"the tokenizer ended it: {error}")
-            done.append(Checked(group, check, found))
+            done.append(CheckResult(group, check, found))
     return done
 
 
-def fit(done: list[Checked]) -> bool:
+def fit(done: list[CheckResult]) -> bool:
     """Whether nothing failed."""
     return all(one.result != "failure" for one in done)
 
 
-def counts(done: list[Checked]) -> dict[Result, int]:
+def counts(done: list[CheckResult]) -> dict[Result, int]:
     """How many checks came to what."""
     return {result: sum(one.result == result for one in done) for result in COUNTED}
 
 
-def as_text(about: str, done: list[Checked], style: Callable[[str, Result], str]) -> str:
+def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], str]) -> str:
     """A line a check, the examples below it; ``style`` may colour the first word of a line."""
     seen = counts(done)
     lines = [about, f"{'fit' if fit(done) else 'unfit'}: " + ", ".join(f"{seen[one]} {COUNTED[one]}" for one in seen)]
@@ -102,7 +102,7 @@ def _both(data: bytes) -> str:
     return f"{visible(data[:MOST_BYTES])} ({data[:MOST_BYTES].hex(' ')}){more}"
 
 
-def as_json(about: Mapping[str, Any], done: list[Checked]) -> dict[str, Any]:
+def as_json(about: Mapping[str, Any], done: list[CheckResult]) -> dict[str, Any]:
     """All of it; examples whole."""
     return {
         **about,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
-from tokbench.inspection.checks.contexts import Pieces
+from tokbench.inspection.checks.contexts import PretokenAutomaton
 from tokbench.inspection.checks.probes import EVERY_PROBE, emoji_sequences, invalid_utf8, numbers, white_space
 from tokbench.pretokenization import Boundaries, schemes
 from tokbench.runtime.exit_status import may_be_short
@@ -103,7 +103,7 @@ def _special(tokenizer: Any) -> dict[str, int]:
     return {bytes(name).decode("utf-8", "replace"): int(one) for one, name in by_id.items()}
 
 
-class Rejection(Exception):  # noqa: N818
+class EncodeError(Exception):
     """What a tokenizer raised when it was given a text or ids."""
 
     def __init__(self, error: Exception) -> None:
@@ -112,7 +112,7 @@ class Rejection(Exception):  # noqa: N818
 
 
 @dataclass
-class Subject:
+class TokenizerUnderTest:
     """A tokenizer under check.
 
     Of the tokenizer are asked ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``. What it may have beside
@@ -187,7 +187,7 @@ class Subject:
         """Probes and documents that the tokenizer takes."""
         found = []
         for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents):
-            with suppress(Rejection):
+            with suppress(EncodeError):
                 self.encode(text)
                 found.append(text)
         return found
@@ -217,20 +217,20 @@ class Subject:
         return dict(found)
 
     @cached_property
-    def pieces(self) -> Pieces | None:
+    def pieces(self) -> PretokenAutomaton | None:
         """What pre-tokens there are, where patterns that are compiled cut texts."""
         from tokbench.pretokenization.patterns.parse import LanguageError
         from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 
         try:
-            return Pieces(automaton_of_sequence(self.traits.patterns)) if self.traits.patterns else None
+            return PretokenAutomaton(automaton_of_sequence(self.traits.patterns)) if self.traits.patterns else None
         except LanguageError:  # As of the built-in pre-tokenizations that count the end of a text.
             return None
 
     def _decodes(self, one: int) -> bool:
         try:
             self.decode([one])
-        except Rejection:
+        except EncodeError:
             return False
         return True
 
@@ -240,7 +240,7 @@ class Subject:
         for one in self.ids:
             try:
                 yield one, self.decode([one]) if told is None else bytes(_asked(told, one))
-            except Rejection:
+            except EncodeError:
                 continue
 
     @cached_property
@@ -256,7 +256,7 @@ def _asked(call: Callable[..., Any], given: Any) -> Any:
     except Exception as error:
         if may_be_short(error):
             raise
-        raise Rejection(error) from error
+        raise EncodeError(error) from error
 
 
 def _plain(ids: Any) -> list[int]:

@@ -25,7 +25,7 @@ from tokbench.inspection.checks.probes import (
     white_space,
 )
 from tokbench.inspection.checks.round_trip import came_back
-from tokbench.inspection.checks.subject import Rejection, Subject
+from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 
 SHOWN = 5
 """Tokens that are named of many."""
@@ -40,7 +40,7 @@ def named(tokens: Sequence[tuple[int, bytes]], what: str = "") -> list[Example]:
     return [Example(token, f"id {one}{what}") for one, token in tokens[:SHOWN]]
 
 
-def sizes(subject: Subject) -> Finding:
+def sizes(subject: TokenizerUnderTest) -> Finding:
     """As many tokens as the length says, each with an id of its own."""
     ids, length = subject.ids, len(subject.tokenizer)
     twice = [one for one, count in Counter(ids).items() if count > 1]
@@ -53,7 +53,7 @@ def sizes(subject: Subject) -> Finding:
     return Finding(True, told, numbers={"ids": len(ids)})
 
 
-def holes(subject: Subject) -> Finding:
+def holes(subject: TokenizerUnderTest) -> Finding:
     """Ids from 0 up without a gap."""
     ids = sorted(set(subject.ids))
     missing = ids[-1] + 1 - len(ids) if ids else 0
@@ -63,7 +63,7 @@ def holes(subject: Subject) -> Finding:
     return Finding(False, f"{missing:,} ids up to {ids[-1]:,} are of no token (first {first:,})")
 
 
-def duplicates(subject: Subject) -> Finding:
+def duplicates(subject: TokenizerUnderTest) -> Finding:
     """Tokens of the same bytes; one for the start of a pre-token and one for its inside are two."""
     seen: dict[tuple[bytes, bool], list[int]] = {}
     for one, form in subject.forms.items():
@@ -73,14 +73,14 @@ def duplicates(subject: Subject) -> Finding:
     return Finding(not twice, f"{len(twice):,} tokens have the bytes of another", examples, {"tokens": len(twice)})
 
 
-def every_byte(subject: Subject) -> Finding:
+def every_byte(subject: TokenizerUnderTest) -> Finding:
     """Each of the 256 bytes as a token."""
     missing = sorted(set(range(256)) - {token[0] for token in subject.tokens.values() if len(token) == 1})
     told = f"{256 - len(missing)} of 256 bytes are tokens"
     return Finding(not missing, told, [Example(bytes([byte])) for byte in missing[:SHOWN]], {"missing": len(missing)})
 
 
-def _texts(subject: Subject) -> dict[int, str]:
+def _texts(subject: TokenizerUnderTest) -> dict[int, str]:
     """Tokens that are text, by id."""
     found = {}
     for one, token in subject.tokens.items():
@@ -95,13 +95,13 @@ def _mark(character: str) -> bool:
     return category(character)[0] == "M"
 
 
-def only_marks(subject: Subject) -> Finding:
+def only_marks(subject: TokenizerUnderTest) -> Finding:
     """Tokens of combining marks alone, by which text in most scripts of India and Southeast Asia is cut anyway."""
     found = [(one, text.encode()) for one, text in _texts(subject).items() if text and all(map(_mark, text))]
     return Finding(not found, f"{len(found):,} tokens are combining marks alone", named(found), {"tokens": len(found)})
 
 
-def begin_with_marks(subject: Subject) -> Finding:
+def begin_with_marks(subject: TokenizerUnderTest) -> Finding:
     """The share of tokens that begin with one."""
     found = [(one, text.encode()) for one, text in _texts(subject).items() if text and _mark(text[0])]
     share = len(found) / max(1, len(subject.ids))
@@ -109,7 +109,7 @@ def begin_with_marks(subject: Subject) -> Finding:
     return Finding(share < SOME_MARKS, told, named(found), {"share": share})
 
 
-def broken_characters(subject: Subject) -> Finding:
+def broken_characters(subject: TokenizerUnderTest) -> Finding:
     """Tokens that are not UTF-8 by themselves, single bytes left out."""
     text = _texts(subject)
     found = [(one, token) for one, token in subject.tokens.items() if one not in text]
@@ -119,13 +119,13 @@ def broken_characters(subject: Subject) -> Finding:
     return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
-def long_tokens(subject: Subject) -> Finding:
+def long_tokens(subject: TokenizerUnderTest) -> Finding:
     """Tokens of more than 64 characters."""
     found = [(one, token) for one, token in subject.tokens.items() if len(token.decode("utf-8", "replace")) > LONGEST]
     return Finding(not found, f"{len(found):,} tokens have over {LONGEST} characters", named(found))
 
 
-def special_in_text(subject: Subject) -> Finding:
+def special_in_text(subject: TokenizerUnderTest) -> Finding:
     """What some tokenizer takes for a special token is text: it gives no special id, between words neither.
 
     Where a tokenizer loses nothing of the plain probes, such a text comes back, too.
@@ -143,14 +143,14 @@ def special_in_text(subject: Subject) -> Finding:
                 if special & set(ids) or (lossless and subject.decode(ids) != text):
                     wrong.append(Example(text, f"ids {ids[:8]}"))
                     break
-            except Rejection as error:
+            except EncodeError as error:
                 wrong.append(Example(text, str(error)))
                 break
     told = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are text in a text"
     return Finding(not wrong, told, sorted(wrong, key=lambda one: len(one.data))[:SHOWN])
 
 
-def special_ids(subject: Subject) -> Finding:
+def special_ids(subject: TokenizerUnderTest) -> Finding:
     """Special tokens have ids in range, and decode to their names."""
     special = subject.traits.special
     if not special:
@@ -161,14 +161,14 @@ def special_ids(subject: Subject) -> Finding:
     return Finding(not wrong, told, [Example(name.encode(), f"id {one}") for name, one in list(wrong.items())[:SHOWN]])
 
 
-def _name(subject: Subject, one: int) -> str | None:
+def _name(subject: TokenizerUnderTest, one: int) -> str | None:
     try:
         return subject.decode([one]).decode("utf-8", "replace")
-    except Rejection:
+    except EncodeError:
         return None
 
 
-def special_apart(subject: Subject) -> Finding:
+def special_apart(subject: TokenizerUnderTest) -> Finding:
     """No two special tokens share an id, and what cannot spell every byte has an unknown token."""
     special = subject.traits.special
     equal = len(special) - len(set(special.values()))
@@ -177,7 +177,7 @@ def special_apart(subject: Subject) -> Finding:
     return Finding(not equal and not lacks, told + "; no unknown token, though it lacks bytes" * lacks)
 
 
-def never_used(subject: Subject) -> Finding:
+def never_used(subject: TokenizerUnderTest) -> Finding:
     """Tokens that no document has."""
     if not subject.documents:
         return not_applicable("no documents were named")
@@ -185,7 +185,7 @@ def never_used(subject: Subject) -> Finding:
     for text in subject.documents:
         try:
             used.update(np.unique(np.asarray(subject.encode(text), np.int64)).tolist())
-        except Rejection:
+        except EncodeError:
             continue
     found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
     longer = [(one, token) for one, token in found if len(token) > 1]
@@ -226,7 +226,7 @@ def consistency(patterns: Mapping[str, int]) -> float:
     return 1 - entropy / math.log2(len(patterns))
 
 
-def how(subject: Subject) -> Finding:
+def how(subject: TokenizerUnderTest) -> Finding:
     """How often each pattern occurs, by length."""
     found = _told(subject)
     if isinstance(found, Finding):
@@ -245,7 +245,7 @@ def _cut(pattern: str, count: int) -> str:
     return f"{count:,} cut {pattern}" if "+" in pattern else f"{count:,} whole"
 
 
-def consistent(subject: Subject) -> Finding:
+def consistent(subject: TokenizerUnderTest) -> Finding:
     """Whether numbers of one length have one pattern."""
     found = _told(subject)
     if isinstance(found, Finding):
@@ -260,15 +260,15 @@ def consistent(subject: Subject) -> Finding:
     return Finding(values[worst] >= LEAST, told, examples, {"consistency": shown})
 
 
-def _told(subject: Subject) -> Finding | dict[int, Counter[str]]:
+def _told(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
     try:
         found = subject.cuts_of_numbers
-    except Rejection as error:
+    except EncodeError as error:
         return not_applicable(f"it takes no numbers ({error})")
     return found or not_applicable("no number comes back from its tokens")
 
 
-def _unlike(subject: Subject, length: int, patterns: Counter[str]) -> list[Example]:
+def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) -> list[Example]:
     """The least number of each of the two most frequent patterns."""
     wanted = [pattern for pattern, _ in patterns.most_common(2)]
     shown = []
@@ -292,7 +292,7 @@ LEAST_COVERED = 0.999
 """Share of the bytes that are no blanks that pre-tokens must hold."""
 
 
-def applied(subject: Subject) -> Finding:
+def applied(subject: TokenizerUnderTest) -> Finding:
     """Composed and decomposed forms that are one after the declared normaliser have the same ids."""
     normalized = subject.traits.normalized
     if normalized is None:
@@ -311,7 +311,7 @@ def applied(subject: Subject) -> Finding:
     return Finding(False, f"other ids for {of(len(wrong), len(same), 'pairs')} that it makes one", examples)
 
 
-def covered(subject: Subject) -> Finding:
+def covered(subject: TokenizerUnderTest) -> Finding:
     """Pre-tokens that lie end to end and hold every byte."""
     boundaries = subject.traits.boundaries
     if boundaries is None:

@@ -15,11 +15,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.adapters.open import Side, Sizes, distinct, size_label, unequal
-from tokbench.inspection.comparison.terminal import Line, Part
+from tokbench.inspection.comparison.terminal import Line, LineGroup
 from tokbench.io.json import read_result
 from tokbench.io.provenance import settings_of
 from tokbench.io.tables import read_frame
-from tokbench.metric import better_end, over_the_same
+from tokbench.metric import direction, requires_equal_n
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import listed, probability, words
 from tokbench.statistics.cells import Cell
@@ -39,7 +39,9 @@ OWN_WORDS = (
 )
 
 
-def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment: Path) -> tuple[Part, pl.DataFrame]:
+def alignment_part(
+    a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment: Path
+) -> tuple[LineGroup, pl.DataFrame]:
     """The mean over all resources, as on the scoreboard, and the rows of which nothing is told here.
 
     Args:
@@ -66,7 +68,7 @@ def alignment_part(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment:
             )
             told += values
     groups = "groups of words" if by_word["words"].max() not in (None, 1) else "words"
-    part = Part(
+    part = LineGroup(
         f"Alignment with morphemes (F1); intervals over {groups}", "real", "real", lines, [OWN_WORDS] * bool(lines)
     )
     rest = rows.join(pl.concat(told), on=rows.columns, how="anti", nulls_equal=True) if told else rows
@@ -78,7 +80,7 @@ SCORE = "score of the test as a whole; p is that of the paired bootstrap, twice 
 SEEDS = "  Intervals are over sentences, not over seeds."
 
 
-def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Part]:
+def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[LineGroup]:
     """A part for each test of each model that has both as joint vocabularies: every metric, by the paired bootstrap."""
     path = experiment / "statistics" / "translation_comparisons.parquet"
     if not path.is_file():
@@ -98,7 +100,7 @@ def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Pa
         heading = f"{model}, {parallel} from {source} into {target}, test {test}; intervals over sentences"
         untested = dict.fromkeys(line.untested for line in lines if line.untested)
         notes = [SEEDS, *(f"  {why.capitalize()}." for why in untested)] if lines else []
-        parts.append(Part(heading, "real", "real", lines, notes))
+        parts.append(LineGroup(heading, "real", "real", lines, notes))
     return parts
 
 
@@ -138,7 +140,7 @@ AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is tha
 BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
 
 
-def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path, *, counted: bool = False) -> list[Part]:
+def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path, *, counted: bool = False) -> list[LineGroup]:
     """Parts of the comparison: accuracy and bits per byte by suite, translations by test, then metrics by corpus.
 
     Args:
@@ -164,21 +166,21 @@ def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
     return rows.drop_nulls("value").sort("corpus", "metric", "definition")
 
 
-def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequence[str]) -> list[Part]:
+def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequence[str]) -> list[LineGroup]:
     """Metrics of which one end is better, a part a corpus and subject: each is a single number of a whole text."""
     parts = []
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
         measures = part.select("metric", "definition").unique().rows()
-        for subject, named in by_subject((metric, text) for metric, text in measures if better_end(metric)):
+        for subject, named in by_subject((metric, text) for metric, text in measures if direction(metric)):
             lines, notes = [], []
             for (metric, definition), name in named:
                 found, unlike = _single_numbers(name, (metric, definition), (a, b), sizes, part)
                 lines += [replace(line, restates=metric in restating) for line in found]
                 if found or unlike:
-                    end = UNLIKE if unlike else f"the {better_end(metric)} is best"
+                    end = UNLIKE if unlike else f"the {direction(metric)} is best"
                     notes.append(f"  {name}: {definition}; {end}.")
             heading = f"{subject.title}, measured on {corpus}: one number each, no interval"
-            parts.append(Part(heading, "real", "real", lines, notes))
+            parts.append(LineGroup(heading, "real", "real", lines, notes))
     return parts
 
 
@@ -187,7 +189,7 @@ def _single_numbers(
 ) -> tuple[list[Line], bool]:
     """A line for each size at which both have the measure, and whether at some it is over unlike things."""
     metric, definition = measure
-    end = better_end(metric)
+    end = direction(metric)
     same = rows.filter(metric=metric, definition=definition).select(KEYS)
     values = {(variant, size): (value, n) for variant, size, value, n in same.iter_rows()}
     lines, unlike = [], False
@@ -195,7 +197,7 @@ def _single_numbers(
         of_a, of_b = values.get((names[0], size_a)), values.get((names[1], size_b))
         if of_a is None or of_b is None or end is None:
             continue
-        if over_the_same(metric, definition) and of_a[1] != of_b[1]:
+        if requires_equal_n(metric, definition) and of_a[1] != of_b[1]:
             unlike = True
             continue
         contrast = Contrast(of_a[0], of_b[0], of_a[0] - of_b[0], None, None, 1)
@@ -204,7 +206,7 @@ def _single_numbers(
     return lines, unlike
 
 
-def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[Part]:
+def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[LineGroup]:
     """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte.
 
     Models that differ only in their seed are one model with several trainings.
@@ -239,7 +241,7 @@ def _answers(
     files: Mapping[tuple[int, int], Sequence[Files]],
     names: tuple[str, str],
     apart: Collection[tuple[int, int]],
-) -> list[Part]:
+) -> list[LineGroup]:
     """Accuracy over all sizes together and bits per byte at each; of several seeds their means.
 
     Sizes at which one of the two has fewer tokens are no part of the former, unless there is no other.
@@ -276,7 +278,7 @@ def _answers(
         for task, both in questions.items()
         if (found := answered(*both))
     ]
-    part = Part(f"{model} on {suite}, accuracy in percent; intervals over questions", "percent", "percent", lines)
+    part = LineGroup(f"{model} on {suite}, accuracy in percent; intervals over questions", "percent", "percent", lines)
     if lines:
         if smaller:
             part.notes.append(WITHOUT.format(listed([size_label(*pair) for pair in smaller])))
@@ -302,7 +304,7 @@ def _answers(
     over_what = "seeds and documents" if several else "documents"
     heading = f"{model}, bits per byte of held-out text; intervals over {over_what}"
     notes = [f"  {one.capitalize()}." for one in dict.fromkeys(line.untested for line in bits if line.untested)]
-    return [part, Part(heading, "real", "real", bits, notes)]
+    return [part, LineGroup(heading, "real", "real", bits, notes)]
 
 
 def _shares(trainings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, float]]:

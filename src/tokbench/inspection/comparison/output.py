@@ -21,13 +21,13 @@ from tokbench.inspection.comparison.runs import (
     SAME,
     Both,
     Changed,
-    Comparison,
+    RunComparison,
     Several,
     letters,
     sign,
 )
 from tokbench.io.atomic import atomic_file
-from tokbench.report.wording import MINUS, counted, few, fitting_decimals, printed, probability
+from tokbench.report.wording import MINUS, fitting_decimals, join_some, pluralise, printed, probability
 from tokbench.tabulation.table import Kind
 
 MEANINGS: dict[Judgement, str] = {
@@ -43,35 +43,37 @@ CHECKSUM = 12
 """Characters of a checksum that are shown."""
 
 
-def summary(found: Comparison, letters: str = "AB") -> list[str]:
+def summary(found: RunComparison, letters: str = "AB") -> list[str]:
     """The answer, a sentence a line; ``letters`` are what the two are called."""
     changed = {judgement: len(found.changes(judgement)) for judgement in MEANINGS}
     cells = found.same + sum(changed.values())
     if not cells:
         first = "The two have no cell in common."
     elif not sum(changed.values()):
-        first = f"All {counted(cells, 'cell')} that both have are the same."
+        first = f"All {pluralise(cells, 'cell')} that both have are the same."
     else:
         told = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
-        told += [f"{counted(number, 'count')} changed" for number in [changed[EXACT]] if number]
-        told += [f"{counted(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
+        told += [f"{pluralise(number, 'count')} changed" for number in [changed[EXACT]] if number]
+        told += [f"{pluralise(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
         told += [f"{number:,} changed and not tested for too few trainings" for number in [changed[UNTESTED]] if number]
         told += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
-        first = f"Of {counted(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
+        first = f"Of {pluralise(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
     lines = [first]
     for letter, number, tables, values in (
         (letters[0], found.alone[0], found.tables_a, found.values_a),
         (letters[1], found.alone[1], found.tables_b, found.values_b),
     ):
         if number:
-            lines.append(f"Only {letter} has {counted(number, 'row')} of the tables that both have.")
+            lines.append(f"Only {letter} has {pluralise(number, 'row')} of the tables that both have.")
         if tables:
-            lines.append(f"Only {letter} has the {'table' if len(tables) == 1 else 'tables'} {few(tables, 12)}.")
-        lines += [f"Only {letter} has {what.replace('_', ' ')}: {few(names, 12)}." for what, names in values.items()]
+            lines.append(f"Only {letter} has the {'table' if len(tables) == 1 else 'tables'} {join_some(tables, 12)}.")
+        lines += [
+            f"Only {letter} has {what.replace('_', ' ')}: {join_some(names, 12)}." for what, names in values.items()
+        ]
     return lines
 
 
-def sources(found: Comparison, letters: str = "AB") -> list[str]:
+def sources(found: RunComparison, letters: str = "AB") -> list[str]:
     """What made the two, where it is not the same, a line each."""
     lines = [f"{what}: {_both(pair, letters)}" for what, pair in found.versions.items()]
     if not found.a.versions and not found.b.versions:
@@ -80,9 +82,11 @@ def sources(found: Comparison, letters: str = "AB") -> list[str]:
     one_sided = [what for what, pair in found.tokenizers.items() if not all(pair)]
     other = [what for what, pair in found.tokenizers.items() if all(pair)]
     if other:
-        lines.append(f"{counted(len(other), 'tokenizer')} with another vocabulary or settings: {few(other, 12)}")
+        lines.append(
+            f"{pluralise(len(other), 'tokenizer')} with another vocabulary or settings: {join_some(other, 12)}"
+        )
     if one_sided:
-        lines.append(f"{counted(len(one_sided), 'tokenizer')} in one of the two alone: {few(one_sided, 12)}")
+        lines.append(f"{pluralise(len(one_sided), 'tokenizer')} in one of the two alone: {join_some(one_sided, 12)}")
     return lines or ["Versions, corpora and tokenizers are the same."]
 
 
@@ -153,7 +157,7 @@ NAMES = 3
 """Columns of words; the others are of numbers."""
 
 
-def comparison_text(found: Comparison, *, every: bool = False) -> str:
+def comparison_text(found: RunComparison, *, every: bool = False) -> str:
     """All of it: the answer, what made the two, then the changes by what they are, all of them where asked for."""
     lines = [f"A: {found.a.name}", f"B: {found.b.name}", ""]
     lines += [part for line in summary(found) for part in textwrap.wrap(line, WIDTH)]
@@ -165,7 +169,7 @@ def comparison_text(found: Comparison, *, every: bool = False) -> str:
         head = f"Changed, {judgement}: {MEANINGS[judgement]}."
         lines += ["", *textwrap.wrap(head, WIDTH), *_aligned([list(HEADS), *map(row, shown)])]
         if len(changes) > len(shown):
-            lines.append(f"  and {counted(len(changes) - len(shown), 'more change')}; --all lists every one")
+            lines.append(f"  and {pluralise(len(changes) - len(shown), 'more change')}; --all lists every one")
     return "\n".join(lines) + "\n"
 
 
@@ -185,7 +189,7 @@ def several_text(found: Several, *, every: bool = False) -> str:
         heads = ["table", "cell", "number", *names]
         lines += ["", *textwrap.wrap(LEGEND, WIDTH), *_aligned([heads, *map(beside, shown)])]
     if len(cells) > len(shown):
-        lines.append(f"  and {counted(len(cells) - len(shown), 'more cell')}; --all lists every one")
+        lines.append(f"  and {pluralise(len(cells) - len(shown), 'more cell')}; --all lists every one")
     return "\n".join(lines) + "\n"
 
 
@@ -227,7 +231,7 @@ def write_page(text: str, path: Path) -> None:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
-def page(found: Comparison) -> str:
+def page(found: RunComparison) -> str:
     """The page's text."""
     title = f"{found.a.name} and {found.b.name}"
     parts = [
@@ -295,7 +299,7 @@ FORMAT = 1
 """Raised when a key changes its meaning or goes."""
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
+def comparison_json(found: RunComparison) -> dict[str, Any]:
     """All of it, every change and every row that only one of the two has."""
     return {
         "format": FORMAT,

@@ -46,7 +46,7 @@ MANIFESTS = ("tokenizers/*/*/manifest.json", "byte_lm/*/*/model/manifest.json", 
 
 
 @dataclass(frozen=True)
-class Run:
+class ComparedRun:
     """One of two runs.
 
     Attributes:
@@ -64,7 +64,7 @@ class Run:
     tokenizers: Mapping[str, str]
 
 
-def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Run:
+def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> ComparedRun:
     """Read a run's folder, such as ``results/demo`` or ``results/published/novels``.
 
     Raises:
@@ -76,7 +76,7 @@ def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Run:
             frames[table.name] = _checked(_read(path, table), table, path)
     if not frames:
         raise TokbenchError(f"{folder}: no tables of an experiment; name a folder such as results/demo")
-    return Run(name, frames, _versions(folder), _corpora(folder), dict(_tokenizers(folder)))
+    return ComparedRun(name, frames, _versions(folder), _corpora(folder), dict(_tokenizers(folder)))
 
 
 def _file(folder: Path, table: TidyTable) -> Path | None:
@@ -142,7 +142,7 @@ Both = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Two runs side by side.
 
     Attributes:
@@ -152,8 +152,8 @@ class Comparison:
         values_a, values_b: names that only one of them has in its tables, by column.
     """
 
-    a: Run
-    b: Run
+    a: ComparedRun
+    b: ComparedRun
     tables: Sequence[TableComparison]
     tables_a: Sequence[str]
     tables_b: Sequence[str]
@@ -199,7 +199,7 @@ class Comparison:
         return _unlike(self.a.tokenizers, self.b.tokenizers)
 
 
-def compare_runs(a: Run, b: Run, declared: Iterable[TidyTable]) -> Comparison:
+def compare_runs(a: ComparedRun, b: ComparedRun, declared: Iterable[TidyTable]) -> RunComparison:
     """Set two runs side by side: every table with keys that both have, cell by cell."""
     tables = [table for table in declared if table.keys and table.name not in SUMMED]
     both = [table for table in tables if table.name in a.frames and table.name in b.frames]
@@ -209,10 +209,10 @@ def compare_runs(a: Run, b: Run, declared: Iterable[TidyTable]) -> Comparison:
         for one, other in ((a, b), (b, a))
     )
     values_a, values_b = (dict(_values(one, other)) for one, other in ((a, b), (b, a)))
-    return Comparison(a, b, paired(found, a.frames, b.frames), only_a, only_b, values_a, values_b)
+    return RunComparison(a, b, paired(found, a.frames, b.frames), only_a, only_b, values_a, values_b)
 
 
-def _values(run: Run, other: Run) -> Iterator[tuple[str, list[str]]]:
+def _values(run: ComparedRun, other: ComparedRun) -> Iterator[tuple[str, list[str]]]:
     """Names that only the first has in tables that both have."""
     for name in NAMES:
         sets = [
@@ -267,10 +267,10 @@ class Several:
         comparisons: of the first with each other one, in the order given.
     """
 
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[RunComparison]
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ComparedRun]:
         """All of them, the first one first."""
         return [self.comparisons[0].a, *(one.b for one in self.comparisons)]
 
@@ -289,7 +289,7 @@ class Several:
         return sorted(map(Changed, found.values()), key=lambda one: one.rank)
 
 
-def compare_several(runs: Sequence[Run], declared: Iterable[TidyTable]) -> Several:
+def compare_several(runs: Sequence[ComparedRun], declared: Iterable[TidyTable]) -> Several:
     """Set each run beside the first; p-values are corrected for the tests of all of them together.
 
     Args:
@@ -305,7 +305,7 @@ def compare_several(runs: Sequence[Run], declared: Iterable[TidyTable]) -> Sever
     return Several(_corrected([compare_runs(runs[0], other, tables) for other in runs[1:]]))
 
 
-def _corrected(found: list[Comparison]) -> list[Comparison]:
+def _corrected(found: list[RunComparison]) -> list[RunComparison]:
     """The comparisons with Holm's procedure over all of their tests."""
     tested = [change for one in found for table in one.tables for change in table.changes if change.p_value is not None]
     p_values = [change.p_value for change in tested if change.p_value is not None]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from tokbench.report.wording import counted, listed
+from tokbench.report.wording import listed, pluralise
 from tokbench.statistics.contrast import Contrast
 from tokbench.statistics.verdicts import ALPHA
 from tokbench.statistics.wilcoxon import holm
@@ -81,7 +81,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Part:
+class LineGroup:
     """Lines of one kind.
 
     Attributes:
@@ -99,7 +99,7 @@ class Part:
     notes: list[str] = field(default_factory=list)
 
 
-def corrected(parts: Sequence[Part]) -> list[Part]:
+def corrected(parts: Sequence[LineGroup]) -> list[LineGroup]:
     """The same parts, with the p of every line adjusted by Holm's procedure among all that have one.
 
     Lines that are not tested lose theirs.
@@ -122,7 +122,7 @@ def _without_p(line: Line) -> Line:
     return replace(line, contrast=replace(line.contrast, p_value=None)) if line.untested else line
 
 
-def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
+def alike(parts: Sequence[LineGroup], unequal: Unequal) -> list[LineGroup]:
     """The same parts, without a better one in lines over a size at which one of the two has fewer tokens: what it lacks
     would count for or against how it was built."""
     return [
@@ -140,7 +140,7 @@ def alike(parts: Sequence[Part], unequal: Unequal) -> list[Part]:
 def comparison_text(
     a: str,
     b: str,
-    parts: Sequence[Part],
+    parts: Sequence[LineGroup],
     unequal: Unequal | None = None,
     pretokenizers: tuple[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -174,7 +174,7 @@ def comparison_text(
 
 
 @dataclass(frozen=True)
-class Told:
+class VerdictLine:
     """One thing of the verdict.
 
     Attributes:
@@ -203,27 +203,27 @@ class Verdict:
         untested: things that are not tested, by reason.
     """
 
-    sure: Mapping[str, Sequence[Told]]
+    sure: Mapping[str, Sequence[VerdictLine]]
     single: Mapping[str, Sequence[str]]
-    untested: Mapping[str, Sequence[Told]]
+    untested: Mapping[str, Sequence[VerdictLine]]
 
 
-def verdict(parts: Sequence[Part]) -> Verdict:
+def verdict(parts: Sequence[LineGroup]) -> Verdict:
     """What the parts of a comparison say in short; a count of tokens is told once."""
-    sure: dict[str, list[Told]] = {"a": [], "b": [], "": []}
+    sure: dict[str, list[VerdictLine]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
-    untested: dict[str, list[Told]] = {}
+    untested: dict[str, list[VerdictLine]] = {}
     for part in parts:
         for what, under in dict.fromkeys((line.what, line.under) for line in part.lines):
             every = [line for line in part.lines if (line.what, line.under) == (what, under) and line.ranked]
             for reason in dict.fromkeys(line.untested for line in every if line.untested):
                 names = [line.name for line in every if line.untested == reason]
-                told = Told(what, () if len(names) == len(every) else names, under)
+                told = VerdictLine(what, () if len(names) == len(every) else names, under)
                 untested.setdefault(reason, []).append(told)
             same = [line for line in every if not line.untested]
             for side, things in sure.items():
                 won = [line.name for line in same if line.contrast.low is not None and line.winner == side]
-                things += [Told(what, () if len(won) == len(every) else won, under)] * bool(won)
+                things += [VerdictLine(what, () if len(won) == len(every) else won, under)] * bool(won)
             for line in same:
                 if line.contrast.low is None and not line.restates:
                     ahead.setdefault(line.called, set()).add(line.ahead)
@@ -231,7 +231,7 @@ def verdict(parts: Sequence[Part]) -> Verdict:
     return Verdict(sure, single, untested)
 
 
-def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
+def _said(a: str, b: str, parts: Sequence[LineGroup]) -> list[str]:
     """The verdict in words."""
     from tokbench.report.wording import MINUS
     from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
@@ -251,12 +251,12 @@ def _said(a: str, b: str, parts: Sequence[Part]) -> list[str]:
     ]
     tests = sum(line.holm is not None for part in parts for line in part.lines)
     rule = f" Significant: zero is outside the interval, and p ≤ {ALPHA} after Holm's correction for "
-    rule += f"{counted(tests, 'test')}."
+    rule += f"{pluralise(tests, 'test')}."
     how = "of tokens and bits by Student's t, of answers by the paired bootstrap over questions"
     return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
 
 
-def _together(things: Sequence[Told]) -> str:
+def _together(things: Sequence[VerdictLine]) -> str:
     """A list in which what is said behind several names is said once."""
     groups: dict[str, list[str]] = {}
     for thing in things:
@@ -265,7 +265,7 @@ def _together(things: Sequence[Told]) -> str:
     return "; ".join(told) if any(len(several) > 1 for several in groups.values()) else listed(told)
 
 
-def _table(part: Part, a: str, b: str) -> list[str]:
+def _table(part: LineGroup, a: str, b: str) -> list[str]:
     from tokbench.report.wording import fitting_decimals, printed, probability
     from tokbench.statistics.verdicts import NOT_TESTED
 

@@ -29,17 +29,17 @@ from tokbench.corpus.documents import Document, note_of_untagged, read_documents
 from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
-from tokbench.inspection.comparison.terminal import Line, Part, Told, Unequal, alike, corrected, verdict
+from tokbench.inspection.comparison.terminal import Line, LineGroup, Unequal, VerdictLine, alike, corrected, verdict
 from tokbench.intrinsic.ngram_bits import ngram_bits
 from tokbench.io.compression import AS_USUAL, Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
 from tokbench.models.pretraining.order import encoded
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.optimum.bound import bounded_or_why
-from tokbench.optimum.gap import Bound, gap_of
+from tokbench.optimum.gap import LowerBound, gap_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_languages, merge_counts
-from tokbench.report.wording import counted, listed, printed
+from tokbench.report.wording import listed, pluralise, printed
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.contrast import bits_per_byte, token_counts
 from tokbench.statistics.verdicts import ALPHA
@@ -66,7 +66,7 @@ TOKENS = "tokens of the documents, without end-of-text tokens; their difference 
 OF_OTHER_TEXTS = "The experiment's own measures are of other texts and left out; compare without FILES to see them."
 
 
-class Compared(NamedTuple):
+class TokenizerComparison(NamedTuple):
     """Two tokenizers side by side.
 
     Attributes:
@@ -81,7 +81,7 @@ class Compared(NamedTuple):
 
     a: str
     b: str
-    parts: Sequence[Part]
+    parts: Sequence[LineGroup]
     unequal: Unequal
     pretokenizers: tuple[str, str]
     sides: tuple[Side, Side]
@@ -106,7 +106,7 @@ def comparison(
     fields: Fields = AS_USUAL,
     reading: Reading = AS_IT_IS,
     further: Further = NOTHING,
-) -> Compared:
+) -> TokenizerComparison:
     """The comparison of two tokenizers; the arguments are those of the command.
 
     Raises:
@@ -140,7 +140,9 @@ def comparison(
     names = distinct(left, right)
     first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
     left_out = OF_OTHER_TEXTS if files and experiment is not None else ""
-    return Compared(*names, alike(corrected(parts), apart), apart, (first, second), (left, right), sizes, left_out)
+    return TokenizerComparison(
+        *names, alike(corrected(parts), apart), apart, (first, second), (left, right), sizes, left_out
+    )
 
 
 def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
@@ -150,7 +152,7 @@ def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
 
 
 def _named(files: Sequence[str]) -> str:
-    return files[0] if len(files) == 1 else f"{files[0]} and {counted(len(files) - 1, 'other')}"
+    return files[0] if len(files) == 1 else f"{files[0]} and {pluralise(len(files) - 1, 'other')}"
 
 
 def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Document]]]:
@@ -163,7 +165,7 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
     ]
 
 
-def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> Part:
+def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> LineGroup:
     """Tokens of the same documents."""
     lines = []
     notes: list[str] = []
@@ -184,11 +186,11 @@ def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Docu
                     ranked=not lost,
                 )
             )
-    heading = f"Tokens of {counted(len(documents), 'document')}: {where}; intervals over documents"
-    return Part(heading, "count", "share", lines, notes)
+    heading = f"Tokens of {pluralise(len(documents), 'document')}: {where}; intervals over documents"
+    return LineGroup(heading, "count", "share", lines, notes)
 
 
-class Counts(NamedTuple):
+class DocumentCounts(NamedTuple):
     """What a tokenizer makes of documents.
 
     Attributes:
@@ -204,10 +206,10 @@ class Counts(NamedTuple):
     bytes_lost: int
 
 
-def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> Counts:
+def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> DocumentCounts:
     size = sum(len(document.text) for document in documents)
     if tokenizer.lossless:
-        return Counts([tokenizer.count(document.text) for document in documents], 0, size, 0)
+        return DocumentCounts([tokenizer.count(document.text) for document in documents], 0, size, 0)
     from tokbench.adapters.roundtrip import bytes_lost
 
     tokens, changed, lost = [], 0, 0
@@ -217,11 +219,11 @@ def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> Counts:
         tokens.append(len(ids))
         changed += decoded != document.text
         lost += bytes_lost(document.text, decoded)
-    return Counts(tokens, changed, size, lost)
+    return DocumentCounts(tokens, changed, size, lost)
 
 
-def _lost(name: str, found: Counts) -> str:
-    documents = counted(len(found.tokens), "document")
+def _lost(name: str, found: DocumentCounts) -> str:
+    documents = pluralise(len(found.tokens), "document")
     return (
         f"  {name} does not give back all of the text: {found.changed:,} of {documents} not restored, "
         f"at most {found.bytes_lost:,} of {found.bytes:,} bytes lost. Tokens are not ranked."
@@ -242,7 +244,7 @@ def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], rea
     languages = sorted({document.language for document in documents})
     if len(languages) > 1:
         texts |= {one: [document for document in documents if document.language == one] for one in languages}
-    bounds: dict[tuple[str, str, int], Bound | None] = {}
+    bounds: dict[tuple[str, str, int], LowerBound | None] = {}
     counted: dict[str, dict[str, PretokenCounts]] = {}
     notes = [f"  {note_of_untagged(lacking)}."] if lacking else []
     for pair in sizes:
@@ -257,7 +259,7 @@ def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], rea
                     counted[scheme] = _gap_comparison_counts(documents, scheme)
                 if scheme and key not in bounds:
                     found = bounded_or_why(counted[scheme][language], size, gap=NEAR, steps=STEPS)
-                    bounds[key] = None if found["bound"] is None else Bound.from_result(found)
+                    bounds[key] = None if found["bound"] is None else LowerBound.from_result(found)
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
@@ -290,7 +292,7 @@ def ngram_part(
     documents: Sequence[Document],
     training: Sequence[Document] | None,
     reading: Reading,
-) -> Part:
+) -> LineGroup:
     """Bits per byte by models of every order, trained on half of the training text and on all of it.
 
     Args:
@@ -321,10 +323,10 @@ def ngram_part(
                 lines.append(Line(size, contrast, "lowest", what, BITS, sizes=[pair]))
     lines.sort(key=lambda line: line.what)
     heading = (
-        f"Bits per byte of token n-gram models of {counted(len(documents), 'document')}: {where}, trained on "
-        f"{counted(len(training), 'other')}; intervals over documents"
+        f"Bits per byte of token n-gram models of {pluralise(len(documents), 'document')}: {where}, trained on "
+        f"{pluralise(len(training), 'other')}; intervals over documents"
     )
-    return Part(heading, "real", "real", lines, ["  A rank that changes with the bytes trained on is no result."])
+    return LineGroup(heading, "real", "real", lines, ["  A rank that changes with the bytes trained on is no result."])
 
 
 def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
@@ -347,7 +349,7 @@ DIFFERENCES = {"share": "(a - b) / b", "percent": "a - b", "real": "a - b"}
 """What a difference is, by how a terminal prints it."""
 
 
-def comparison_json(found: Compared) -> dict[str, Any]:
+def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
     """All that the terminal says."""
     said = verdict(found.parts)
     return {
@@ -397,7 +399,7 @@ def _opened(side: Side, sizes: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _told(one: Told) -> dict[str, Any]:
+def _told(one: VerdictLine) -> dict[str, Any]:
     return {"what": f"{one.what} {one.under}".rstrip(), "at": list(one.at)}
 
 

@@ -19,14 +19,15 @@ import torch
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import alone, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.atomic import atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
 from tokbench.models.byte_lm.model import START, arithmetic, build, pick_device
 from tokbench.models.byte_lm.options import ByteLmOptions
 from tokbench.models.memory import byte_lm_flops_per_byte
-from tokbench.models.sampler import GAUGES, Pace, effort, forget, metered, peak_of
-from tokbench.models.training import is_made, own_checkpoints
+from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
+from tokbench.models.training import is_made, matching_checkpoints
 
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:
@@ -110,7 +111,7 @@ def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, chec
     Raises:
         TokbenchError: no text to train on, the device is not there, or the loss is no number or does not fall.
     """
-    with alone(checkpoints) as waited:
+    with exclusive(checkpoints) as waited:
         _train(documents, options, folder, checkpoints, waited)
 
 
@@ -130,10 +131,10 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
     model = build(options)
     model.to(device).train()  # type: ignore[arg-type]
     optimizer = _optimizer(model, options)
-    pace = Pace(options.steps)
+    pace = ThroughputLog(options.steps)
     step, curve, spent = _resume(checkpoints, recipe, model, optimizer, pace)
     if not step:
-        forget(checkpoints)
+        remove_samples(checkpoints)
     tokens = options.batch * windows.context
     with arithmetic(options, device), metered(checkpoints / GAUGES / "0.csv", on_gpu=device.type == "cuda"):
         while step < options.steps:
@@ -162,7 +163,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
             "read": {"tokens": options.steps * tokens},
             "device": name,
             "devices": 1,
-            "effort": effort(checkpoints / GAUGES, pace.marks, flops, peak),
+            "effort": training_cost(checkpoints / GAUGES, pace.marks, flops, peak),
         }
         write_manifest(partial / "manifest.json", settings, began - spent)
     _clear(checkpoints, stream)
@@ -177,7 +178,7 @@ def _clear(checkpoints: Path, stream: Path) -> None:
     """Remove what a training leaves among its checkpoints, and the folder if nothing else is in it."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
-    forget(checkpoints)
+    remove_samples(checkpoints)
     stream.unlink(missing_ok=True)
     (checkpoints / "curve.csv").unlink(missing_ok=True)
     if checkpoints.is_dir() and not any(checkpoints.iterdir()):
@@ -255,7 +256,7 @@ def _save(
     model: torch.nn.Module,
     optimizer: torch.optim.AdamW,
     curve: Curve,
-    pace: Pace,
+    pace: ThroughputLog,
     seconds: float,
 ) -> None:
     older = list(checkpoints.glob("step-*"))
@@ -269,11 +270,15 @@ def _save(
 
 
 def _resume(
-    checkpoints: Path, recipe: dict[str, object], model: torch.nn.Module, optimizer: torch.optim.AdamW, pace: Pace
+    checkpoints: Path,
+    recipe: dict[str, object],
+    model: torch.nn.Module,
+    optimizer: torch.optim.AdamW,
+    pace: ThroughputLog,
 ) -> tuple[int, Curve, float]:
     """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
     remedy = f"delete {checkpoints} to start over"
-    for folder, state in own_checkpoints(checkpoints, recipe, remedy, log):
+    for folder, state in matching_checkpoints(checkpoints, recipe, remedy, log):
         for name in ("model.safetensors", "optimizer.pt"):
             reject_altered(folder / name, remedy)
         try:

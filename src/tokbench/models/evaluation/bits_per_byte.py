@@ -15,7 +15,7 @@ from tokbench.errors import TokbenchError
 Window = tuple[list[int], list[int]]
 
 
-class Cut(Protocol):
+class WindowCutter(Protocol):
     """Cuts a sequence that opens with the start token into windows.
 
     The ``targets`` of a window are the tokens that follow the last ``len(targets)`` of its ``inputs``. All targets
@@ -41,7 +41,7 @@ class MeasuredDocument(TypedDict):
     bytes_lost: NotRequired[int]
 
 
-class Measured(TypedDict):
+class MeasuredBits(TypedDict):
     """What bits per byte were taken of; ``cut`` says how windows were cut, ``by_document`` is in the order given."""
 
     bits: float
@@ -58,10 +58,10 @@ def bits_per_byte(
     documents: Iterable[bytes],
     start: int,
     *,
-    cut: Cut,
+    cut: WindowCutter,
     batch_size: int,
     device: torch.device | str,
-) -> tuple[float, Measured]:
+) -> tuple[float, MeasuredBits]:
     """-sum log2 p(token) over every token of every document, divided by the bytes of the documents.
 
     A document is encoded whole and begins with the start token as context, which is not itself predicted; nor is

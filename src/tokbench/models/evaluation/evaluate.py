@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lm_eval.api.task import Task
 
     from tokbench.corpus.documents import Document
-    from tokbench.models.evaluation.bits_per_byte import Measured
+    from tokbench.models.evaluation.bits_per_byte import MeasuredBits
     from tokbench.tokenizer import Tokenizer
 
 
@@ -122,7 +122,7 @@ def _gold(task: "Task", sample: dict[str, Any], choices: list[str]) -> int | Non
     return gold if isinstance(gold, int) else None
 
 
-Measure = Callable[[Iterable[bytes]], "tuple[float, Measured]"]
+Measure = Callable[[Iterable[bytes]], "tuple[float, MeasuredBits]"]
 
 
 def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = None) -> dict[str, Any]:

@@ -35,7 +35,7 @@ DETERMINERS = ("a", "an", "the", "she", "he", "it", "they", "my", "his", "her", 
 
 
 @dataclass(frozen=True)
-class Form:
+class FileForm:
     """How files of one form are read.
 
     Attributes:
@@ -218,13 +218,13 @@ def _placed(candidate: str, before: str, text: str) -> str:
     return candidate
 
 
-FORMS: dict[str, Form] = {
-    "choices": Form("choices", read_choices),
-    "schemas": Form("schemas", read_schemas),
-    "completions": Form("completions", read_completions),
-    "mmlu": Form("choices", read_mmlu),
-    "winograd": Form("schemas", read_winograd),
-    "minimal_pairs": Form("choices", read_minimal_pairs),
+FORMS: dict[str, FileForm] = {
+    "choices": FileForm("choices", read_choices),
+    "schemas": FileForm("schemas", read_schemas),
+    "completions": FileForm("completions", read_completions),
+    "mmlu": FileForm("choices", read_mmlu),
+    "winograd": FileForm("schemas", read_winograd),
+    "minimal_pairs": FileForm("choices", read_minimal_pairs),
 }
 
 

@@ -275,7 +275,7 @@ class TaskOptions(Options):
     """Seed of every draw."""
 
 
-class Examples(Options):
+class PromptExamples(Options):
     """Examples that prompts need."""
 
     tasks: dict[TaskName, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)

@@ -226,7 +226,7 @@ def course(options: ModelOptions, packing: Packing) -> Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextRead:
     """What a model has read in training.
 
     Attributes:
@@ -248,7 +248,7 @@ class Reading:
 
 def reading(
     packing: Packing, course: Course, sequences: Iterable[NDArray[np.int32]], lengths: NDArray[np.int64] | None
-) -> Reading:
+) -> TextRead:
     """What a training on packed sequences reads, exactly.
 
     Args:
@@ -265,7 +265,7 @@ def reading(
         whole, more = divmod(course.sequences, packing.sequences)
         rest = _prefix(packing, sequences, more * packing.sequence_length, lengths) if more else (0, 0, 0)
         known = lengths is not None or not more
-    return Reading(
+    return TextRead(
         documents=whole * packing.documents + rest[0],
         text_bytes=whole * packing.text_bytes + rest[1] if known else None,
         tokens=whole * packing.tokens + rest[2],

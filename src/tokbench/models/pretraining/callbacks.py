@@ -28,7 +28,7 @@ from llmfoundry.models.mpt.modeling_mpt import MPTForCausalLM
 from numpy.typing import NDArray
 
 from tokbench.models.pretraining.budget import learning_rate
-from tokbench.models.pretraining.checkpoints import seal
+from tokbench.models.pretraining.checkpoints import write_checksums
 from tokbench.models.pretraining.options import architecture_of
 from tokbench.vocabulary import Vocabulary
 
@@ -44,7 +44,7 @@ def rows(tokens: Sequence[bytes], width: int, seed: int) -> NDArray[np.float32]:
     return drawn
 
 
-def start_alike(model: MPTForCausalLM, tokens: Sequence[bytes], seed: int) -> None:
+def init_with_common_random_numbers(model: MPTForCausalLM, tokens: Sequence[bytes], seed: int) -> None:
     """Draw a model's weights anew, distributed as llm-foundry's.
 
     Embeddings have a standard deviation of sqrt(2 / width), as its default has (He et al. 2015). The rows of special
@@ -66,7 +66,7 @@ def start_alike(model: MPTForCausalLM, tokens: Sequence[bytes], seed: int) -> No
         embeddings.copy_(torch.from_numpy(drawn))
 
 
-class Alike(Callback):
+class CommonRandomInit(Callback):
     """Calls :func:`start_alike` before training begins, and before a checkpoint is read where it goes on.
 
     Args:
@@ -79,10 +79,10 @@ class Alike(Callback):
         self._seed = seed
 
     def init(self, state: State, logger: Logger) -> None:
-        start_alike(state.model.model, self._tokens, self._seed)
+        init_with_common_random_numbers(state.model.model, self._tokens, self._seed)
 
 
-class Along(HuggingFaceCheckpointer):
+class MidTrainingExport(HuggingFaceCheckpointer):
     """llm-foundry's export, after certain batches.
 
     A training that was killed between an export and its next checkpoint writes the export again.
@@ -103,7 +103,7 @@ class Along(HuggingFaceCheckpointer):
         self.last_checkpoint_batch: Time | None = None
 
 
-class Rate(Callback):
+class LearningRateCallback(Callback):
     """Sets the learning rate before every batch.
 
     A callback and none of Composer's schedulers: these are asked before a batch is counted, so that each batch gets the
@@ -125,7 +125,7 @@ class Rate(Callback):
                 group["lr"] = rate
 
 
-class Sealing(Callback):
+class ChecksumCallback(Callback):
     """Seals what Composer, whose own callback for checkpoints comes last in a batch, has written since.
 
     Args:
@@ -143,4 +143,4 @@ class Sealing(Callback):
 
     def _seal(self) -> None:
         if dist.get_global_rank() == 0:
-            seal(self._folder)
+            write_checksums(self._folder)

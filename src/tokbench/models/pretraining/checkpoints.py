@@ -38,7 +38,7 @@ def states(checkpoints: Path) -> Path:
     return checkpoints / "states"
 
 
-def seal(folder: Path) -> None:
+def write_checksums(folder: Path) -> None:
     """Note the checksums of a checkpoint that has been written, if there is one, and delete those before it."""
     for written in _unsealed(folder):
         sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else WHOLE}"
@@ -126,19 +126,19 @@ LOGS = "logs"
 """Folder of what each of several processes wrote."""
 RUN = ("states", "huggingface", "gauges", LOGS, "curve.csv", NOTE)
 """What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
-OF_NO_WEIGHT = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
+RESUMABLE_CHANGES = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
 """Options that a training may be gone on with changed, for they decide the order of sums at most, as the number of
 processes does; of ``fsdp`` all but its precision."""
 
 Recipe = dict[str, Any]
 
 
-def recipe_of(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:
+def resume_key(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:
     """What a training must agree with to be gone on with."""
     return {"options": _weighty(options.recipe()), "packed": described(phases)}
 
 
-def prepare(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
+def prepare_run(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
     """Check the sequences, discard checkpoints of another recipe, and put those of this one in order.
 
     Raises:
@@ -151,7 +151,7 @@ def prepare(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
     recover(states(checkpoints))
 
 
-def is_made(output: Path, recipe: Recipe) -> bool:
+def is_up_to_date(output: Path, recipe: Recipe) -> bool:
     """Whether a model of this recipe stands."""
     return training.is_made(output, recipe, _recipe_in)
 
@@ -170,12 +170,12 @@ def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
         return
     if known is not None:
         log.info("%s: made with other options or other sequences; discarded", checkpoints)
-        discard(checkpoints)
+        discard_run(checkpoints)
     with atomic_file(note) as partial:
         partial.write_text(json.dumps(recipe, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def discard(checkpoints: Path) -> None:
+def discard_run(checkpoints: Path) -> None:
     """Remove what a run leaves among its checkpoints, and the folder if nothing else is in it."""
     for name in RUN:
         if (checkpoints / name).is_dir():
@@ -187,7 +187,7 @@ def discard(checkpoints: Path) -> None:
 
 
 def _weighty(options: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in options.items() if key not in OF_NO_WEIGHT}
+    kept = {key: value for key, value in options.items() if key not in RESUMABLE_CHANGES}
     if not kept.get("evaluate_at"):
         kept.pop("evaluate_at", None)
     precision = (options.get("fsdp") or {}).get("mixed_precision", "full")

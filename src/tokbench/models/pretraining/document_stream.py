@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import TextBudget
-from tokbench.models.pretraining.order import Encoded
+from tokbench.models.pretraining.order import EncodedDocument
 
 JOINED = 1 << 22
 """Tokens that are joined at a time, about."""
@@ -34,7 +34,7 @@ class TextTotals:
             self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens
         )
 
-    def take(self, piece: Encoded) -> None:
+    def take(self, piece: EncodedDocument) -> None:
         """Count a piece of a document with it."""
         self.add(TextTotals(int(piece.ends), piece.text_bytes, len(piece.ids) + piece.ends))
 
@@ -92,7 +92,7 @@ class DocumentStream:
         """Whether the limit is reached."""
         return 0 < self.limit.text_bytes <= self.totals.text_bytes
 
-    def ids(self, pieces: Iterable[Encoded]) -> Iterator[NDArray[np.int32]]:
+    def ids(self, pieces: Iterable[EncodedDocument]) -> Iterator[NDArray[np.int32]]:
         """Int32 [n], any n: the ids of documents in their order, an end of text after each.
 
         Raises:
@@ -103,7 +103,7 @@ class DocumentStream:
             self.occurrences += _counted(ids, self.vocabulary)
             yield ids
 
-    def _budgeted(self, pieces: Iterable[Encoded]) -> Iterator[Encoded]:
+    def _budgeted(self, pieces: Iterable[EncodedDocument]) -> Iterator[EncodedDocument]:
         totals = self.totals
         rest = self.limit.rest if totals.text_bytes < self.limit.rest else 0
         if self.ended:
@@ -117,8 +117,8 @@ class DocumentStream:
                 return
 
 
-def _groups(pieces: Iterable[Encoded]) -> Iterator[list[Encoded]]:
-    group: list[Encoded] = []
+def _groups(pieces: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]]:
+    group: list[EncodedDocument] = []
     size = 0
     for piece in pieces:
         group.append(piece)
@@ -137,7 +137,7 @@ def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
     return np.bincount(ids, minlength=vocabulary + 1)
 
 
-def _with_ends(pieces: Iterable[Encoded], end_of_text: int) -> Iterator[NDArray[np.int32]]:
+def _with_ends(pieces: Iterable[EncodedDocument], end_of_text: int) -> Iterator[NDArray[np.int32]]:
     end = np.array([end_of_text], np.int32)
     for piece in pieces:
         yield piece.ids

@@ -30,7 +30,12 @@ from torch.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_s
 from torch.nn.functional import scaled_dot_product_attention
 
 from tokbench.models.pretraining.budget import kept_at
-from tokbench.models.pretraining.callbacks import Alike, Along, Rate, Sealing
+from tokbench.models.pretraining.callbacks import (
+    ChecksumCallback,
+    CommonRandomInit,
+    LearningRateCallback,
+    MidTrainingExport,
+)
 from tokbench.models.pretraining.checkpoints import (
     LATEST,
     SHARDED,
@@ -38,8 +43,8 @@ from tokbench.models.pretraining.checkpoints import (
     UNSEALED_SHARDS,
     newest,
     recover,
-    seal,
     states,
+    write_checksums,
 )
 from tokbench.models.pretraining.curve import Curve
 from tokbench.models.pretraining.options import LlamaOptions, ModelOptions, MptOptions
@@ -128,7 +133,7 @@ def reshard(folder: Path, *, sharded: bool) -> None:
         torch_save_to_dcp(found, folder / f"{UNSEALED_SHARDS}{found.stem}")
     else:
         dcp_to_torch_save(found, folder / f"{found.stem}{UNSEALED}")
-    seal(folder)
+    write_checksums(folder)
     recover(folder)
 
 
@@ -154,11 +159,11 @@ class Average(Algorithm):
 
 registry.algorithms.register("tokbench_average", func=Average)
 registry.dataloaders.register("tokbench_packed", func=packed_loader)
-registry.callbacks.register("tokbench_alike", func=Alike)
-registry.callbacks.register("tokbench_along", func=Along)
+registry.callbacks.register("tokbench_alike", func=CommonRandomInit)
+registry.callbacks.register("tokbench_along", func=MidTrainingExport)
 registry.callbacks.register("tokbench_curve", func=Curve)
-registry.callbacks.register("tokbench_rate", func=Rate)
-registry.callbacks.register("tokbench_sealing", func=Sealing)
+registry.callbacks.register("tokbench_rate", func=LearningRateCallback)
+registry.callbacks.register("tokbench_sealing", func=ChecksumCallback)
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:

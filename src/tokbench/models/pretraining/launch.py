@@ -17,9 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import alone
-from tokbench.models.pretraining.checkpoints import LOGS, is_made, log, prepare, recipe_of
-from tokbench.models.pretraining.options import ModelOptions, Placement
+from tokbench.io.locks import exclusive
+from tokbench.models.pretraining.checkpoints import LOGS, is_up_to_date, log, prepare_run, resume_key
+from tokbench.models.pretraining.options import ModelOptions, TrainingResources
 from tokbench.models.pretraining.phases import read_phases
 
 LAUNCHED = "TOKBENCH_LAUNCHED"
@@ -70,12 +70,12 @@ def pretrain_together(
             few nodes.
     """
     phases = read_phases(options, packed)
-    recipe = recipe_of(options, phases)
-    with alone(checkpoints) as waited:
-        if waited and is_made(output, recipe):
+    recipe = resume_key(options, phases)
+    with exclusive(checkpoints) as waited:
+        if waited and is_up_to_date(output, recipe):
             log.info("%s: made by the process that was waited for", output)
             return 0
-        prepare(phases, recipe, checkpoints)
+        prepare_run(phases, recipe, checkpoints)
         logs = checkpoints / LOGS
         shutil.rmtree(logs, ignore_errors=True)
         words = [word.replace("$", "$$") for word in command]  # torchrun substitutes ${local_rank} in them.
@@ -156,7 +156,7 @@ def _first_failure(messages: dict[int, str], report: str, processes: int, status
     return messages.get(rank, ended), code if code > 0 else SIGNALLED - code
 
 
-def torchrun(resources: Placement, logs: Path) -> list[str]:
+def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
     """Return the command that starts the processes, without their program."""
     each = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
     torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *each]

@@ -19,7 +19,7 @@ SHARD_BYTES = 1 << 26
 """Largest shard, in bytes: streaming's own default."""
 
 
-class Shards:
+class ShardLayout:
     """The layout of sequences of one length in shards.
 
     A shard is the number of samples (uint32), n + 1 offsets from the file's start (uint32), the shard's description

@@ -45,7 +45,7 @@ class Sharding(Options):
         return self
 
 
-class Placement(Options):
+class TrainingResources(Options):
     """Where a model is trained: how many machines and processes, and what is asked of each."""
 
     nodes: int = Field(1, ge=1)
@@ -144,7 +144,7 @@ class ModelOptions(Options, ABC):
     """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
     fsdp: Sharding | None = None
     """divide the model over the processes that train it; each holds all of it if left out"""
-    resources: Placement = Placement()
+    resources: TrainingResources = TrainingResources()
     """nodes, processes, memory and time of the training; they can be changed without training again"""
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import Document, Rest
+from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.errors import TokbenchError
 
 ENCODE_BYTES = 8 << 20
@@ -33,7 +33,7 @@ class Encoder(Protocol):
     def last_cut(self, text: bytes) -> int: ...
 
 
-class Encoded(NamedTuple):
+class EncodedDocument(NamedTuple):
     """A document's tokens, or those of a piece of it.
 
     Attributes:
@@ -50,20 +50,20 @@ class Encoded(NamedTuple):
     ids: NDArray[np.int32]
 
 
-def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[Encoded]:
+def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
     """Documents as tokens, in their order; a long one in pieces whose ids together are those of the whole."""
     first = 0
 
     def pieces(document: Document) -> Iterator[tuple[int, bool, bytes]]:
         nonlocal first
-        if not isinstance(document, Rest):
+        if not isinstance(document, ContinuationPiece):
             first = document.document
         return _pieces(first, document.text, tokenizer)
 
     for group in _groups(chain.from_iterable(map(pieces, documents))):
         ids = tokenizer.encode_batch([text for _, _, text in group])
         for (document, ends, text), found in zip(group, ids, strict=True):
-            yield Encoded(document, ends, len(text), found)
+            yield EncodedDocument(document, ends, len(text), found)
 
 
 def _pieces(number: int, text: bytes, tokenizer: Encoder) -> Iterator[tuple[int, bool, bytes]]:
@@ -110,7 +110,7 @@ def _mixed(value: int) -> int:
     return value ^ (value >> 31)
 
 
-class Text(NamedTuple):
+class OrderedDocuments(NamedTuple):
     """The documents of a corpus in one order.
 
     Attributes:
@@ -120,11 +120,11 @@ class Text(NamedTuple):
     """
 
     text_bytes: int
-    pieces: Iterable[Encoded]
+    pieces: Iterable[EncodedDocument]
     bytes_from: Callable[[int], int] = lambda place: 0
 
 
-def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
+def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> OrderedDocuments:
     """Documents in the order of a seed.
 
     Ids wait in a temporary file, four bytes each; memory holds 40 bytes for each piece, and one piece. Of pieces with
@@ -147,17 +147,17 @@ def in_order(pieces: Iterable[Encoded], seed: int, folder: Path) -> Text:
     order = np.argsort(np.frombuffer(places, np.uint64), kind="stable")
     starts = 4 * (np.cumsum(known[:, 3]) - known[:, 3])
 
-    def reread() -> Iterator[Encoded]:
+    def reread() -> Iterator[EncodedDocument]:
         with file:
             for row in order.tolist():
                 document, ends, text_bytes, tokens = known[row].tolist()
                 file.seek(int(starts[row]))
-                yield Encoded(document, bool(ends), text_bytes, np.frombuffer(file.read(4 * tokens), "<i4"))
+                yield EncodedDocument(document, bool(ends), text_bytes, np.frombuffer(file.read(4 * tokens), "<i4"))
 
     def bytes_from(place: int) -> int:
         return int(known[np.frombuffer(places, np.uint64) >= np.uint64(place), 2].sum())
 
-    return Text(int(known[:, 2].sum()), reread(), bytes_from)
+    return OrderedDocuments(int(known[:, 2].sum()), reread(), bytes_from)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def bound_of(second: float) -> int:
     return int(PLACES / (1 + Fraction(second)))
 
 
-def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
+def by_phase(text: OrderedDocuments, seed: int, second: float) -> tuple[OrderedDocuments, OrderedDocuments]:
     """The documents of two phases, those of the second as large a part of the first's as is asked for.
 
     A document belongs to the second phase by its place in the order of the seed, so that both are the same for every
@@ -223,13 +223,13 @@ def by_phase(text: Text, seed: int, second: float) -> tuple[Text, Text]:
     require_text(text.text_bytes - aside, aside, seed, second)
     groups = groupby(text.pieces, lambda piece: place_of(piece.document, seed) >= bound)
 
-    def of(later: bool) -> Iterator[Encoded]:
+    def of(later: bool) -> Iterator[EncodedDocument]:
         for is_later, pieces in groups:
             if is_later == later:
                 yield from pieces
                 return
 
-    return Text(text.text_bytes - aside, of(False)), Text(aside, of(True))
+    return OrderedDocuments(text.text_bytes - aside, of(False)), OrderedDocuments(aside, of(True))
 
 
 def require_text(first: int, second: int, seed: int, part: float) -> None:

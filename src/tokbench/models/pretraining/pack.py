@@ -23,8 +23,8 @@ from tokbench.io.json import read_json
 from tokbench.models.pretraining import order
 from tokbench.models.pretraining.budget import Packing, TextBudget
 from tokbench.models.pretraining.document_stream import DocumentStream, TextLimit, TextTotals
-from tokbench.models.pretraining.mds import Shards, by_shard, read_mds
-from tokbench.models.pretraining.order import Slices, Text
+from tokbench.models.pretraining.mds import ShardLayout, by_shard, read_mds
+from tokbench.models.pretraining.order import OrderedDocuments, Slices
 from tokbench.models.training import read_occurrences, write_occurrences
 
 FOLDERS = ("first", "second")
@@ -108,7 +108,7 @@ def is_slice(path: Path | str) -> bool:
 
 
 def pack(
-    text: Text,
+    text: OrderedDocuments,
     vocabulary: int,
     folder: Path,
     *,
@@ -143,7 +143,7 @@ def pack(
 
 
 def pack_phases(
-    text: Text,
+    text: OrderedDocuments,
     vocabulary: int,
     folder: Path,
     *,
@@ -175,7 +175,7 @@ def pack_phases(
     return _pack(order.by_phase(text, seed, second_phase), form, folder, counts)
 
 
-def _pack(phases: Sequence[Text], form: Form, folder: Path, counts: Path | None) -> tuple[Packing, ...]:
+def _pack(phases: Sequence[OrderedDocuments], form: Form, folder: Path, counts: Path | None) -> tuple[Packing, ...]:
     """Write a slice for each phase, and join them."""
     with (
         atomic_folder(folder, "packed sequences") as partial,
@@ -189,7 +189,9 @@ def _pack(phases: Sequence[Text], form: Form, folder: Path, counts: Path | None)
         return _join(slices, form, partial, counts)
 
 
-def write_slice(text: Text, number: int, limit: TextLimit, before: TextTotals, form: Form, folder: Path) -> PackedSlice:
+def write_slice(
+    text: OrderedDocuments, number: int, limit: TextLimit, before: TextTotals, form: Form, folder: Path
+) -> PackedSlice:
     """Write the sequences of a slice into an empty folder.
 
     Args:
@@ -207,7 +209,7 @@ def write_slice(text: Text, number: int, limit: TextLimit, before: TextTotals, f
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
     totals = TextTotals(**asdict(before))
     stream = DocumentStream(limit, form.vocabulary, form.end_of_text, occurrences, totals)
-    shards = Shards(form.sequence_length)
+    shards = ShardLayout(form.sequence_length)
     for shard, ids in by_shard(stream.ids(text.pieces), shards.ids, before.tokens):
         if len(ids) == shards.ids:
             shards.write(folder, shard, ids)
@@ -295,7 +297,7 @@ def _join_phase(folders: Sequence[Path], form: Form, budget: TextBudget | None, 
 
 def _join_shards(folders: Sequence[Path], form: Form, tokens: int, padding: NDArray[np.int32], target: Path) -> str:
     """Write all shards of a phase into a folder; return the digest of their ids."""
-    shards = Shards(form.sequence_length)
+    shards = ShardLayout(form.sequence_length)
     total = tokens + len(padding)
     files = defaultdict[str, list[Path]](list)
     for each in folders:
@@ -319,7 +321,7 @@ def _join_shards(folders: Sequence[Path], form: Form, tokens: int, padding: NDAr
     return digest.hexdigest()
 
 
-def _add_shard(path: Path, shards: Shards, digest: hashlib.blake2b) -> int:
+def _add_shard(path: Path, shards: ShardLayout, digest: hashlib.blake2b) -> int:
     """Add the ids of a full shard to a digest; return their number."""
     reject_altered(path, AGAIN)
     size = 0

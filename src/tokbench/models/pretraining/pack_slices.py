@@ -21,8 +21,16 @@ from tokbench.io.atomic import atomic_file, atomic_folder, link_or_copy
 from tokbench.io.json import read_json
 from tokbench.io.parquet import PIECE, batches, parquet
 from tokbench.models.pretraining.document_stream import TextLimit, TextTotals
-from tokbench.models.pretraining.order import Encoded, Slices, Text, in_order, place_of, require_text
-from tokbench.models.pretraining.pack import Form, PackedSlice, write_slice
+from tokbench.models.pretraining.order import (
+    EncodedDocument,
+    OrderedDocuments,
+    Slices,
+    in_order,
+    place_of,
+    require_text,
+)
+from tokbench.models.pretraining.pack import Form as SliceForm
+from tokbench.models.pretraining.pack import PackedSlice, write_slice
 
 GROUP_IDS = 1 << 18
 """Ids with which a row group is full. One is in memory when a file is read."""
@@ -37,7 +45,7 @@ SCHEMA = pa.schema(
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class SliceContents:
     """What the slices of some tokens hold.
 
     Attributes:
@@ -49,7 +57,7 @@ class Contents:
     read: Sequence[TextTotals]
 
 
-def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
+def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) -> None:
     """Write the tokens of a shard as Parquet, whole or not at all: a row a piece, with the columns of ``Encoded``.
 
     No row group is in two slices. The file's metadata hold what the slices are, and of each its documents, bytes,
@@ -68,7 +76,7 @@ def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
             partial, SCHEMA, compression="zstd", use_dictionary=False, write_statistics=False, write_page_checksum=True
         ) as writer,
     ):
-        held: list[Encoded] = []
+        held: list[EncodedDocument] = []
         number = size = 0
         for piece in pieces:
             place = place_of(piece.document, slices.seed)
@@ -88,7 +96,7 @@ def write_tokens(pieces: Iterable[Encoded], slices: Slices, path: Path) -> None:
         writer.add_key_value_metadata({KEY: json.dumps(described)})
 
 
-def gather(paths: Sequence[Path], folder: Path) -> Contents:
+def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
     """Bring the tokens of all shards into an empty folder, and add up what their slices hold.
 
     Files get second names, or are copied where they cannot have any.
@@ -115,7 +123,7 @@ def gather(paths: Sequence[Path], folder: Path) -> Contents:
     return first
 
 
-def read_contents(folder: Path) -> Contents:
+def read_contents(folder: Path) -> SliceContents:
     """What the slices of a folder of tokens hold.
 
     Raises:
@@ -128,7 +136,7 @@ def read_contents(folder: Path) -> Contents:
         raise TokbenchError(f"{folder / SLICES}: does not say what its slices hold; {remedy}") from None
 
 
-def read_slice(folder: Path, number: int) -> Iterator[Encoded]:
+def read_slice(folder: Path, number: int) -> Iterator[EncodedDocument]:
     """The pieces of a slice of a folder of tokens, file after file; one file is open at a time.
 
     Raises:
@@ -140,7 +148,7 @@ def read_slice(folder: Path, number: int) -> Iterator[Encoded]:
             yield from chain.from_iterable(map(_rows, batches(file, SCHEMA.names, PIECE, groups[number])))
 
 
-def pack_slice(tokens: Path, number: int, form: Form, folder: Path) -> PackedSlice:
+def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> PackedSlice:
     """Pack the documents of a slice, completely or not at all; their ids wait in a temporary file, four bytes each.
 
     Args:
@@ -168,13 +176,13 @@ def pack_slice(tokens: Path, number: int, form: Form, folder: Path) -> PackedSli
         before.add(contents.read[each])
     limit = TextLimit.of(form.budgets()[phase], sizes[phase])
     with atomic_folder(folder, "slice") as partial:
-        pieces: Iterable[Encoded] = ()
+        pieces: Iterable[EncodedDocument] = ()
         if not 0 < limit.text_bytes <= before.text_bytes:
             pieces = in_order(read_slice(tokens, number), form.slices.seed, folder.parent).pieces
-        return write_slice(Text(sizes[phase], pieces), number, limit, before, form, partial)
+        return write_slice(OrderedDocuments(sizes[phase], pieces), number, limit, before, form, partial)
 
 
-def _contents(file: pq.ParquetFile) -> tuple[Contents, list[range]]:
+def _contents(file: pq.ParquetFile) -> tuple[SliceContents, list[range]]:
     """What the slices of a file hold, and the row groups of each."""
     if not file.schema_arrow.equals(SCHEMA):
         raise ValueError("other columns than a shard's tokens have")
@@ -188,23 +196,23 @@ def _contents(file: pq.ParquetFile) -> tuple[Contents, list[range]]:
     return contents, [range(*edges) for edges in pairwise(bounds)]
 
 
-def _described(described: dict[str, Any]) -> Contents:
+def _described(described: dict[str, Any]) -> SliceContents:
     slices = Slices(described["seed"], described["number"], described["second_phase"])
     read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
     if len(read) != len(slices.ends()):
         raise ValueError("other slices than it says")
-    return Contents(slices, read)
+    return SliceContents(slices, read)
 
 
-def _rows(batch: pa.RecordBatch) -> Iterator[Encoded]:
+def _rows(batch: pa.RecordBatch) -> Iterator[EncodedDocument]:
     document, ends, text_bytes, ids = (batch.column(name) for name in SCHEMA.names)
     if any(column.null_count for column in (document, ends, text_bytes, ids, ids.values)):
         raise ValueError("a cell is empty")
     numbers = [column.to_pylist() for column in (document, ends, text_bytes)]
-    return map(Encoded, *numbers, (row.values.to_numpy() for row in ids))
+    return map(EncodedDocument, *numbers, (row.values.to_numpy() for row in ids))
 
 
-def _batch(pieces: Sequence[Encoded]) -> pa.RecordBatch:
+def _batch(pieces: Sequence[EncodedDocument]) -> pa.RecordBatch:
     bounds = np.concatenate([[0], np.cumsum([len(piece.ids) for piece in pieces])])
     ids = np.concatenate([piece.ids for piece in pieces])
     lists = pa.LargeListArray.from_arrays(pa.array(bounds, pa.int64()), pa.array(ids, pa.int32()))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.json import read_json
 from tokbench.models.pretraining import budget
-from tokbench.models.pretraining.budget import PACKING, Course, Packing, Reading, course, reading
+from tokbench.models.pretraining.budget import PACKING, Course, Packing, TextRead, course, reading
 from tokbench.models.pretraining.mds import read_mds
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.pretraining.pack import FOLDERS, PHASES, check_sequences
@@ -45,7 +45,7 @@ class Phase:
         """
         check_sequences(self.folder, self.packing)
 
-    def read(self, lengths: NDArray[np.int64] | None) -> Reading:
+    def read(self, lengths: NDArray[np.int64] | None) -> TextRead:
         """What a training reads in it; ``lengths`` are the bytes of each token, where they are known."""
         return reading(self.packing, self.course, read_mds(self.folder), lengths)
 
@@ -91,7 +91,7 @@ def read_in_all(phases: Sequence[Phase], lengths: NDArray[np.int64] | None) -> d
     if len(each) == 1:
         return asdict(each[0])
     known = all(one.text_bytes is not None for one in each)
-    total = Reading(
+    total = TextRead(
         documents=sum(one.documents for one in each),
         text_bytes=sum(one.text_bytes or 0 for one in each) if known else None,
         tokens=sum(one.tokens for one in each),

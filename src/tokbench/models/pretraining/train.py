@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import alone, failures_reported
+from tokbench.io.atomic import failures_reported
+from tokbench.io.locks import exclusive
 from tokbench.models.pretraining.budget import flops_per_token
-from tokbench.models.pretraining.checkpoints import discard, is_made, prepare, recipe_of
+from tokbench.models.pretraining.checkpoints import discard_run, is_up_to_date, prepare_run, resume_key
 from tokbench.models.pretraining.launch import LAUNCHED
 from tokbench.models.pretraining.options import ModelOptions
 from tokbench.models.pretraining.phases import described, read_in_all, read_phases
-from tokbench.models.sampler import GAUGES, effort, metered, peak_of
+from tokbench.models.sampler import GAUGES, metered, peak_of, training_cost
 from tokbench.vocabulary import Vocabulary
 
 log = logging.getLogger(__name__)
@@ -73,14 +74,14 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     unprepared = LAUNCHED not in os.environ
     with (
         foundry.joined(TIMEOUT) as first,
-        alone(checkpoints) if first and unprepared else nullcontext(False) as waited,
+        exclusive(checkpoints) if first and unprepared else nullcontext(False) as waited,
     ):
-        recipe = recipe_of(options, phases)
-        if waited and processes == 1 and is_made(output, recipe):
+        recipe = resume_key(options, phases)
+        if waited and processes == 1 and is_up_to_date(output, recipe):
             log.info("%s: made by the process that was waited for", output)
             return
         if first and unprepared:
-            prepare(phases, recipe, checkpoints)
+            prepare_run(phases, recipe, checkpoints)
         foundry.meet()
         threads = torch.get_num_threads()
         torch.set_num_threads(options.cpu_threads)
@@ -111,7 +112,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             "packing": described(phases),
             "device": device,
             "devices": processes,
-            "effort": effort(checkpoints / GAUGES, marks, flops, peak, processes),
+            "effort": training_cost(checkpoints / GAUGES, marks, flops, peak, processes),
         }
         publish(
             foundry.exported(checkpoints, batches),
@@ -125,7 +126,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
             started=time.monotonic() - float(last["seconds"]),
             along={share: foundry.exported(checkpoints, batch) for share, batch in along.items()},
         )
-        discard(checkpoints)
+        discard_run(checkpoints)
 
 
 def _lengths(tokenizer: Path | None) -> NDArray[np.int64] | None:

@@ -23,7 +23,7 @@ TENSORS = {
 """Names of the embeddings in transformers' Marian; the decoder's are the output layer's, too."""
 
 
-class Side(NamedTuple):
+class EmbeddingSide(NamedTuple):
     """One matrix of embeddings.
 
     Attributes:
@@ -54,7 +54,7 @@ def occurrences(sentences: Ids, limit: int) -> NDArray[np.int64]:
     return np.append(counts[SPECIAL:], len(sentences))
 
 
-def sides_of(model: Path) -> list[Side]:
+def sides_of(model: Path) -> list[EmbeddingSide]:
     """The matrices of a trained model: the encoder's and the decoder's, or the one that a joint vocabulary has.
 
     A joint vocabulary's tokens are counted on both sides together, for either trains their embeddings.
@@ -68,8 +68,8 @@ def sides_of(model: Path) -> list[Side]:
     own = {name: Tokenizer.load(model / name) for name in ("source", "target")}
     met = {name: read_occurrences(model / counts_of(name), tokenizer.id_limit) for name, tokenizer in own.items()}
     if config["share_encoder_decoder_embeddings"]:
-        return [Side(BOTH, own["source"], TENSORS[BOTH], SPECIAL, met["source"] + met["target"])]
+        return [EmbeddingSide(BOTH, own["source"], TENSORS[BOTH], SPECIAL, met["source"] + met["target"])]
     return [
-        Side(side, own[name], TENSORS[side], SPECIAL, met[name])
+        EmbeddingSide(side, own[name], TENSORS[side], SPECIAL, met[name])
         for side, name in ((ENCODER, "source"), (DECODER, "target"))
     ]

@@ -21,12 +21,13 @@ import torch
 
 from tokbench.corpus.parallel_read import Sentences, read_sentences
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import NOT_CONTENT, alone, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.atomic import NOT_CONTENT, atomic_file, atomic_folder, reject_altered, remove_written
+from tokbench.io.locks import exclusive
 from tokbench.io.provenance import write_manifest
 from tokbench.io.text_files import first_line
 from tokbench.models.memory import translation_training_flops
-from tokbench.models.sampler import GAUGES, Pace, effort, forget, metered, peak_of
-from tokbench.models.training import is_made, own_checkpoints, write_occurrences
+from tokbench.models.sampler import GAUGES, ThroughputLog, metered, peak_of, remove_samples, training_cost
+from tokbench.models.training import is_made, matching_checkpoints, write_occurrences
 from tokbench.models.translation.embeddings import counts_of, occurrences
 from tokbench.models.translation.model import Sides, build, dev_loss, encoded, fixed_threads, pick_device, update
 from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
@@ -56,7 +57,7 @@ class Progress:
         seconds: spent until the last checkpoint.
     """
 
-    pace: Pace
+    pace: ThroughputLog
     step: int = 0
     tokens: int = 0
     curve: list[Row] = field(default_factory=list)
@@ -139,7 +140,7 @@ def resume(
         TokbenchError: it is damaged, or not as it was written.
     """
     remedy = f"delete {checkpoints} to start over"
-    for folder, state in own_checkpoints(checkpoints, recipe, remedy, log):
+    for folder, state in matching_checkpoints(checkpoints, recipe, remedy, log):
         kept = folder / "best.safetensors"
         for path in (folder / "model.safetensors", folder / "optimizer.pt", *([kept] if kept.is_file() else [])):
             reject_altered(path, remedy)
@@ -147,7 +148,7 @@ def resume(
             safetensors.torch.load_model(model, str(folder / "model.safetensors"))
             optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
             done = Progress(
-                Pace(steps),
+                ThroughputLog(steps),
                 step=int(state["step"]),
                 tokens=int(state["tokens"]),
                 curve=[tuple(row) for row in state["curve"]],
@@ -162,15 +163,15 @@ def resume(
             raise TokbenchError(f"{folder}: a damaged checkpoint ({first_line(error)}); {remedy}") from None
         log.info("translation resumes after step %d", done.step)
         return done
-    forget(checkpoints)
-    return Progress(Pace(steps))
+    remove_samples(checkpoints)
+    return Progress(ThroughputLog(steps))
 
 
 def discard(checkpoints: Path) -> None:
     """Remove what a training put there, and the folder if nothing else is in it."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
-    forget(checkpoints)
+    remove_samples(checkpoints)
     (checkpoints / "curve.csv").unlink(missing_ok=True)
     if checkpoints.is_dir() and not any(checkpoints.iterdir()):
         checkpoints.rmdir()
@@ -221,7 +222,7 @@ def train(
         TokbenchError: no pair fits a batch, the device is not there, a checkpoint is damaged, or the loss is no number
             or does not fall.
     """
-    with alone(checkpoints) as waited, fixed_threads(options.cpu_threads):
+    with exclusive(checkpoints) as waited, fixed_threads(options.cpu_threads):
         _train(corpus, direction, tokenizers, options, output, checkpoints, waited)
 
 
@@ -301,7 +302,7 @@ def _train(
         "read": {"tokens": done.tokens},
         "device": name,
         "devices": 1,
-        "effort": effort(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
+        "effort": training_cost(checkpoints / GAUGES, done.pace.marks, flops / int(target.sum()), peak),
     }
     with atomic_folder(output, "translation model") as partial:
         model.save_pretrained(partial, safe_serialization=True)

@@ -174,7 +174,7 @@ def critical_difference_draw(
 def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> None:
     """The line of ranks, with numbers as far as ``room`` inches hold them, and above it the critical difference."""
     axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
-    step = max((high - low) // columns.EVERY_PAIR_UP_TO, 1)
+    step = max((high - low) // columns.MAX_PAIRWISE_VARIANTS, 1)
     numbers = max(int(room / _NUMBER), 2)
     told = next(every for every in count(step, step) if (high - low) // every < numbers)
     for rank in range(low, high + 1, step):

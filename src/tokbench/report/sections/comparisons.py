@@ -16,9 +16,9 @@ from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
 from tokbench.report.figure_sentences import by_verdict, sides_of_zero, told_apart, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Drawing, Source, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
-from tokbench.report.wording import counted, listed, printed, probability, slug, without_rank
+from tokbench.report.wording import listed, pluralise, printed, probability, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
 from tokbench.statistics.equal_size import FEWER_AT, LEFT_OUT
 from tokbench.statistics.languages import BITS_LANGUAGES
@@ -120,9 +120,9 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
         if row["reason"] and row["p_value"] is not None and LEFT_OUT not in row["reason"]
     ]
     left_out += smaller_notes(part)
-    if not of_every_pair(part) and len(left_out) > many.DRAWN:
-        more = f"{len(left_out) - many.DRAWN:,} more pairs lack cells; the source names them under reason."
-        left_out = [*left_out[: many.DRAWN], more]
+    if not of_every_pair(part) and len(left_out) > many.MAX_DRAWN:
+        more = f"{len(left_out) - many.MAX_DRAWN:,} more pairs lack cells; the source names them under reason."
+        left_out = [*left_out[: many.MAX_DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
     return Table(name, caption, frame, columns, reasons, notes=[*NOTES, *left_out], folded=True)
@@ -147,7 +147,7 @@ def smaller_notes(part: pl.DataFrame) -> list[str]:
         part: ordered pairs with ``reason``.
     """
     found = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
-    told = f"{counted(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; the "
+    told = f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; the "
     return [f"{told}source names them under reason."] * bool(len(found))
 
 
@@ -162,11 +162,11 @@ def power_statement(power: pl.DataFrame) -> str:
     low, middle, high = (
         printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
     )
-    without = f"; {counted(row['without'], 'pair')} allow no such statement" if row["without"] else ""
+    without = f"; {pluralise(row['without'], 'pair')} allow no such statement" if row["without"] else ""
     return (
         "by the Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task), a mean difference under "
-        f"{middle} points had a chance of less than 0.8 to be detected (median over {counted(row['pairs'], 'pair')} of "
-        f"variants, from {low} to {high}; level 0.05, uncorrected{without})."
+        f"{middle} points had a chance of less than 0.8 to be detected (median over {pluralise(row['pairs'], 'pair')} "
+        f"of variants, from {low} to {high}; level 0.05, uncorrected{without})."
     )
 
 
@@ -190,13 +190,13 @@ def average_ranks(
         first = known.row(0, named=True)
         if first["p_value"] is not None:
             notes.append(
-                f"Friedman's test over {counted(first['blocks'], 'cell')}: chi-squared {first['friedman']:.1f}, "
+                f"Friedman's test over {pluralise(first['blocks'], 'cell')}: chi-squared {first['friedman']:.1f}, "
                 f"p = {probability(first['p_value'])}. Cells of one task resemble each other, so p is too small "
                 "rather than too large."
             )
         ranks = dict(known.select("variant", "average_rank").iter_rows())
         caption = (
-            f"Average rank over {counted(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
+            f"Average rank over {pluralise(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
             "joins variants without a significant difference by Nemenyi's test at level 0.05."
         )
         look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
@@ -232,8 +232,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
             others = [variant for variant in order if variant not in content.baselines]
             name = slug("differences", model, suite)
-            drawings = against_baseline(name, model, suite, pairs, others[: many.DRAWN])
-            told = f" Shown are the best {many.DRAWN} of {len(others):,} variants beside it; the source has all."
+            drawings = against_baseline(name, model, suite, pairs, others[: many.MAX_DRAWN])
+            told = f" Shown are the best {many.MAX_DRAWN} of {len(others):,} variants beside it; the source has all."
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
         elif len(order) > 1 and not why:
             caption = (
@@ -276,7 +276,7 @@ SAID = (
 
 
 def forest(
-    content: ReportContent, part: pl.DataFrame, name: str, caption: str, source: Source, size: int
+    content: ReportContent, part: pl.DataFrame, name: str, caption: str, source: NumberSource, size: int
 ) -> list[Drawing]:
     """The drawing of one family of judged pairs; nothing where none with the baseline has an interval.
 

@@ -18,9 +18,9 @@ from tokbench.report.figure_sentences import between, first_by_model
 from tokbench.report.figures import dots
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import in_order, path_of, source_of
-from tokbench.report.wording import counted, few, fitting_decimals, listed, printed, slug, without_rank
+from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, may_rank, why_untested
@@ -264,12 +264,14 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
             reasons[index, "above"] = "the tasks tell no random baseline"
         reasons |= {(index, str(size)): cell.get("reason") or UNEXPLAINED for size, cell in cells.items()}
     percent = [
-        Column(str(size), f"{size:,}", "percent", None, "highest", {"size": size}) for size in sizes if len(sizes) > 1
+        PrintedColumn(str(size), f"{size:,}", "percent", None, "highest", {"size": size})
+        for size in sizes
+        if len(sizes) > 1
     ]
     columns = [
-        Column("rank", kind="count"), Column("variant"),
-        Column("average", RANKS["average"].heading, "percent", None, "highest"), *percent,
-        Column("above", RANKS["above_random"].heading, "percent"), Column("n", "n", "count"),
+        PrintedColumn("rank", kind="count"), PrintedColumn("variant"),
+        PrintedColumn("average", RANKS["average"].heading, "percent", None, "highest"), *percent,
+        PrintedColumn("above", RANKS["above_random"].heading, "percent"), PrintedColumn("n", "n", "count"),
     ]  # fmt: skip
     frame = pl.DataFrame(rows, infer_schema_length=None)
     marks, notes = rank_marks(frame, content.part("comparisons"), model, suite)
@@ -344,7 +346,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     )
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
-    caption += f" Left out, with fewer tokens than others of a size: {few(smaller)}." * bool(smaller)
+    caption += f" Left out, with fewer tokens than others of a size: {join_some(smaller)}." * bool(smaller)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
     return [Drawing(name, caption, draw, source, says=says)]
 
@@ -377,7 +379,9 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
     trainings = int(str(part["seeds"].min()))
     best: Literal["highest"] | None = "highest" if may_rank(trainings) else None
-    columns = [Column("variant")] + [Column(task, task, "percent", None, best) for task in ["average", *tasks]]
+    columns = [PrintedColumn("variant")] + [
+        PrintedColumn(task, task, "percent", None, best) for task in ["average", *tasks]
+    ]
     tests = content.part("behind_the_best")
     marks, notes = accuracy_marks(
         rows[1:], None if tests is None else tests.filter(model=model, suite=suite, size=size), why_untested(trainings)
@@ -386,7 +390,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     unranked, fewer = content.unranked(
         {(row, name): (one, size) for row, one in enumerate(variants, 1) for name in ["average", *tasks]}
     )
-    told = counted(len(tasks), "task")
+    told = pluralise(len(tasks), "task")
     caption = ACCURACY.prints[0].caption.format(model=model, suite=suite, size=size, tasks=told, questions=over)
     return Table(
         slug("accuracy", model, suite, size),

@@ -15,11 +15,11 @@ from tokbench.report.figure_sentences import between
 from tokbench.report.figures import differences, dots, scatter
 from tokbench.report.figures.differences import MARKS
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Drawing, Exhibit, Section, Source
+from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
 from tokbench.report.sections.rows import TEXT, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
 from tokbench.report.sentences import glance, said, summary, unranked
-from tokbench.report.wording import few, slug
+from tokbench.report.wording import join_some, slug
 from tokbench.statistics.ranks import BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
@@ -105,7 +105,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if not lines:
             continue
         best = str(claim.best["variant"])
-        kept = lines[: columns.DRAWN] if content.many else lines
+        kept = lines[: columns.MAX_DRAWN] if content.many else lines
         of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
         caption = (
             f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
@@ -133,10 +133,10 @@ def _what(claim: Claim) -> str:
     }[claim.measure]
 
 
-def _source(*measures: str, **at: str) -> Source:
+def _source(*measures: str, **at: str) -> NumberSource:
     """The scoreboard, and the files of what is drawn of it."""
     known = {key: value for key, value in at.items() if value and not SEVERAL.search(value)}
-    return Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
+    return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
 
 
 def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
@@ -224,7 +224,7 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
         caption = (
             f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
             f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
-            + f" Left out, as they are not ranked: {few(sorted(unranked))}."
+            + f" Left out, as they are not ranked: {join_some(sorted(unranked))}."
             * (not unranked.is_empty())
         )
         needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
@@ -232,7 +232,7 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
         label = "tokens / fewest of the language"
         looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
         draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
-        source = Source([path_of(INTRINSIC)], [TEXT])
+        source = NumberSource([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
     return drawings
 

@@ -16,9 +16,9 @@ from tokbench.examples.tables import CONFIGURED, LONGEST, OF_LANGUAGE, SHORTEST
 from tokbench.published.comparison import BESIDE
 from tokbench.published.translations import PUBLISHED_TRANSLATIONS
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import Column, Cutting, Section, ShownToken, Source, Table
+from tokbench.report.layout import Cutting, NumberSource, PrintedColumn, Section, ShownToken, Table
 from tokbench.report.sections.rows import rows, split, split_all
-from tokbench.report.wording import counted, few, listed, words
+from tokbench.report.wording import join_some, listed, pluralise, words
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
 from tokbench.tabulation.external_tokenizers import IMPORTED
 
@@ -27,25 +27,25 @@ _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
 def experiment(content: ReportContent) -> Section:
     """How many variants, sizes, corpora, models and tasks."""
-    facts = [f"{counted(len(content.variants), 'tokenizer variant')}: {few(content.variants)}."]
+    facts = [f"{pluralise(len(content.variants), 'tokenizer variant')}: {join_some(content.variants)}."]
     intrinsic, accuracy = content.part("intrinsic"), content.part("accuracy")
     sized = [frame for frame in (intrinsic, accuracy) if frame is not None]
     sizes = sorted({size for frame in sized for size in frame["size"].unique()})
     if sizes:
-        facts.append(f"{counted(len(sizes), 'vocabulary size')}: {listed([f'{size:,}' for size in sizes])}.")
+        facts.append(f"{pluralise(len(sizes), 'vocabulary size')}: {listed([f'{size:,}' for size in sizes])}.")
     if intrinsic is not None:
         named = [one for one in content.corpora_of(intrinsic) if one != ALL_RESOURCES]
         corpora, gold = ([one for one in named if (one in content.resources) == of] for of in (False, True))
         if corpora:
-            facts.append(f"{counted(len(corpora), 'corpus', 'corpora')} to measure on: {listed(corpora)}.")
+            facts.append(f"{pluralise(len(corpora), 'corpus', 'corpora')} to measure on: {listed(corpora)}.")
         if gold:
-            facts.append(f"{counted(len(gold), 'resource')} of gold data: {listed(gold)}.")
+            facts.append(f"{pluralise(len(gold), 'resource')} of gold data: {listed(gold)}.")
     if accuracy is not None:
         models = accuracy["model"].unique(maintain_order=True).to_list()
-        facts.append(f"{counted(len(models), 'language-model recipe')}: {listed(models)}.")
+        facts.append(f"{pluralise(len(models), 'language-model recipe')}: {listed(models)}.")
         for (suite,), part in accuracy.sort("suite").group_by("suite", maintain_order=True):
             tasks = part["task"].unique().sort().to_list()
-            facts.append(f"Suite {suite}, {counted(len(tasks), 'task')}: {listed(tasks)}.")
+            facts.append(f"Suite {suite}, {pluralise(len(tasks), 'task')}: {listed(tasks)}.")
     for corpus, lines in content.findings.items():
         facts += [f"Corpus {corpus}: {line}." for line in lines]
     return Section("experiment", "The experiment", facts)
@@ -66,9 +66,9 @@ def tokenizers(content: ReportContent) -> Section:
         "recipes",
         "The recipe of each variant, as configured. A variant at one vocabulary size is a tokenizer.",
         frame,
-        [Column(name, words(name)) for name in frame.columns],
+        [PrintedColumn(name, words(name)) for name in frame.columns],
         reasons,
-        source=Source(["tokenizers"], ["tokenizers/{variant}/{size}/tokbench.json"]),
+        source=NumberSource(["tokenizers"], ["tokenizers/{variant}/{size}/tokbench.json"]),
     )
     return Section("tokenizers", "Tokenizers", exhibits=[table, *split(content, IMPORTED)])
 
@@ -160,7 +160,7 @@ def examples(content: ReportContent) -> Section:
         told.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
     if shown < len(content.variants):
         which = "the baseline, then the first of the configuration, each at one vocabulary size"
-        told.append(f"Shown are {shown:,} of {counted(len(content.variants), 'variant')}: {which}.")
+        told.append(f"Shown are {shown:,} of {pluralise(len(content.variants), 'variant')}: {which}.")
     by_example = {number: part for (number,), part in cuts.group_by("example", maintain_order=True)}
     exhibits = [
         _cutting(row, by_example[row["example"]])

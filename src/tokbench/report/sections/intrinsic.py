@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from tokbench.metric import better_end, over_the_same
+from tokbench.metric import direction, requires_equal_n
 from tokbench.report.content import ReportContent
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import dots, venn
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject
-from tokbench.report.wording import counted, defined, few, listed, slug, words
+from tokbench.report.wording import defined, join_some, listed, pluralise, slug, words
 from tokbench.statistics.equal_size import NOMINAL
 from tokbench.statistics.inputs import IN_PARTS
 from tokbench.tabulation.bounds import BOUNDS
@@ -71,7 +71,7 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
         have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
         says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
-        source = Source([path_of(INTRINSIC)], [TEXT])
+        source = NumberSource([path_of(INTRINSIC)], [TEXT])
         drawings.append(Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says))
     return drawings
 
@@ -120,7 +120,7 @@ def intrinsic(content: ReportContent) -> Section:
         overall, split = whole_corpus(part)
         about = texts = _what(content, corpus)
         if split > 1:
-            texts += f" (unweighted mean over {counted(split, 'language')})"
+            texts += f" (unweighted mean over {pluralise(split, 'language')})"
         figures = f"{_title(content, corpus)}: figures" if several else "Figures"
         exhibits.append(Heading(slug("measures", corpus), figures))
         exhibits += _drawings(content, overall, corpus, texts)
@@ -235,7 +235,7 @@ def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
         known.group_by("corpus", "metric", "definition", "size").agg(pl.col("n").n_unique()).filter(pl.col("n") > 1)
     )
     found = differ.select("corpus", "metric", "definition").unique().rows()
-    return {(corpus, *measure) for corpus, *measure in found if over_the_same(*measure)}
+    return {(corpus, *measure) for corpus, *measure in found if requires_equal_n(*measure)}
 
 
 def _table(
@@ -249,8 +249,8 @@ def _table(
     by_language: bool = False,
 ) -> Table:
     keys = ["variant", "size", *["language"] * by_language]
-    heads = [Column("variant"), *[Column(OWN, "pre-tokenizer")] * content.several_pretokenizers]
-    heads += [Column("size", kind="count"), *[Column("language")] * by_language]
+    heads = [PrintedColumn("variant"), *[PrintedColumn(OWN, "pre-tokenizer")] * content.several_pretokenizers]
+    heads += [PrintedColumn("size", kind="count"), *[PrintedColumn("language")] * by_language]
     told = part.filter(pl.col("metric").is_in({metric for (metric, _), _ in measures}))
     found = {row[:-3]: row[-3:] for row in told.select("metric", "definition", *keys, "value", "n", "reason").rows()}
     tokenizers = _grouped(content, content.in_order(set(told.select(keys).rows())))
@@ -274,10 +274,12 @@ def _table(
                 reasons[index, column] = (row[2] or UNEXPLAINED) if row else lacking
         over = [(one, row[1]) for one, row in zip(data[GROUP], rows, strict=True) if row and row[0] is not None]
         notes.append((header, f"{plainly(definition)}{_over([n for _, n in over])}."))
-        alike = not over_the_same(metric, definition) or len(set(over)) == len({group for group, _ in over})
-        best = None if by_language or not alike else better_end(metric)
-        unlike += [header] * (not by_language and not alike and better_end(metric) is not None)
-        columns.append(Column(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition)))
+        alike = not requires_equal_n(metric, definition) or len(set(over)) == len({group for group, _ in over})
+        best = None if by_language or not alike else direction(metric)
+        unlike += [header] * (not by_language and not alike and direction(metric) is not None)
+        columns.append(
+            PrintedColumn(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition))
+        )
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
         each = "size and pre-tokenizer" if content.several_pretokenizers else "size"
@@ -322,12 +324,12 @@ def _over(counts: list[int]) -> str:
     return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
-def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measure, str]] = ()) -> Source:
+def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measure, str]] = ()) -> NumberSource:
     if {measured_in(metric) for (metric, _), _ in measures} == {(EMBEDDINGS,)}:
-        return Source([path_of(INTRINSIC)], [EMBEDDINGS])
+        return NumberSource([path_of(INTRINSIC)], [EMBEDDINGS])
     if corpus in content.resources:
-        return Source([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
-    return Source([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
+        return NumberSource([path_of(INTRINSIC)], [RESOURCE], {"corpus": corpus})
+    return NumberSource([path_of(INTRINSIC)], [RESOURCE if corpus == ALL else TEXT])
 
 
 def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
@@ -362,7 +364,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
             smaller = sorted(values.keys() & content.fewer)
-            alike, own = content.alike(values), over_the_same(metric, definition)
+            alike, own = content.alike(values), requires_equal_n(metric, definition)
             what = f"{words(metric).capitalize()} on {corpus}"
             if own and content.several_pretokenizers:
                 groups = _of_each_pretokenizer(content, alike)
@@ -377,7 +379,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             draw = partial(dots.draw, values, labels, looks, words(metric))
             caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {plainly(definition)}."
             if smaller:
-                named = few([f"{variant} at {size:,}" for variant, size in smaller])
+                named = join_some([f"{variant} at {size:,}" for variant, size in smaller])
                 caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."
             if own:
                 caption += UNLIKE

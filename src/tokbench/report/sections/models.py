@@ -12,9 +12,9 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Section, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, PrintedColumn, Section, Table
 from tokbench.report.sections.rows import in_order, source_of
-from tokbench.report.wording import counted, listed, slug
+from tokbench.report.wording import listed, pluralise, slug
 from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS
 from tokbench.tabulation.training import BITS_PER_BYTE, CONVERGENCE, CURVES, TRAINED_ON
@@ -153,11 +153,11 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
         for index, row in enumerate(cells[size])
         if row.get(kind) is None
     }
-    columns = [Column("variant")] + [
-        Column(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, None, {"size": size})
+    columns = [PrintedColumn("variant")] + [
+        PrintedColumn(name, f"{size:,}{kinds[kind][1]}", "real", BITS_PER_BYTE[kind].decimals, None, {"size": size})
         for (size, kind), name in names_of.items()
     ]
-    caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=counted(len(found), "model"))
+    caption = BITS_PER_BYTE.prints[0].caption.format(names=", ".join(names), models=pluralise(len(found), "model"))
     source = source_of(BITS_PER_BYTE, 0, **dict(zip(("model", "suite"), names, strict=False)))
     at = [((row, name), (one, size)) for (size, _), name in names_of.items() for row, one in enumerate(variants)]
     unranked, notes = content.unranked(dict(at))

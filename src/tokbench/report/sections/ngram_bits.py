@@ -10,10 +10,10 @@ from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figure_sentences import between, within_reach
 from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import Column, Drawing, Table
+from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SAID, forest
 from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
-from tokbench.report.wording import counted, slug, without_rank
+from tokbench.report.wording import pluralise, slug, without_rank
 from tokbench.statistics.equal_size import FEWER
 from tokbench.statistics.languages import NGRAM_LANGUAGES
 from tokbench.statistics.ngram_bits import NGRAM_RANKS, NGRAM_VERDICTS
@@ -80,7 +80,7 @@ def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
     caption = (
         f"Bits per byte of token n-gram models of order {at['order']} trained on {at['training_bytes']:,} bytes, on "
         f"the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, minus those with {{baseline}}; "
-    ) + SAID.format(over=f"by Student's t over {counted(part['documents'][0], 'document')}")
+    ) + SAID.format(over=f"by Student's t over {pluralise(part['documents'][0], 'document')}")
     source = source_of(NGRAM_VERDICTS, **at)
     return forest(content, part, slug("ngram-differences", *at.values()), f"{caption} {CANNOT}", source, at["size"])
 
@@ -124,15 +124,15 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
     data = {"variant": [variant for variant, _ in tokenizers], "size": [size for _, size in tokenizers]} | {
         f"order {order}": [whole.get((*tokenizer, order)) for tokenizer in tokenizers] for order in orders
     }
-    columns = [Column("variant"), Column("size", kind="count")]
-    columns += [Column(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
+    columns = [PrintedColumn("variant"), PrintedColumn("size", kind="count")]
+    columns += [PrintedColumn(f"order {order}", kind="real", decimals=4, best="lowest") for order in orders]
     reasons = {
         (index, f"order {order}"): _why(found.get((*tokenizer, order)))
         for index, tokenizer in enumerate(tokenizers)
         for order in orders
         if (*tokenizer, order) not in whole
     }
-    documents = counted(part["documents"][0], "document")
+    documents = pluralise(part["documents"][0], "document")
     unranked, notes = content.unranked(
         {(row, column.name): one for row, one in enumerate(tokenizers) for column in columns if column.best}
     )

@@ -11,8 +11,8 @@ from dataclasses import replace
 import polars as pl
 
 from tokbench.report.content import ReportContent
-from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
-from tokbench.report.wording import counted, few, slug
+from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
+from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.correlation import SMALLER
 from tokbench.statistics.equal_size import NOMINAL
 from tokbench.statistics.seeds import SEVERAL
@@ -35,7 +35,7 @@ def told_of_smaller(content: ReportContent, table: Table) -> Table:
     gone = set(by_size.select("variant", "size").iter_rows()) & content.smaller
     if not gone:
         return table
-    out = f"{counted(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
+    out = f"{pluralise(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
     told = (
         "Tokenizers with fewer tokens than their size are among the others, but for measures that divide by the "
         f"nominal size, which is the one asked for: {out} of these."
@@ -54,7 +54,7 @@ def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
     names = [name for name in sorted(set(variants)) if (name, size) in content.fewer]
     if not names:
         return ""
-    return f"Pairs with {few(names)} are not of equal size: fewer tokens than others came of the text."
+    return f"Pairs with {join_some(names)} are not of equal size: fewer tokens than others came of the text."
 
 
 def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Table:
@@ -70,10 +70,10 @@ _BOUNDED = ("gap", "partition_cover_attained")
 _EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", "undertrained_tokens", "unseen_tokens")
 
 
-def source_of(table: TidyTable, which: int = 0, **at: object) -> Source:
+def source_of(table: TidyTable, which: int = 0, **at: object) -> NumberSource:
     """A table and the files of the stages behind one of its prints; a model of several seeds has several files."""
     shared = {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
-    return Source([path_of(table)], table.prints[which].files, shared)
+    return NumberSource([path_of(table)], table.prints[which].files, shared)
 
 
 def path_of(table: TidyTable) -> str:
@@ -90,9 +90,9 @@ def measured_in(metric: str) -> tuple[str, ...]:
     return ("tokenizers/*/{size}/tokens.vocab", TEXT) if metric.startswith(_COMPARED) else ()
 
 
-def column_of(declared: tidy.Column) -> Column:
+def column_of(declared: tidy.Column) -> PrintedColumn:
     """How a declared column is shown."""
-    return Column(declared.name, declared.heading, declared.kind, declared.decimals)
+    return PrintedColumn(declared.name, declared.heading, declared.kind, declared.decimals)
 
 
 def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) -> Table:

@@ -8,7 +8,7 @@ import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
-from tokbench.report.layout import UNEXPLAINED, Column, Source, Table
+from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SELECTED
 from tokbench.report.sections.downstream import BELOW, UNSURE
 from tokbench.report.sections.rows import RESOURCE, TEXT, path_of
@@ -68,10 +68,10 @@ Place = tuple[int, str]
 
 
 _HEADS = {
-    "variant": Column("variant"),
-    "pretokenization": Column("pretokenization", "pre-tokenizer"),
-    "size": Column("size", kind="count"),
-    "corpus": Column("corpus"),
+    "variant": PrintedColumn("variant"),
+    "pretokenization": PrintedColumn("pretokenization", "pre-tokenizer"),
+    "size": PrintedColumn("size", kind="count"),
+    "corpus": PrintedColumn("corpus"),
 }
 LACKING = "not measured for this tokenizer"
 
@@ -175,7 +175,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
         notes=[*_legend(corpora, groups), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
-        source=Source([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
+        source=NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
 
@@ -274,7 +274,7 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
     return cell["value"] if cell and cell["value"] is not None else float("inf")
 
 
-def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Column:
+def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> PrintedColumn:
     drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
     told, of = ABOUT[key.measure], _told_apart(key, keys)
     if key.measure == ACCURACY and of in (key.model, key.suite):
@@ -298,7 +298,7 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Colum
         told += f"; text of {listed(sorted(sizes))} bytes, {listed(sorted(rounds))} rounds"
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
-    return Column(
+    return PrintedColumn(
         key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
     )
 

@@ -9,7 +9,7 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.figures import scatter
 from tokbench.report.figures.style import styles
-from tokbench.report.layout import UNEXPLAINED, Column, Drawing, Exhibit, Heading, Section, Source, Table
+from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import comparisons as model_bits
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.comparisons import CHOSEN, power_statement, smaller_notes, untested
@@ -24,7 +24,7 @@ from tokbench.report.sections.intrinsic import (
     whole_corpus_rows,
 )
 from tokbench.report.sections.rows import column_of, path_of, rows, source_of, split, told_of_smaller
-from tokbench.report.wording import counted, listed, printed, slug, words
+from tokbench.report.wording import listed, pluralise, printed, slug, words
 from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.pairs import of_every_pair
@@ -43,7 +43,7 @@ LARGER = "; larger marks are larger vocabularies"
 OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
 HEADED = {R_SQUARED.name: "R² of accuracies at two vocabulary sizes"}
 ONE_SIZE = "No model was tested at more than one."
-SCATTERED = Source([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
+SCATTERED = NumberSource([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
 """Where the points of a scatter diagram come from."""
 
 
@@ -173,7 +173,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             if correlation is not None:
                 caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
             if others:
-                named = counted(len({variant for variant, _ in drawn}), "variant")
+                named = pluralise(len({variant for variant, _ in drawn}), "variant")
                 caption += f" Named are {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
@@ -249,8 +249,8 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
         METRIC_CORRELATIONS.prints[0].caption.format(measures=listed([words(name) for name in beside])),
         pl.DataFrame(shown, schema=schema, orient="row"),
         [
-            *(Column(name) for name in ("corpus", "metric", "definition")),
-            *(Column(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in beside),
+            *(PrintedColumn(name) for name in ("corpus", "metric", "definition")),
+            *(PrintedColumn(name, words(name), "real", METRIC_CORRELATIONS["r"].decimals) for name in beside),
             column_of(METRIC_CORRELATIONS["n"]),
         ],
         reasons,

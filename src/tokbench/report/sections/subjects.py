@@ -20,7 +20,7 @@ Place = tuple[str, int, Shown]
 
 
 @dataclass(frozen=True)
-class Subject:
+class MetricGroup:
     """Measures that are read together.
 
     Attributes:
@@ -36,28 +36,28 @@ class Subject:
 
 
 SUBJECTS = (
-    Subject("compression", "Compression", ("compression", "partition_cover")),
-    Subject("words", "Tokens per word (fertility) and whole words", ("fertility", "vocabulary", "length")),
-    Subject("morphology", "Morphology (alignment with morphemes)", ("morphology",)),
-    Subject("reading", "Reading times of people (cognitive plausibility)", ("cognition",)),
-    Subject("vocabulary", "Vocabulary", ("vocabulary", "length", "removed")),
-    Subject("lengths", "Token lengths", ("length", "removed")),
-    Subject("exchanged", "Vocabulary beside the baseline's", ("vocabulary", "length")),
-    Subject("renyi", "Evenness of use (Rényi efficiency)", ("renyi",)),
-    Subject("frequency", "How often tokens occur", ("frequency", "unigram_objective")),
-    Subject(
+    MetricGroup("compression", "Compression", ("compression", "partition_cover")),
+    MetricGroup("words", "Tokens per word (fertility) and whole words", ("fertility", "vocabulary", "length")),
+    MetricGroup("morphology", "Morphology (alignment with morphemes)", ("morphology",)),
+    MetricGroup("reading", "Reading times of people (cognitive plausibility)", ("cognition",)),
+    MetricGroup("vocabulary", "Vocabulary", ("vocabulary", "length", "removed")),
+    MetricGroup("lengths", "Token lengths", ("length", "removed")),
+    MetricGroup("exchanged", "Vocabulary beside the baseline's", ("vocabulary", "length")),
+    MetricGroup("renyi", "Evenness of use (Rényi efficiency)", ("renyi",)),
+    MetricGroup("frequency", "How often tokens occur", ("frequency", "unigram_objective")),
+    MetricGroup(
         "bytes", "Byte fallback and broken characters", ("byte_fallback", "vocabulary", "tokens_cutting_characters")
     ),
-    Subject("languages", "Parity between languages", ("parity",)),
-    Subject("embeddings", "Embeddings of the trained models", ("undertrained",)),
+    MetricGroup("languages", "Parity between languages", ("parity",)),
+    MetricGroup("embeddings", "Embeddings of the trained models", ("undertrained",)),
 )
 SAME = {"single_byte_token_share": "byte_fallback"}
 """Metrics of which another has the same number under another name, which is shown where both were measured."""
-OTHERS = Subject("others", "Further measures")
+OTHERS = MetricGroup("others", "Further measures")
 _MODEL = re.compile(r"model (\S+)$")
 
 
-def by_subject(measures: Iterable[Measure]) -> list[tuple[Subject, list[tuple[Measure, str]]]]:
+def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tuple[Measure, str]]]]:
     """The measures of each subject in order, with a name that no other column of the subject has."""
     every = set(measures)
     known = {metric for metric, _ in every}
@@ -88,7 +88,7 @@ def _places(families: Sequence[Metric]) -> dict[str, list[Place]]:
     return places
 
 
-def _in_order(subject: Subject, placed: list[tuple[Place, Measure]]) -> list[tuple[Measure, str]]:
+def _in_order(subject: MetricGroup, placed: list[tuple[Place, Measure]]) -> list[tuple[Measure, str]]:
     def order(one: tuple[Place, Measure]) -> tuple[int, Place, Measure]:
         (family, number, shown), measure = one
         first = shown.metric if shown.metric in subject.families else family
