@@ -26,6 +26,8 @@ from tests.conftest import ODD, TOPICS
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
+from tokbench.adapters.forms import ReadOptions, read_form
+from tokbench.adapters.forms.transformers import form_of
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import FirstDifference, first_difference, loss_of
 from tokbench.adapters.read import read_tokenizer
@@ -402,6 +404,48 @@ def test_sentencepiece(options: dict[str, Any], tmp_path: Path) -> None:
         assert library.piece_to_id("<tool>") in library.encode("a<tool>b")
         assert library.piece_to_id("<tool>") not in marked
         assert library.piece_to_id("paying") in marked
+
+
+def test_damaged_models_of_sentencepiece(tmp_path: Path) -> None:
+    """Each ends in one line; a symbol of the user's that becomes a control token changes one byte of the model."""
+    whole = made.sentencepiece_model(user_defined_symbols=["<tool>"])
+    piece = b"\n\x0f\n\x06<tool>\x15\x00\x00\x00\x00\x18\x04"
+    assert whole.count(piece) == 1
+    for changed, message in (
+        (b"", "not a model of SentencePiece"),
+        (whole[:-1], "not a model of SentencePiece (Error parsing message"),
+        (b"\n\x00" + whole, "a piece that is empty"),
+        (whole.replace(piece, piece.replace(b"tool", b"\xfftoo")), "can't decode byte 0xff"),
+        (whole.replace(piece, piece.replace(b"\x15\x00\x00\x00\x00", b"\x15\x00\x00\xc0\x7f")), "no number"),
+        (whole + b"\x12\x04\xfa\x02\x01\xff", "can't decode byte 0xff"),
+        (whole + b"\x1a\x04\x12\x02ab", "table of normalisations is cut short"),
+    ):
+        with pytest.raises(TokbenchError) as raised:
+            read(made.written(tmp_path / "a.model", changed), "sentencepiece")
+        assert message in str(raised.value)
+        assert str(raised.value).endswith("; give a whole file of its form")
+        assert "\n" not in str(raised.value)
+    found = read_form(made.written(tmp_path / "a.model", whole), "sentencepiece", ReadOptions())
+    assert found.content == whole.replace(piece, piece[:-1] + b"\x03")
+    found = read_form(tmp_path / "a.model", "sentencepiece", ReadOptions(added="tokens"))
+    assert found.content == whole
+
+
+@pytest.mark.parametrize("package", ["sentencepiece", "google.protobuf"])
+def test_packages_that_are_missing(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The form is known without them."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
+    path = made.written(tmp_path / "a.model", made.sentencepiece_model())
+    monkeypatch.delattr(sentencepiece, sentencepiece_model_pb2.__name__.rpartition(".")[2])
+    monkeypatch.delitem(sys.modules, sentencepiece_model_pb2.__name__)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert form_of(path) == "sentencepiece"
+    with pytest.raises(TokbenchError) as raised:
+        read(path, "sentencepiece")
+    assert str(raised.value).startswith(f"{path}: needs the packages 'sentencepiece' and 'protobuf' (")
+    assert str(raised.value).endswith("; pip install 'tokbench[existing]'")
 
 
 def test_words_and_characters_of_bert_and_metaspace(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ MiniPile hold together, their tokens are what our schemes and segmentations make
 tokens as the paper's order says.
 """
 
+# ruff: noqa: F811 - fixtures are named like the parameters that they fill
 import gzip
 import json
 import os
@@ -19,7 +20,7 @@ import pytest
 
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
-from tests.support.external_tokenizers import (
+from tests.support.external_tokenizers import (  # noqa: F401
     ENGLISH,
     PUBLISHED,
     RUNS,
@@ -27,14 +28,16 @@ from tests.support.external_tokenizers import (
     TIMTC,
     counted,
     counts,
+    few,
+    level,
     needs,
+    ranks,
     read,
     released_bpe,
     texts,
     tokenizer,
     vocabulary,
 )
-from tokbench.adapters.forms.sentencepiece import fields
 from tokbench.adapters.forms.transformers import form_of
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.run import GROUPS
@@ -68,9 +71,20 @@ def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict
         packed = path.with_suffix(".gz")
         packed.write_bytes(gzip.compress(path.read_bytes()))
         assert form_of(packed) == form
+    assert form_of(made.written(tmp_path / "cut", files["sentencepiece"].read_bytes()[:40])) == "sentencepiece"
     assert form_of(made.written(tmp_path / "m", "#version: 0.2\nt h\nth e\n")) == "merges"
     assert form_of(made.written(tmp_path / "n", "\ufeff" + json.dumps(level))) == "tokenizer_json"
-    for content in (b"", b"\n\n", b"{}", b'{"model": []}', b"a b c\n", b"YQ== 0\nb\n", b"\x0a\x05abc", b"\xff\xfe"):
+    for content in (
+        b"",
+        b"\n\n",
+        b"{}",
+        b'{"model": []}',
+        b"a b c\n",
+        b"YQ== 0\nb\n",
+        b"\x0a\x05abc",
+        b"\n\n\n\n",
+        b"\xff\xfe",
+    ):
         with pytest.raises(
             TokbenchError, match="of no form that is known; name it with --from, one of tokenizer_json,"
         ):
@@ -154,22 +168,6 @@ def test_mistakes(line: str, told: str, files: dict[str, Path], tmp_path: Path, 
     places = {**files, "text": tmp_path / "text", "ours": tmp_path / "ours", "nowhere": tmp_path / "nowhere"}
     words = [str(places[word[1:]]) if word.startswith("@") else word for word in line.split(" ")]
     assert told in tokbench(*words).message
-
-
-def test_fields_of_a_message_in_every_form() -> None:
-    """By the wire format: a varint, 64 bits, bytes, 32 bits, and a varint again; other kinds are none."""
-    message = b"\x08\x96\x01" + b"\x11" + b"\xff" * 8 + b"\x1a\x02ab" + b"\x25\x01\x02\x03\x04" + b"\x28\x07"
-    told = [(field.number, field.kind, message[field.start : field.end], field.value) for field in fields(message)]
-    assert told == [
-        (1, 0, b"\x96\x01", 150),
-        (2, 1, b"\xff" * 8, 0),
-        (3, 2, b"ab", 0),
-        (4, 5, b"\x01\x02\x03\x04", 0),
-        (5, 0, b"\x07", 7),
-    ]
-    for wrong in (message[:-1], message[:8], b"\x0b", b"\x00\x01"):
-        with pytest.raises(ValueError):  # noqa: PT011 (what it says is for who reads the code)
-            list(fields(wrong))
 
 
 @pytest.mark.parametrize("file", ["tokens.vocab", "merges.tsv", "ids.txt", "special_ids.tsv", "tokbench.json"])

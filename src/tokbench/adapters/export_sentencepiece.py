@@ -20,10 +20,10 @@ from functools import cache
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from tokbench.adapters.added_tokens import ids_of, special_ids, spellings, unused_name
 from tokbench.adapters.forms.patterns import pattern_of
+from tokbench.adapters.forms.sentencepiece import CONTROL, NORMAL, UNKNOWN, UNUSED, model_class
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
@@ -38,8 +38,6 @@ KINDS = {"merge": "BPE", "ranked": "BPE", "likelihood": "UNIGRAM"}
 """Segmentations that SentencePiece has, and what it calls them."""
 WAYS = {"BPE": "ranks merges by what they make", "UNIGRAM": "sums scores in single precision"}
 """What may make its ids others than ours."""
-NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
-"""Types of pieces."""
 UNKNOWN_PIECE = "<unk>"
 
 
@@ -49,16 +47,13 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     Raises:
         TokbenchError: SentencePiece has no model for the segmentation.
     """
-    from sentencepiece import sentencepiece_model_pb2
-
     kind = KINDS.get(tokenizer.segmentation)
     if kind is None:
         raise TokbenchError(
             f"SentencePiece has no model for segmentation '{tokenizer.segmentation}', only for {', '.join(KINDS)}; "
             "nothing is written"
         )
-    # Protocol buffers make their classes when they are imported.
-    model: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined,unused-ignore]
+    model = model_class("--to sentencepiece")()
     vocabulary, special = tokenizer.vocabulary, special_ids(tokenizer)
     taken = set(spellings(tokenizer))
     control = {number: _free(name, taken) for name, number in special.items()}
@@ -77,7 +72,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     trainer.bos_piece = trainer.eos_piece = control[tokenizer.end_of_text]
     trainer.bos_id = trainer.eos_id = tokenizer.end_of_text
     trainer.pad_id, trainer.unk_id = special[PADDING], len(model.pieces) - 1
-    tables = sentencepiece_model_pb2.ModelProto.FromString(_tables())  # type: ignore[attr-defined,unused-ignore]
+    tables = type(model).FromString(_tables())
     model.normalizer_spec.CopyFrom(tables.normalizer_spec)
     model.denormalizer_spec.CopyFrom(tables.denormalizer_spec)
     model.normalizer_spec.escape_whitespaces = False

@@ -6,12 +6,12 @@ Of which form a file is, by what is in it: each form has something that no other
 import base64
 import binascii
 import codecs
+import re
 from pathlib import Path
 
 from tokbench.adapters.forms import FORMS, REMEDY, Found, ReadOptions, named_file, read_bounded, read_form
 from tokbench.adapters.forms.folder_settings import FolderSettings, folder_settings
 from tokbench.adapters.forms.merges import FIRST
-from tokbench.adapters.forms.sentencepiece import PIECES, fields
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.json import parse_json
 from tokbench.tokenizer.folder import SETTINGS
@@ -84,6 +84,9 @@ def _ranks(folder: Path) -> list[Path]:
     return sorted(file for file in folder.glob("*.tiktoken*") if not file.is_dir())
 
 
+MODEL = re.compile(rb"\n(?:\n\n[\x01-\x08]|[^\n\x80-\xff]\n|[\x80-\xff][\x01-\x7f]\n)")
+"""First bytes of a model of SentencePiece: the tag of the first piece, the length of the piece in one or two bytes, and
+the tag of the piece's text. Other forms have no line of one character; after empty lines comes no length of a text."""
 LINES = 1000
 """Lines by which a file of lines is told; a vocabulary that has every byte has a quarter as many at the least."""
 
@@ -98,7 +101,7 @@ def form_of(path: Path) -> str:
         return "transformers"
     content = read_bounded(path)
     is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
-    form = _of_json(content, path) if is_json else _of_messages(content) or _of_lines(content)
+    form = _of_json(content, path) if is_json else "sentencepiece" if MODEL.match(content) else _of_lines(content)
     if form is None:
         raise TokbenchError(f"{path}: of no form that is known; name it with --from, one of {', '.join(FORMS)}")
     return form
@@ -109,13 +112,6 @@ def _of_json(content: bytes, path: Path) -> str | None:
     if isinstance(values.get("model"), dict):
         return "tokenizer_json"
     return "tekken" if isinstance(values.get("config"), dict) and isinstance(values.get("vocab"), list) else None
-
-
-def _of_messages(content: bytes) -> str | None:
-    try:
-        return "sentencepiece" if any(one.number == PIECES for one in list(fields(content))) else None
-    except ValueError:
-        return None
 
 
 def _of_lines(content: bytes) -> str | None:
