@@ -2,7 +2,7 @@ from tokbench.report.bibliography import cited
 from tokbench.workflow.shell import canonical
 from tokbench.workflow.targets import ExampleTargets as Examples
 from tokbench.workflow.targets import ValidatedCorpora as Checked
-from tokbench.workflow.targets import as_written
+from tokbench.workflow.targets import without_defaults
 
 examples, checked = Examples(experiment), Checked(experiment)
 
@@ -54,7 +54,7 @@ rule draw:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=lambda wildcards: as_written(experiment),
+        experiment=lambda wildcards: without_defaults(experiment),
         source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
     threads: 1
     resources:
@@ -86,7 +86,7 @@ rule typeset:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=lambda wildcards: as_written(experiment),
+        experiment=lambda wildcards: without_defaults(experiment),
         source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
     threads: 1
     resources:
@@ -115,7 +115,7 @@ rule report:
         "../envs/tokenizers.yaml"
     params:
         inputs=flags,
-        experiment=lambda wildcards: as_written(experiment),
+        experiment=lambda wildcards: without_defaults(experiment),
         source=fingerprint(
             "tokbench.report.content:load",
             "tokbench.report.speeds:read_speeds",

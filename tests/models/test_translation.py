@@ -26,7 +26,6 @@ from tokbench.corpus.parallel_read import read_sentences
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import translation_parameters, translation_training_flops, translation_training_memory
 from tokbench.models.sampler import ThroughputLog
-from tokbench.models.translation.model import batches, decoded, encoded
 from tokbench.models.translation.options import PRESETS, TranslationOptions
 from tokbench.models.translation.score import score
 from tokbench.pretokens.count import count_pretokens
@@ -64,6 +63,8 @@ def trained(prepared: Path, folder: Path, options: TranslationOptions = TINY, jo
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60), st.integers(30, 80))
 def test_batches_hold_every_pair_once_within_their_tokens(lengths: list[tuple[int, int]], most: int) -> None:
+    from tokbench.models.translation.model import batches
+
     source, target = np.array(lengths, np.int64).T
     found = batches(source, target, most, (0, 1))
     assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
@@ -119,6 +120,8 @@ def test_arithmetic_is_that_of_the_model() -> None:
 
 
 def test_what_is_encoded_is_decoded(prepared: Path) -> None:
+    from tokbench.models.translation.model import decoded, encoded
+
     tokenizer = Tokenizer.load(prepared / "de")
     lines = ["Katze sieht", "ß 🦀", ""]
     ids = encoded(tokenizer, lines, 100)

@@ -27,6 +27,8 @@ from tests.support.small_report import (
     tokens_by_document,
     whole,
 )
+from tokbench.config.experiment import Experiment
+from tokbench.options import validated
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
@@ -245,8 +247,9 @@ def analysed(seeds: int) -> ReportContent:
     models = {name: {"preset": "tiny"} | ({"seed": seed} if seed else {}) for seed, name in enumerate(NAMES[:seeds])}
     recipe = {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"}
     experiment = {
-        "name": "small", "corpora": {"books": {}}, "variants": dict.fromkeys(VARIANTS, recipe), "models": models,
-        "runs": [{"models": list(models)}], "report": {"baseline": "bpe"},
+        "name": "small", "corpora": {"books": {"source": "embedded"}}, "variants": dict.fromkeys(VARIANTS, recipe),
+        "sizes": [400], "models": models, "suites": {"offline": "offline"}, "report": {"baseline": "bpe"},
+        "runs": [{"models": list(models), "variants": list(VARIANTS), "suites": ["offline"]}],
     }  # fmt: skip
     frames = of_models(seeds)
     with TemporaryDirectory() as folder:
@@ -258,7 +261,13 @@ def analysed(seeds: int) -> ReportContent:
     of_report = ("intrinsic", "accuracy", "ngram_bits", "imported")
     kept = {name: frames[name] for name in of_report} | statistics
     declared = {table.name for table in DECLARED}
-    return shown(experiment, DECLARED, {name: kept[name] for name in kept if name in declared}, {})
+    return shown(
+        validated(experiment, Experiment, "here"),
+        experiment,
+        DECLARED,
+        {name: kept[name] for name in kept if name in declared},
+        {},
+    )
 
 
 def of_name(content: ReportContent, start: str) -> list[Table]:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.fake_results import SIZES, VARIANTS, drawn, drawn_apart, shown, shown_apart
 from tests.support.small_report import altered, whole
+from tokbench.config.experiment import Experiment
+from tokbench.options import validated
 from tokbench.report.claims import claims, crossings
 from tokbench.report.content import shown as shown_of
 from tokbench.report.html import drawings, tables
@@ -122,8 +124,11 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     turned = {"best": "worse", "worse": "best"}
     other = tokens.with_columns(pl.col("verdict").replace(turned), corpus=pl.lit("articles"))
     recipes = {name: {"pretokenization": "gpt2", "construction": "bpe", "corpus": "books"} for name in VARIANTS}
-    settings = {"name": "x", "variants": recipes, "corpora": {"articles": {}, "books": {}, "code": {}}}
-    content = shown_of(settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {})
+    corpora = {name: {"source": "embedded"} for name in ("articles", "books", "code")}
+    settings = {"name": "x", "variants": recipes, "corpora": corpora, "sizes": [400]}
+    content = shown_of(
+        validated(settings, Experiment, "here"), settings, [SCOREBOARD], {"scoreboard": pl.concat([other, board])}, {}
+    )
     assert (content.corpora, content.built_from) == (["books", "articles", "code"], ["books"])
     [claim] = [one for one in claims(content) if one.measure == "tokens"]
     [first] = other.filter(verdict="best", size=max(SIZES))["variant"].unique()
@@ -263,3 +268,23 @@ def test_tables_that_rank_across_pretokenizers_say_so() -> None:
         assert any(note.startswith(told) for note in table.notes) == several
         figure = next(one for one in drawings(content) if one.name == "accuracy-by-rank-tiny-offline")
         assert ("sage (first_space)" in figure.says) == several
+
+
+def test_seeds_and_baselines_are_those_of_the_experiment() -> None:
+    """A recipe in full and its preset are one model; a corpus that is only measured on has a baseline too."""
+    models = {"first": "tiny", "second": {"preset": "tiny", "seed": 18}, "third": {"preset": "tiny", "seed": 19}}
+    recipe = {"pretokenization": "gpt2", "construction": "bpe"}
+    settings = {
+        "name": "x",
+        "corpora": {name: {"source": "embedded"} for name in ("books", "articles")},
+        "variants": {"a": recipe, "b": recipe},
+        "measured_on": ["articles"],
+        "sizes": [400],
+        "models": models,
+        "report": {"baseline": {"books": "a", "articles": "b"}},
+    }
+    experiment = validated(settings, Experiment, "here")
+    models["third"] = experiment.models["third"].model_dump(mode="json")
+    content = shown_of(validated(settings, Experiment, "here"), settings, [], {}, {})
+    assert content.seeds == {name: ("first (3 seeds)", 17 + place) for place, name in enumerate(models)}
+    assert content.baselines == ["a", "b"]

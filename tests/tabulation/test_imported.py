@@ -137,6 +137,19 @@ def test_no_size_is_asked_of_it() -> None:
         validate(configured(x=values["variants"]["x"], y=built), "trial.yaml")
 
 
+def test_a_default_segmentation_takes_options_of_the_construction() -> None:
+    construction = {"method": "pathpiece", "ties": "random", "max_token_bytes": 8}
+    experiment = validate(
+        configured(y={"pretokenization": "gpt2", "construction": construction}) | {"sizes": [300]}, "x"
+    )
+    segmentation = json.loads(recipes(experiment))["variants"]["y"]["segmentation"]
+    assert (segmentation["method"], segmentation["ties"], segmentation["max_token_bytes"]) == (
+        "shortest_path",
+        "random",
+        8,
+    )
+
+
 def test_its_path_may_come_from_the_command_line() -> None:
     experiment = validate(configured(x={"from": "tekken"}) | {"x": __file__}, "trial.yaml")
     assert experiment.elsewhere["x"].path == __file__

@@ -333,7 +333,7 @@ SPELLED_OUT = re.compile(
 """Options: a recipe has their values in full."""
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
-    *("check_size", "is_slice", "launched", "files_of", "Examples", "HubTokenizer", "DETECT"),
+    *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""

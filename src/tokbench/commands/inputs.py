@@ -64,7 +64,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")
     @click.option("--statistics", required=True, type=folder, help="Their statistics.")
     @click.option("--examples", type=folder, help="Sentences as tokenizers cut them.")
-    @click.option("--experiment", required=True, help="The configuration as JSON.")
+    @click.option("--experiment", required=True, help="The configuration as JSON, without defaults.")
     @wraps(command)
     def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:
         from tokbench.config.experiment import Experiment
@@ -73,10 +73,10 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         from tokbench.report.content import load
 
         remedy = "give the configuration as one JSON object"
-        configured = parse_json(experiment, "--experiment", remedy=remedy)
-        validated(configured, Experiment, "--experiment")
+        configuration = parse_json(experiment, "--experiment", remedy=remedy)
+        checked = validated(configuration, Experiment, "--experiment")
         folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}
-        command(load(folders, configured), **others)
+        command(load(folders, checked, configuration), **others)
 
     return with_content
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import polars as pl
 import yaml
 
+from tokbench.config.experiment import Experiment
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.encoding_speed import ColdSpeed
@@ -337,20 +338,22 @@ def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]
 NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
 
 
-def load(folders: Mapping[str, Path | str], experiment: Mapping[str, Any]) -> ReportContent:
+def load(folders: Mapping[str, Path | str], experiment: Experiment, configuration: Mapping[str, Any]) -> ReportContent:
     """What the report of an experiment shows.
 
     Args:
         folders: where the tables of ``tables``, ``statistics`` and, if there are any, ``examples`` lie.
-        experiment: the configuration, as the user wrote it.
+        experiment: the experiment.
+        configuration: its configuration without defaults, as the report prints it.
     """
     declared = tables_of("tabulate", "analyse", "cut_examples")
     frames = read_frames(folders, declared)
-    return shown(experiment, declared, frames, provenance())
+    return shown(experiment, configuration, declared, frames, provenance())
 
 
 def shown(
-    experiment: Mapping[str, Any],
+    experiment: Experiment,
+    configuration: Mapping[str, Any],
     declared: Sequence[TidyTable],
     frames: Mapping[str, pl.DataFrame],
     made: Mapping[str, object],
@@ -358,66 +361,31 @@ def shown(
     """What the report of an experiment shows, its frames and its provenance at hand.
 
     Args:
-        experiment: the configuration, as the user wrote it.
+        experiment: the experiment.
+        configuration: its configuration without defaults, as the report prints it.
         declared: the tables that there may be.
         frames: those that there are, by name.
         made: what made them, nothing where it is not known.
     """
-    report = experiment.get("report", {})
-    missing = {} if experiment.get("runs") else {table.name: NO_RUNS for table in declared if table.of_models}
+    missing = {} if experiment.runs else {table.name: NO_RUNS for table in declared if table.of_models}
+    own_corpora = {experiment.corpus_of(name) for name in experiment.variants}
+    building = {experiment.corpus_of(name) for name in experiment.built}
     return ReportContent(
-        title=report.get("title") or f"Tokenizers of the experiment {experiment['name']}",
-        recipes={name: _recipe(variant) for name, variant in experiment["variants"].items()},
-        configuration=yaml.safe_dump(dict(experiment), sort_keys=False, allow_unicode=True, width=100),
+        title=experiment.report.title or f"Tokenizers of the experiment {experiment.name}",
+        recipes={name: _recipe(variant) for name, variant in configuration["variants"].items()},
+        configuration=yaml.safe_dump(dict(configuration), sort_keys=False, allow_unicode=True, width=100),
         provenance=made,
         declared=declared,
         frames=frames,
         missing=missing,
-        preface=report.get("summary", ""),
-        models=list(experiment.get("models", {})),
-        seeds=_seeds(experiment),
-        resources=list(experiment.get("resources", {})),
-        corpora=_corpora(experiment),
-        built_from=_built_from(experiment),
-        baselines=_baselines(experiment),
+        preface=experiment.report.summary,
+        models=list(experiment.models),
+        seeds=same_but_for_seed({name: model.recipe() for name, model in experiment.models.items()}),
+        resources=list(experiment.resources),
+        corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
+        built_from=[name for name in experiment.corpora if name in building],
+        baselines=list(dict.fromkeys(experiment.baselines().values())),
     )
-
-
-def _seeds(experiment: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
-    """Return the models that differ only in their seed; a recipe may be the name of a preset."""
-    models = experiment.get("models", {})
-    return same_but_for_seed({name: {"preset": one} if isinstance(one, str) else one for name, one in models.items()})
-
-
-def _corpus_of(experiment: Mapping[str, Any]) -> dict[str, str]:
-    """The corpus of each variant: the one that it names, or the first."""
-    first = next(iter(experiment.get("corpora", {})), "")
-    return {name: variant.get("corpus") or first for name, variant in experiment["variants"].items()}
-
-
-def _built_from(experiment: Mapping[str, Any]) -> list[str]:
-    """The corpora from which a vocabulary is built, in the order of the configuration."""
-    of = _corpus_of(experiment)
-    used = {of[name] for name, variant in experiment["variants"].items() if "from" not in variant}
-    return [name for name in experiment.get("corpora", {}) if name in used]
-
-
-def _corpora(experiment: Mapping[str, Any]) -> list[str]:
-    """All corpora: those that a variant has as its own, then the others, each in the order of the configuration."""
-    names, own = list(experiment.get("corpora", {})), set(_corpus_of(experiment).values())
-    return sorted(names, key=lambda name: name not in own)
-
-
-def _baselines(experiment: Mapping[str, Any]) -> list[str]:
-    """The variant that others are relative to, of each corpus: the one that is named, or the first."""
-    corpus_of = _corpus_of(experiment)
-    chosen = experiment.get("report", {}).get("baseline") or {}
-    if isinstance(chosen, str):
-        chosen = {corpus_of.get(chosen): chosen}
-    found: dict[str, str] = {}
-    for name, corpus in corpus_of.items():
-        found.setdefault(corpus, chosen.get(corpus, name))
-    return list(dict.fromkeys(found.values()))
 
 
 def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:

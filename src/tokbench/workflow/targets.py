@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from tokbench.building import own_segmentation
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import NgramBitsOptions, Size
 from tokbench.construction import constructions
@@ -174,8 +175,10 @@ def recipes(experiment: Experiment) -> str:
     for name, variant in experiment.built.items():
         cut = variant.segmentation
         if cut is None:
-            method = constructions[variant.construction.method].segmentation
-            segmentation = {"method": method, **segmentations[method].options().model_dump(mode="json")}
+            construction = constructions[variant.construction.method]
+            method, shared = own_segmentation(construction, variant.construction)
+            options = segmentations[method].options(**shared)
+            segmentation = {"method": method, **options.model_dump(mode="json")}
         else:
             segmentation = cut.model_dump(mode="json")
         variants[name] = {
@@ -292,8 +295,8 @@ class ValidatedCorpora:
         return list(dict.fromkeys(found))
 
 
-def as_written(experiment: Experiment) -> str:
-    """The whole experiment as the user wrote it, defaults left out and in its own order: the report shows it."""
+def without_defaults(experiment: Experiment) -> str:
+    """Return the experiment as JSON in the order of the configuration, presets in full, without defaults."""
     written = experiment.model_dump(mode="json", exclude_unset=True)
     return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 

@@ -245,7 +245,7 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         "tokbench.pretokens.files:all_languages",
         "tokbench.intrinsic.tokenizer:measure_text",
         "tokbench.intrinsic.tokenizer:measure_encoded",
-        "tokbench.adapters.loss:Watched",
+        "tokbench.adapters.loss:LossCounter",
         "tokbench.tokenizer:Tokenizer",
     ),
     "languages": (),
