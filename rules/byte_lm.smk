@@ -17,7 +17,7 @@ rule train_byte_lm:
         "../envs/language_models.yaml"
     params:
         recipe=byte_lms.training_recipe,
-        source=byte_lms.training_source,
+        code=byte_lms.training_code,
         checkpoints=f"{experiment.folder}/checkpoints/train_byte_lm/{{corpus}}/{{byte_lm}}",
     priority: 2
     threads: byte_lms.threads
@@ -46,7 +46,7 @@ rule score_bytes:
         "../envs/language_models.yaml"
     params:
         recipe=byte_lms.recipe,
-        source=byte_lms.source,
+        code=byte_lms.code,
     priority: 2
     threads: byte_lms.threads
     resources:

@@ -1,4 +1,4 @@
-from tokbench.workflow.tokenizers import Variants, initial_memory, initial_source
+from tokbench.workflow.tokenizers import Variants, initial_code, initial_memory
 
 variants = Variants(experiment)
 
@@ -15,7 +15,7 @@ rule build_initial:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=initial_source,
+        code=initial_code,
     threads: 1
     resources:
         mem_mb=initial_memory,
@@ -66,7 +66,7 @@ rule build:
         pretokenization=variants.pretokenization,
         inputs=flags,
         seed=experiment.seed,
-        source=variants.source,
+        code=variants.code,
     threads: 1
     resources:
         mem_mb=variants.memory,

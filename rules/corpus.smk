@@ -14,7 +14,7 @@ rule fetch:
         "../envs/language_models.yaml"
     params:
         recipe=corpora.fetch_recipe,
-        source=fingerprint("tokbench.corpus.fetch:fetch"),
+        code=fingerprint("tokbench.corpus.fetch:fetch"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -36,7 +36,7 @@ rule fetch_pairs:
         "../envs/language_models.yaml"
     params:
         recipe=corpora.pairs_recipe,
-        source=fingerprint("tokbench.corpus.fetch:fetch_pairs"),
+        code=fingerprint("tokbench.corpus.fetch:fetch_pairs"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -64,7 +64,7 @@ rule read_sizes:
         recipe=corpora.sizes_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.sources:without_limits",
             "tokbench.corpus.read:read_source",
             "tokbench.corpus.parts:write_sizes",
@@ -93,7 +93,7 @@ rule split_corpus:
         "../envs/tokenizers.yaml"
     params:
         recipe=corpora.split_recipe,
-        source=fingerprint("tokbench.corpus.shuffle:assign_documents"),
+        code=fingerprint("tokbench.corpus.shuffle:assign_documents"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -123,7 +123,7 @@ rule deal_part:
         recipe=corpora.deal_recipe,
         begin=corpora.begin,
         end=corpora.end,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.sources:without_limits",
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.read:read_source",
@@ -156,7 +156,7 @@ rule write_shards:
     params:
         recipe=corpora.shards_recipe,
         group=lambda wildcards: int(wildcards.group),
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.parts:groups_of",
             "tokbench.corpus.shuffle:read_totals",
             "tokbench.corpus.partitions:write_partitions",
@@ -191,7 +191,7 @@ rule prepare:
     params:
         content=content_of(corpora.files_at_once),
         recipe=corpora.recipe,
-        source=corpora.code,
+        code=corpora.code,
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -217,7 +217,7 @@ rule prepare_parallel:
     params:
         content=content_of(corpora.parallel_files),
         recipe=corpora.parallel_recipe,
-        source=fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel"),
+        code=fingerprint("tokbench.corpus.parallel_prepare:prepare_parallel"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -18,7 +18,7 @@ rule make_tasks:
     params:
         recipe=canonical(experiment.tasks),
         examples=suites.examples,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.offline_tasks:make_tasks"
         ),
     threads: 1
@@ -42,7 +42,7 @@ rule fetch_tasks:
         "../envs/language_models.yaml"
     params:
         recipe=suites.fetch_recipe,
-        source=fingerprint("tokbench.models.evaluation.load_tasks:fetch_tasks"),
+        code=fingerprint("tokbench.models.evaluation.load_tasks:fetch_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -68,7 +68,7 @@ rule import_tasks:
         content=content_of(suites.local_files),
         recipe=suites.import_recipe,
         folder=suites.local_folder,
-        source=fingerprint("tokbench.models.evaluation.local_tasks:write_local_tasks"),
+        code=fingerprint("tokbench.models.evaluation.local_tasks:write_local_tasks"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -109,7 +109,7 @@ rule evaluate:
         inputs=flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),
@@ -154,7 +154,7 @@ rule evaluate_checkpoint:
         inputs=checkpoint_flags,
         corpus=models.corpus,
         device=models.device,
-        source=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
+        code=fingerprint("tokbench.corpus.documents:read_documents", "tokbench.models.evaluation.evaluate:evaluate"),
     threads: 1
     resources:
         mem_mb=evaluating_memory(models.applying_memory),

@@ -15,7 +15,7 @@ rule fetch_tokenizer:
         "../envs/language_models.yaml"
     params:
         recipe=imports.fetch_recipe,
-        source=fingerprint("tokbench.adapters.read:fetch_files"),
+        code=fingerprint("tokbench.adapters.read:fetch_files"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -46,7 +46,7 @@ rule import:
         path=imports.path,
         options=imports.options,
         check=imports.check,
-        source=imports.source,
+        code=imports.code,
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

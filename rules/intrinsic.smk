@@ -24,7 +24,7 @@ rule measure:
         text=measurements.text,
         corpus=variants.corpus,
         metrics=measurements.metrics(*OF_TEXT),
-        source=measured_by(*OF_TEXT),
+        code=measured_by(*OF_TEXT),
     threads: 1
     resources:
         mem_mb=measurements.memory,
@@ -56,7 +56,7 @@ rule measure_on:
     params:
         text=measurements.text,
         metrics=measurements.metrics(*OF_TEXT),
-        source=measured_by(*OF_TEXT),
+        code=measured_by(*OF_TEXT),
     threads: 1
     resources:
         mem_mb=measurements.memory,
@@ -82,7 +82,7 @@ rule count_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.intrinsic.tokenizer:tokens_by_document",
             "tokbench.intrinsic.encoding_speed:cold_speed",
@@ -114,7 +114,7 @@ rule bound:
     params:
         steps=experiment.bounds.steps,
         longest=experiment.bounds.max_pretoken_bytes,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.optimum.bound:bound_text",
             "tokbench.optimum.certificate:write_certificate",
             "tokbench.pretokens.files:read_languages",
@@ -148,7 +148,7 @@ rule measure_resource:
         content=content_of(measurements.resource_files),
         recipe=measurements.resource_recipe,
         metrics=measurements.resource_metrics,
-        source=measurements.resource_source,
+        code=measurements.resource_code,
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -178,7 +178,7 @@ rule measure_embeddings:
         inputs=flags,
         corpus=models.corpus,
         metrics=measurements.metrics("embeddings"),
-        source=measured_by("embeddings"),
+        code=measured_by("embeddings"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

@@ -20,7 +20,7 @@ rule ngram_bits:
         split=ngram_models.options.split,
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.corpus.text_files:read_files",
             "tokbench.models.pretraining.order:encoded",
@@ -54,7 +54,7 @@ rule ngram_bits_on:
         split=ngram_models.options.split,
         order=ngram_models.options.order,
         budgets=ngram_models.budgets,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.corpus.documents:read_documents",
             "tokbench.corpus.text_files:read_files",
             "tokbench.models.pretraining.order:encoded",

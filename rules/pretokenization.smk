@@ -19,7 +19,7 @@ rule count_split:
     params:
         shards=pretokenization.files,
         pretokenization=pretokenization.setting,
-        source=pretokenization.source,
+        code=pretokenization.code,
     threads: 1
     resources:
         mem_mb=double_on_retry(8000),
@@ -44,7 +44,7 @@ rule count:
         "../envs/tokenizers.yaml"
     params:
         pretokenization=pretokenization.setting,
-        source=pretokenization.source,
+        code=pretokenization.code,
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -70,7 +70,7 @@ rule merge_part:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=pretokenization.source,
+        code=pretokenization.code,
     threads: 1
     resources:
         mem_mb=4000,
@@ -95,7 +95,7 @@ rule merge_counts:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=pretokenization.source,
+        code=pretokenization.code,
     threads: 1
     resources:
         mem_mb=double_on_retry(8000),
@@ -122,7 +122,7 @@ rule import_counts:
     params:
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"
         ),
     threads: 1

@@ -17,7 +17,7 @@ rule encode_shard:
         "../envs/tokenizers.yaml"
     params:
         order=models.order,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.tokenizer:Tokenizer",
             "tokbench.corpus.documents:read_shard",
             "tokbench.models.pretraining.order:encoded",
@@ -47,7 +47,7 @@ rule gather_tokens:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        source=fingerprint("tokbench.models.pretraining.pack_slices:gather"),
+        code=fingerprint("tokbench.models.pretraining.pack_slices:gather"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -75,7 +75,7 @@ rule pack_slice:
         seed=models.seed,
         budget=models.text_budget,
         slice=lambda wildcards: int(wildcards.slice),
-        source=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
+        code=fingerprint("tokbench.tokenizer:Tokenizer", "tokbench.models.pretraining.pack_slices:pack_slice"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -106,7 +106,7 @@ rule pack:
         length=models.length,
         seed=models.seed,
         budget=models.text_budget,
-        source=models.packing_source,
+        code=models.packing_code,
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -133,7 +133,7 @@ rule pretrain:
         "../envs/language_models.yaml"
     params:
         recipe=models.recipe,
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.models.pretraining.launch:pretrain_together", "tokbench.models.pretraining.train:pretrain"
         ),
         checkpoints=f"{experiment.folder}/checkpoints/pretrain/{{model}}/{{variant}}/{{size}}",

@@ -19,7 +19,7 @@ rule published:
     params:
         inputs=flags,
         kept=experiment.published,
-        source=fingerprint("tokbench.report.published:write_published"),
+        code=fingerprint("tokbench.report.published:write_published"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),

@@ -23,7 +23,7 @@ rule cut_examples:
         inputs=flags,
         shards=examples.shards,
         recipe=examples.recipe,
-        source=fingerprint("tokbench.examples.tables:cut_examples", "tokbench.tabulation.table:write_tables"),
+        code=fingerprint("tokbench.examples.tables:cut_examples", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -55,7 +55,7 @@ rule draw:
     params:
         inputs=flags,
         experiment=lambda wildcards: without_defaults(experiment),
-        source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
+        code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_figures"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -87,7 +87,7 @@ rule typeset:
     params:
         inputs=flags,
         experiment=lambda wildcards: without_defaults(experiment),
-        source=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
+        code=fingerprint("tokbench.report.content:load", "tokbench.report.html:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -116,7 +116,7 @@ rule report:
     params:
         inputs=flags,
         experiment=lambda wildcards: without_defaults(experiment),
-        source=fingerprint(
+        code=fingerprint(
             "tokbench.report.content:load",
             "tokbench.report.speeds:read_speeds",
             "tokbench.corpus.documents:read_findings",
@@ -151,7 +151,7 @@ rule leaderboard:
     params:
         inputs=flags,
         name=experiment.name,
-        source=fingerprint("tokbench.report.leaderboard:leaderboard_of", "tokbench.report.leaderboard:as_table"),
+        code=fingerprint("tokbench.report.leaderboard:leaderboard_of", "tokbench.report.leaderboard:as_table"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),
@@ -174,7 +174,7 @@ rule cite:
         "../envs/tokenizers.yaml"
     params:
         cited=lambda wildcards: canonical(cited(experiment)),
-        source=fingerprint("tokbench.references:bibliography"),
+        code=fingerprint("tokbench.references:bibliography"),
     threads: 1
     resources:
         mem_mb=double_on_retry(1000),

@@ -50,7 +50,7 @@ rule tabulate:
         inputs=flags,
         baseline=baseline_flags(experiment),
         venn=venn_flags(experiment),
-        source=fingerprint("tokbench.tabulation.results:tabulate", "tokbench.tabulation.table:write_tables"),
+        code=fingerprint("tokbench.tabulation.results:tabulate", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -76,7 +76,7 @@ rule power:
         content=content_of(lambda wildcards: pilot_tables(experiment)),
         pilot=experiment.statistics.pilot,
         detect=experiment.statistics.detect,
-        source=fingerprint("tokbench.statistics.seed_plan:seed_tables", "tokbench.tabulation.table:write_tables"),
+        code=fingerprint("tokbench.statistics.seed_plan:seed_tables", "tokbench.tabulation.table:write_tables"),
     priority: 2
     threads: 1
     resources:
@@ -105,7 +105,7 @@ rule analyse:
         recipes=lambda wildcards: recipes(experiment),
         baseline=baseline_flags(experiment),
         pilot=pilot_flags(experiment),
-        source=fingerprint("tokbench.statistics.inputs:analyse", "tokbench.tabulation.table:write_tables"),
+        code=fingerprint("tokbench.statistics.inputs:analyse", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
         mem_mb=double_on_retry(2000),

@@ -18,7 +18,7 @@ rule train_translation:
         "../envs/language_models.yaml"
     params:
         recipe=translations.training_recipe,
-        source=fingerprint("tokbench.models.translation.train:train"),
+        code=fingerprint("tokbench.models.translation.train:train"),
         checkpoints=f"{experiment.folder}/checkpoints/train_translation/{{model}}/{{parallel}}/{{source}}/{{target}}/{{variant}}/{{target_variant}}/{{size}}",
     priority: 1
     threads: translations.threads
@@ -52,7 +52,7 @@ rule measure_translation_embeddings:
     params:
         inputs=flags,
         metrics=measurements.metrics("embeddings"),
-        source=measured_by("embeddings", also=("tokbench.models.translation.embeddings:sides_of",)),
+        code=measured_by("embeddings", also=("tokbench.models.translation.embeddings:sides_of",)),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),
@@ -79,7 +79,7 @@ rule translate:
         "../envs/language_models.yaml"
     params:
         recipe=translations.recipe,
-        source=fingerprint("tokbench.models.translation.translate:translate"),
+        code=fingerprint("tokbench.models.translation.translate:translate"),
     threads: translations.threads
     resources:
         mem_mb=translations.memory,
@@ -106,7 +106,7 @@ rule score_translation:
         "../envs/language_models.yaml"
     params:
         scoring=translations.scoring,
-        source=fingerprint("tokbench.models.translation.score:score"),
+        code=fingerprint("tokbench.models.translation.score:score"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

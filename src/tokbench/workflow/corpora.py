@@ -236,7 +236,7 @@ class CountingTargets:
 
     experiment: Experiment
 
-    def source(self, wildcards: Any) -> str:
+    def code(self, wildcards: Any) -> str:
         """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
         return fingerprint(
             "tokbench.corpus.text_files:read_files",
@@ -371,13 +371,13 @@ class ByteLms:
         options = self._options(wildcards)
         return 1 if isinstance(options, ByteNgramOptions) else options.cpu_threads
 
-    def training_source(self, wildcards: Any) -> str:
+    def training_code(self, wildcards: Any) -> str:
         """Fingerprint of what trains a model of this kind."""
         return self._fingerprint(
             wildcards, "tokbench.models.byte_lm.ngram:train", "tokbench.models.byte_lm.train:train"
         )
 
-    def source(self, wildcards: Any) -> str:
+    def code(self, wildcards: Any) -> str:
         """Fingerprint of what scores with a model of this kind."""
         return self._fingerprint(
             wildcards, "tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score"

@@ -95,7 +95,7 @@ class Models:
         flags = {"seed": options.seed, "second-phase": options.second_phase, "slices": len(self.slices(wildcards))}
         return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
 
-    def packing_source(self, wildcards: Any) -> str:
+    def packing_code(self, wildcards: Any) -> str:
         """Fingerprint of what packs; of what encodes and packs slices, too, because these are not kept."""
         stages = (
             "tokbench.tokenizer:Tokenizer",

@@ -109,7 +109,7 @@ class Variants:
         """The user's files that the construction's options name."""
         return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
 
-    def source(self, wildcards: Any) -> str:
+    def code(self, wildcards: Any) -> str:
         """Fingerprint of the modules and kernels of the three phases."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
         cut = variant.segmentation.method if variant.segmentation else construction.segmentation
@@ -126,7 +126,7 @@ class Variants:
         return constructions[self.method(wildcards)]
 
 
-def initial_source(wildcards: Any) -> str:
+def initial_code(wildcards: Any) -> str:
     """Fingerprint of an initial vocabulary's construction."""
     construction = constructions[wildcards.initial]
     return fingerprint(*_stages(construction), construction.definition)
@@ -203,7 +203,7 @@ class Imports:
         corpus = self.experiment.corpus_of(wildcards.variant)
         return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
-    def source(self, wildcards: Any) -> str:
+    def code(self, wildcards: Any) -> str:
         """Fingerprint of the reader of its form and of what it is held against."""
         libraries = (f"tokbench.adapters.libraries.{module}" for module in MODULES.values())
         form = self._variant(wildcards).form
@@ -322,7 +322,7 @@ class Measurements:
         """Options of the metrics that are taken of a resource."""
         return self.metrics(resource_types[self._resource(wildcards).type].gold)
 
-    def resource_source(self, wildcards: Any) -> str:
+    def resource_code(self, wildcards: Any) -> str:
         """Fingerprint of how a resource is read and of every metric that is taken of it."""
         kind = resource_types[self._resource(wildcards).type]
         return measured_by(kind.gold, also=(kind.definition,))
