@@ -2,7 +2,7 @@
 from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
-from tokbench.workflow.run import on_start as begin, on_end as end, read_experiment
+from tokbench.workflow.run import on_end, on_start, read_experiment
 from tokbench.workflow.shell import flags, has_environments, shell_prefix
 
 experiment = read_experiment(workflow)
@@ -11,15 +11,15 @@ shell.prefix(shell_prefix(apart=has_environments(workflow)))
 
 # Called once in a run, by the process that submits the jobs; not in a dry run.
 onstart:
-    begin(workflow, log)
+    on_start(workflow, log)
 
 
 onsuccess:
-    end(workflow)
+    on_end(workflow)
 
 
 onerror:
-    end(workflow)
+    on_end(workflow)
 
 
 wildcard_constraints:

@@ -1,6 +1,6 @@
-from tokbench.workflow.corpora import CountingTargets as Pretokenization
+from tokbench.workflow.corpora import CountingTargets
 
-pretokenization = Pretokenization(experiment)
+pretokenization = CountingTargets(experiment)
 
 
 rule count_split:
@@ -122,9 +122,7 @@ rule import_counts:
     params:
         content=content_of(corpora.files),
         pretokenization=pretokenization.setting,
-        code=fingerprint(
-            "tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"
-        ),
+        code=fingerprint("tokbench.pretokens.external_count:import_external", "tokbench.pretokens.files:read_word_list"),
     threads: 1
     resources:
         mem_mb=double_on_retry(4000),

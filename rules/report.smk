@@ -1,10 +1,8 @@
 from tokbench.report.bibliography import cited
 from tokbench.workflow.shell import canonical
-from tokbench.workflow.targets import ExampleTargets as Examples
-from tokbench.workflow.targets import ValidatedCorpora as Checked
-from tokbench.workflow.targets import without_defaults
+from tokbench.workflow.targets import ExampleTargets, ValidatedCorpora, without_defaults
 
-examples, checked = Examples(experiment), Checked(experiment)
+examples, validated_corpora = ExampleTargets(experiment), ValidatedCorpora(experiment)
 
 
 rule cut_examples:
@@ -137,8 +135,8 @@ rule leaderboard:
     input:
         statistics="<results>/statistics",
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
-        documents=collect("<results>/corpus/{corpus}", corpus=checked.documents),
-        counts=collect("<results>/pretokens/{counts}.parquet", counts=checked.counts),
+        documents=collect("<results>/corpus/{corpus}", corpus=validated_corpora.documents),
+        counts=collect("<results>/pretokens/{counts}.parquet", counts=validated_corpora.counts),
     output:
         json="<results>/leaderboard.json",
         csv="<results>/leaderboard.csv",

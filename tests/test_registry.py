@@ -403,7 +403,7 @@ def test_the_segmentation_and_the_metric(tmp_path: Path) -> None:
         (tmp_path / f"{name}.py").write_text(block)
     use = (
         "import measuring, segmenting\n"
-        "from tokbench.metric import better_end, over_the_same\n"
+        "from tokbench.metric import direction, requires_equal_n\n"
         "from tokbench.references import bibliography\n"
         "from tokbench.pretokens.count import count_pretokens\n"
         "from tokbench.intrinsic.tokenizer import measure\n"
@@ -417,7 +417,7 @@ def test_the_segmentation_and_the_metric(tmp_path: Path) -> None:
         "print(ids)\n"
         "family = {'whole_pretokens': metrics['whole_pretokens'].options()}\n"
         "[row] = measure(tokenizer, count_pretokens([text], 'gpt2'), families=family)\n"
-        "print(row.metric, row.value, row.n, better_end(row.metric), over_the_same(row.metric, row.definition))\n"
+        "print(row.metric, row.value, row.n, direction(row.metric), requires_equal_n(row.metric, row.definition))\n"
         "print(bibliography(metrics['whole_pretokens'].cites)[:18])\n"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}

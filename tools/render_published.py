@@ -11,9 +11,11 @@ from typing import Any
 import polars as pl
 import yaml
 
+from tokbench.config.experiment import Experiment
 from tokbench.config.load import over
 from tokbench.errors import TokbenchError
 from tokbench.io.tables import read_frame
+from tokbench.options import validated
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.figures.style import FULL, save
 from tokbench.report.html import drawings, tables
@@ -24,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"
 PROVENANCE = "provenance.csv"
 """What made the results of an experiment, ``what`` and ``value``, where it is kept; today's would be another."""
+TRANSLATION_KEYS = ("parallel_corpora", "translations")
+"""Keys of a configuration that are not valid without the paths of texts."""
 DECLARED = tables_of("tabulate", "analyse")
 """Every table that may be kept of an experiment."""
 
@@ -47,7 +51,8 @@ def content_of(place: Path) -> ReportContent:
         experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
     frames = {table.name: kept(place / "tidy", table) for table in DECLARED if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
-    return shown(experiment, DECLARED, there, made(place))
+    without_text = {key: value for key, value in experiment.items() if key not in TRANSLATION_KEYS}
+    return shown(validated(without_text, Experiment, str(place)), experiment, DECLARED, there, made(place))
 
 
 def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:

@@ -260,10 +260,10 @@ def test_two_checkouts_and_one_folder_of_results(tmp_path: Path) -> None:
 HOLDS = """
 import logging, sys
 from pathlib import Path
-from tokbench.io.atomic import alone
+from tokbench.io.locks import exclusive
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
-with alone(Path(sys.argv[1])) as waited:
+with exclusive(Path(sys.argv[1])) as waited:
     Path(sys.argv[2]).write_text(str(waited))
     sys.stdin.readline()
 """

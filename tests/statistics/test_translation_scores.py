@@ -330,7 +330,7 @@ def test_rows_grow_with_the_variants(few: None) -> None:
 def much(monkeypatch: pytest.MonkeyPatch) -> ReportContent:
     """A report on four variants where three are few: figures show two and the baseline, tables three rows."""
     whole = small_report.whole()  # It is kept, and made of all pairs.
-    for name, value in (("EVERY_PAIR_UP_TO", 3), ("DRAWN", 2), ("PRINTED", 3)):
+    for name, value in (("MAX_PAIRWISE_VARIANTS", 3), ("MAX_DRAWN", 2), ("MAX_PRINTED", 3)):
         monkeypatch.setattr(columns, name, value)
     scores = small_report.accuracy().with_columns(pl.col("accuracy").fill_null(0.6))
     baselines = dict.fromkeys(small_report.VARIANTS, "random")

@@ -143,7 +143,7 @@ def test_no_file_of_a_table_or_figure_has_a_name_that_is_too_long() -> None:
 def test_all_makers_are_given_what_they_take() -> None:
     for tables, material in (
         (tables_of("tabulate"), "tabulation.results.Gathered"),
-        (tables_of("analyse"), "statistics.inputs.TidyTables"),
+        (tables_of("analyse"), "statistics.inputs.StatisticsInputs"),
     ):
         module, _, name = f"tokbench.{material}".rpartition(".")
         kind = getattr(import_module(module), name)

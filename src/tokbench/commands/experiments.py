@@ -24,7 +24,7 @@ SNAKEFILE = """\
 # Tokbench's workflow as it is installed, for the experiments of this folder. Say `snakemake --cores 2`, or add
 # `--configfile mine.yaml`. Rules of your own may follow below.
 from tokbench.workflow.shell import SNAKEFILE
-from tokbench.workflow.run import begin, end
+from tokbench.workflow.run import on_end, on_start
 
 if not workflow.configfiles:
 
@@ -43,15 +43,15 @@ use rule * from tokbench
 
 # One run at a time in a folder of results, whose plan `tokbench status` reads.
 onstart:
-    begin(workflow, log)
+    on_start(workflow, log)
 
 
 onsuccess:
-    end(workflow)
+    on_end(workflow)
 
 
 onerror:
-    end(workflow)
+    on_end(workflow)
 """
 
 

@@ -12,7 +12,7 @@ the first place left open the automaton takes over until it has passed it. The n
 as the apostrophe of a contraction or what is not ASCII, are open, too; but what stands before a boundary does not
 matter after it.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cython cimport final

@@ -11,7 +11,7 @@ classifies 64 bytes of ASCII and of letters of two bytes, most of Latin's and Cy
 which all boundaries follow by a few shifts; it hands over to the first near the end of the text, at other characters
 and at contractions.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cython cimport final

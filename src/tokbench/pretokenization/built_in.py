@@ -3,7 +3,7 @@
 A blank is a character with the property White_Space, a letter one of category L, a number of N, a digit of Nd. In the
 look-ahead ``\\s+(?!\\S)`` a run of blanks leaves its last one to what follows, which takes it along if it is a space.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ A pattern such as ``\\p{N}{1,3}`` groups from the left, 123, 456, 7, so that the
 every length. "Tokenization counts: the impact of tokenization on arithmetic in frontier LLMs" (Singh and Strouse, 2024)
 compares the two.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ cut before it. Here the space stays the byte 0x20, so U+2581 in a text is a char
 put before a text, removed or joined with others: its bytes come back as they were. Line feeds and tabs are no spaces,
 as there, where they are not made spaces before.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from tokbench.options import Options

@@ -2,7 +2,7 @@
 
 Whatever the pattern does not match is a pre-token, too, so that nothing of a text is lost.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from pydantic import Field, field_validator

@@ -3,7 +3,7 @@
 Each cuts every pre-token of the one before as if that were the whole text, which is not what one pattern with
 alternatives would do: a step sees nothing beyond its piece.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 p50k and OLMo are cut as ``gpt2``, OLMo 2 as ``cl100k``. ``(?i:'s)`` stands for an apostrophe before the long s U+017F,
 too, which a form with all cases spelled out does not.
 
-Reference: :mod:`tokbench.reference.segmentation`.
+Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from tokbench.options import Options

@@ -303,7 +303,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "runs": of_runs,
     "sage": of_sage,
     "scaffold_bpe": of_scaffold_bpe,
-    "scan": lambda text: iter([spelt(text.pretokens)]),
+    "boundaries": lambda text: iter([spelt(text.pretokens)]),
     "shortest_path": lambda text: text.cut(lambda word: segmentation.longest(word, text.ids)),
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),

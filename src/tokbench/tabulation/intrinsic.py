@@ -15,7 +15,6 @@ from tokbench.metric.measurement import Measurement
 from tokbench.metric.usage import WITHOUT_PHASES
 from tokbench.tabulation.bounds import Bounds, attained, gaps
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS
-from tokbench.tabulation.columns import INTRINSIC as COLUMNS_INTRINSIC
 from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.table import Print, TidyTable, require, schema
 from tokbench.tabulation.tokenizer_pairs import (
@@ -45,11 +44,11 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
     Raises:
         TokbenchError: no such metric or variant, or a missing column.
     """
-    require(intrinsic, COLUMNS_INTRINSIC, "intrinsic table")
+    require(intrinsic, COLUMNS, "intrinsic table")
     for name, column in ((metric, "metric"), (baseline, "variant")):
         if name not in (known := intrinsic[column].unique().to_list()):
             raise TokbenchError(f"intrinsic table: {unknown(name, column, known)}")
-    rows = intrinsic.select(list(schema(COLUMNS_INTRINSIC))).filter(pl.col("metric") == metric)
+    rows = intrinsic.select(list(schema(COLUMNS))).filter(pl.col("metric") == metric)
     keys = ["size", "corpus", "language", "definition"]
     theirs = rows.filter(pl.col("variant") == baseline).select(*keys, pl.col("value").alias("baseline"))
     without = pl.col("baseline").is_null() | (pl.col("baseline") == 0)
@@ -67,7 +66,7 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
             value=pl.when(~without).then(pl.col("value") / pl.col("baseline")),
             reason=reason,
         )
-        .select(list(schema(COLUMNS_INTRINSIC)))
+        .select(list(schema(COLUMNS)))
     )
 
 
