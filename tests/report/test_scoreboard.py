@@ -183,7 +183,10 @@ def test_columns_of_models_that_the_configuration_does_not_name_stand_by_name() 
 
 def test_families_state_the_better_ends_of_their_measurements() -> None:
     """Those too that tables derive from them; an end is asked for without a family having been imported before."""
-    asked = "from tokbench.metric import direction as e, requires_equal_n as o; print(*map(e, {0}), *[o(n, '') for n in {0}])"
+    asked = (
+        "from tokbench.metric import direction, requires_equal_n as same; "
+        "print(*map(direction, {0}), *[same(name, '') for name in {0}])"
+    )
     names = ["gap", "fertility", "morphological_recall", "parity_range", "mean_token_length", "partition_cover_ratio"]
     call = [sys.executable, "-c", asked.format(names)]
     told = subprocess.run(call, check=True, capture_output=True, text=True).stdout.split()
