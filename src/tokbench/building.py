@@ -12,7 +12,7 @@ from tokbench.io.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, 
 from tokbench.io.provenance import write_manifest
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretokens.files import LeftOut, read_frequent
+from tokbench.pretokens.files import DroppedPretokens, read_min_count
 from tokbench.tokenizer import SETTINGS, Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -116,7 +116,7 @@ READERS = {
 """What reads a construction's source, as a fingerprint names it."""
 
 
-def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[PretokenCounts, LeftOut | None]:
+def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[PretokenCounts, DroppedPretokens | None]:
     """Pre-token counts for a construction.
 
     Args:
@@ -132,7 +132,7 @@ def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[P
     """
     left_out = None
     if least > 1:
-        counts, left_out = read_frequent(path, least)
+        counts, left_out = read_min_count(path, least)
         if left_out.unique and not len(counts):
             raise TokbenchError(f"{path}: no pre-token occurs {least:,} times or more (min_count); lower it")
     else:
@@ -195,7 +195,7 @@ def build_from_files(
     output: Path | str,
     *,
     counts: PretokenCounts | None = None,
-    left_out: LeftOut | None = None,
+    left_out: DroppedPretokens | None = None,
     initial: str | None = None,
     seed: int = 0,
     threads: int = 1,

@@ -27,7 +27,7 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import TEXT, few, level, library_ids, read, why  # noqa: F401  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.forms import ReadOptions, read_form
-from tokbench.adapters.forms.transformers import form_of
+from tokbench.adapters.forms.transformers import detect_format
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import FirstDifference, first_difference, loss_of
 from tokbench.adapters.read import read_tokenizer
@@ -441,7 +441,7 @@ def test_packages_that_are_missing(package: str, tmp_path: Path, monkeypatch: py
     monkeypatch.delattr(sentencepiece, sentencepiece_model_pb2.__name__.rpartition(".")[2])
     monkeypatch.delitem(sys.modules, sentencepiece_model_pb2.__name__)
     monkeypatch.setitem(sys.modules, package, None)
-    assert form_of(path) == "sentencepiece"
+    assert detect_format(path) == "sentencepiece"
     with pytest.raises(TokbenchError) as raised:
         read(path, "sentencepiece")
     assert str(raised.value).startswith(f"{path}: needs the packages 'sentencepiece' and 'protobuf' (")

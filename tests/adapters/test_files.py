@@ -38,7 +38,7 @@ from tests.support.external_tokenizers import (  # noqa: F401
     tokenizer,
     vocabulary,
 )
-from tokbench.adapters.forms.transformers import form_of
+from tokbench.adapters.forms.transformers import detect_format
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks.run import GROUPS
 from tokbench.pretokenization import schemes
@@ -67,13 +67,13 @@ def files(level: dict[str, Any], ranks: dict[bytes, int], tmp_path: Path) -> dic
 
 def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict[str, Any], tmp_path: Path) -> None:
     for form, path in files.items():
-        assert form_of(path) == form
+        assert detect_format(path) == form
         packed = path.with_suffix(".gz")
         packed.write_bytes(gzip.compress(path.read_bytes()))
-        assert form_of(packed) == form
-    assert form_of(made.written(tmp_path / "cut", files["sentencepiece"].read_bytes()[:40])) == "sentencepiece"
-    assert form_of(made.written(tmp_path / "m", "#version: 0.2\nt h\nth e\n")) == "merges"
-    assert form_of(made.written(tmp_path / "n", "\ufeff" + json.dumps(level))) == "tokenizer_json"
+        assert detect_format(packed) == form
+    assert detect_format(made.written(tmp_path / "cut", files["sentencepiece"].read_bytes()[:40])) == "sentencepiece"
+    assert detect_format(made.written(tmp_path / "m", "#version: 0.2\nt h\nth e\n")) == "merges"
+    assert detect_format(made.written(tmp_path / "n", "\ufeff" + json.dumps(level))) == "tokenizer_json"
     for content in (
         b"",
         b"\n\n",
@@ -88,9 +88,9 @@ def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict
         with pytest.raises(
             TokbenchError, match="of no form that is known; name it with --from, one of tokenizer_json,"
         ):
-            form_of(made.written(tmp_path / "other", content))
+            detect_format(made.written(tmp_path / "other", content))
     with pytest.raises(TokbenchError, match="not JSON"):
-        form_of(made.written(tmp_path / "other", b"{"))
+        detect_format(made.written(tmp_path / "other", b"{"))
 
 
 def test_commands_take_files(files: dict[str, Path], tmp_path: Path, tokbench: Tokbench) -> None:

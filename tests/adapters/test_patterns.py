@@ -13,7 +13,7 @@ from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import few, level, library_ids, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import EDITIONS, differing, why_not
-from tokbench.adapters.forms import Native, NotNativeError
+from tokbench.adapters.forms import NativeTokenizer, NotNativeError
 from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
@@ -26,10 +26,10 @@ from tokbench.vocabulary import BYTES, Vocabulary
 TEXTS = ("a\nxx", "xx\na", "xx\n", "\nxx\n", "x\n\nx", "\n", "xxxxx", "$x^", "X x\n", "\nx\n\n", "xa\nx\n")
 
 
-def native(pattern: str, dialect: Dialect) -> Native:
+def native(pattern: str, dialect: Dialect) -> NativeTokenizer:
     """Our phases for a pattern of a library, as importers make them."""
     found = translated(pattern, dialect)
-    return Native(Vocabulary(BYTES), native_setting([found]), "ranked", found.sets)
+    return NativeTokenizer(Vocabulary(BYTES), native_setting([found]), "ranked", found.sets)
 
 
 @pytest.mark.parametrize(

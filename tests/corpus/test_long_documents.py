@@ -30,7 +30,7 @@ from tokbench.corpus.splits import LONGEST, document_sizes, longest_in, per_piec
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import Packing
 from tokbench.models.pretraining.order import Slices, encoded, in_order
-from tokbench.models.pretraining.pack import Form, join, pack
+from tokbench.models.pretraining.pack import SliceForm, join, pack
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, write_tokens
 from tokbench.pretokenization import schemes
 from tokbench.pretokens.count import count_pretokens
@@ -163,6 +163,8 @@ KINDS = [("text", ""), ("text", ".gz"), ("jsonl", ""), ("jsonl", ".gz"), ("parqu
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("kind", "ending"), KINDS)
 @settings(max_examples=50)
+@example(rows=[b"  "], documents="line", longest=1)
+@example(rows=[b"    x\n"], documents="line", longest=1)
 @given(
     rows=st.lists(TEXTS, min_size=1, max_size=4),
     documents=st.sampled_from(["whole", "paragraph", "line"]),
@@ -245,7 +247,7 @@ def test_a_document_in_pieces_has_one_end_of_text(room: int, tmp_path: Path) -> 
     found = bytes(id if id < 256 else 0 for id in ids).split(b"\0")
     assert sorted(found) == sorted([*texts, b""])
     assert Packing.read(tmp_path / "packed").documents == len(texts)
-    form = Form(Slices(3, 3), 32, 256, 256)
+    form = SliceForm(Slices(3, 3), 32, 256, 256)
     for number, shard in enumerate(shards):
         ordered = in_order(encoded(Bytes(), read_shard(shard)), 3, tmp_path).pieces
         write_tokens(ordered, form.slices, tmp_path / f"{number}.parquet")

@@ -12,7 +12,7 @@ from scipy.stats import ttest_1samp
 from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.rules import documented, keys_of
-from tokbench.adapters.open import matched, side
+from tokbench.adapters.open import matched, resolve_target
 from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.inspection.comparison.experiments import experiment_parts
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, corrected, verdict
@@ -80,7 +80,7 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
 
 def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path) -> None:
     """Those that count the tokens told above do so for the verdict; what has no line has no definition."""
-    a, b = (side(name, str(experiment)) for name in ("long", "short"))
+    a, b = (resolve_target(name, str(experiment)) for name in ("long", "short"))
     parts = experiment_parts(a, b, matched(a, b), experiment, counted=True)
     headings = [part.heading for part in parts if part.lines]
     assert headings[-1] == "Further measures, measured on books: one number each, no interval"

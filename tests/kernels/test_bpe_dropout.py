@@ -23,7 +23,7 @@ from tokbench.errors import TokbenchError
 from tokbench.kernels import trie
 from tokbench.kernels.dropout import DropoutSegmenter
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
-from tokbench.kernels.threads import shared_by
+from tokbench.kernels.threads import parallel_for_with
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import segmentation as segmentation_twin
@@ -253,7 +253,7 @@ def test_subtrees_grown_apart(alphabet: int, stem: bytes, threads: int | None) -
     }
     tokens = sorted(made, key=lambda token: token[::-1])
     included = generator.random(len(tokens)) < 0.9
-    share = None if threads is None else shared_by(threads)
+    share = None if threads is None else parallel_for_with(threads)
     built = trie.Trie(*flat(tokens), included, share=share)
     ids = segmentation_twin.held(tokens, included.tolist())
     assert built.nodes == segmentation_twin.nodes(ids)

@@ -25,10 +25,10 @@ from scipy.special import betainc
 from scipy.stats import binom, chi2
 
 from tokbench.kernels import elementary, flat_arrays, order, sums
-from tokbench.kernels.exact import correlation, weighted_sums
-from tokbench.kernels.flat_arrays import byte_order, gather
+from tokbench.kernels.exact import compensated_dot, correlation
+from tokbench.kernels.flat_arrays import argsort_bytes, gather
 from tokbench.kernels.slices import cut
-from tokbench.kernels.threads import mapped, over_ranges, tallied
+from tokbench.kernels.threads import over_ranges, parallel_map, parallel_sum
 from tokbench.reference import numbers as exact
 from tokbench.reference import numbers as twin
 from tokbench.report.figures.style import numbered
@@ -69,7 +69,7 @@ def test_byte_order(strings: list[bytes], threads: int) -> None:
     assert order.by_bytes(*flat(strings), np.array(places[::2], np.int64)).tolist() == twin.by_bytes(
         strings, places[::2]
     )
-    assert byte_order(*flat(strings), threads).tolist() == twin.by_bytes(strings, places)
+    assert argsort_bytes(*flat(strings), threads).tolist() == twin.by_bytes(strings, places)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=40))
@@ -108,7 +108,7 @@ def test_repeated(slices_of: list[tuple[int, int]], threads: int) -> None:
     values, lengths = np.array(slices_of, np.int32).reshape(-1, 2).T.copy()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tokbench.kernels.threads.RANGE_ITEMS", 3)
-        found = flat_arrays.repeated(values, np.append(0, lengths.cumsum(dtype=np.int64)), threads)
+        found = flat_arrays.repeat_ranges(values, np.append(0, lengths.cumsum(dtype=np.int64)), threads)
     assert found.tolist() == [value for value, length in slices_of for _ in range(length)]
 
 
@@ -124,15 +124,15 @@ def test_tallies(threads: int) -> None:
     def add(item: int, tally: np.ndarray) -> None:
         tally[item % 3] += item
 
-    assert tallied(add, range(1000), (3,), threads).tolist() == [sum(range(1000)[rest::3]) for rest in range(3)]
-    assert tallied(add, [], (3,), threads).tolist() == [0, 0, 0]
+    assert parallel_sum(add, range(1000), (3,), threads).tolist() == [sum(range(1000)[rest::3]) for rest in range(3)]
+    assert parallel_sum(add, [], (3,), threads).tolist() == [0, 0, 0]
 
 
 def test_many_strings_in_byte_order() -> None:
     generator = np.random.default_rng(3)
     strings = [generator.integers(97, 101, generator.integers(1, 33), np.uint8).tobytes() for _ in range(4000)]
     assert flat_arrays.PARTS > 1
-    assert [byte_order(*flat(strings), threads).tolist() for threads in (1, 2, 7)] == [
+    assert [argsort_bytes(*flat(strings), threads).tolist() for threads in (1, 2, 7)] == [
         twin.by_bytes(strings, range(len(strings)))
     ] * 3
 
@@ -144,12 +144,12 @@ def square(number: int) -> int:
 @pytest.mark.parametrize("threads", [1, 2, 5, 100])
 @pytest.mark.parametrize("items", [0, 1, 2, 64])
 def test_results_in_order(threads: int, items: int) -> None:
-    assert list(mapped(square, range(items), threads)) == [number**2 for number in range(items)]
+    assert list(parallel_map(square, range(items), threads)) == [number**2 for number in range(items)]
 
 
 def test_as_many_threads_as_are_asked_for() -> None:
     together = threading.Barrier(3)
-    assert len(list(mapped(lambda _: together.wait(30), range(3), 3))) == 3
+    assert len(list(parallel_map(lambda _: together.wait(30), range(3), 3))) == 3
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -160,7 +160,7 @@ def test_the_first_error_is_raised(threads: int) -> None:
         return number
 
     with pytest.raises(MemoryError, match="7"):
-        list(mapped(fail, range(64), threads))
+        list(parallel_map(fail, range(64), threads))
 
 
 def test_nothing_runs_on_after_an_error() -> None:
@@ -176,7 +176,7 @@ def test_nothing_runs_on_after_an_error() -> None:
 
     for _ in range(50):
         with pytest.raises(ValueError):  # noqa: PT011
-            list(mapped(work, range(64), 4))
+            list(parallel_map(work, range(64), 4))
         assert running == []
 
 
@@ -225,9 +225,9 @@ def test_sums_and_correlations_are_exact() -> None:
     exact = [
         sum((int(w) * Fraction(v) for w, v in zip(row, values.tolist(), strict=True)), Fraction(0)) for row in weights
     ]
-    assert weighted_sums(weights, values).tolist() == [float(value) for value in exact]
+    assert compensated_dot(weights, values).tolist() == [float(value) for value in exact]
     alone, times = DRAWS.normal(size=1), DRAWS.integers(0, 2**26, 100_000)
-    assert (weighted_sums(times[:, None], alone) == times * alone).all(), "a product is rounded once"
+    assert (compensated_dot(times[:, None], alone) == times * alone).all(), "a product is rounded once"
     x, y = DRAWS.normal(size=(2, 50))
     assert correlation(x, y)[0] == pytest.approx(np.corrcoef(x, y)[0, 1], rel=1e-12)
     assert correlation([1, 2, 3], [-2, -4, -6]) == (-1.0, 1)

@@ -16,8 +16,8 @@ from tests.support.texts import EVERY, PRETOKENIZATIONS_TEXTS, by, pieces
 from tokbench.errors import TokbenchError
 from tokbench.kernels.scan import boundaries, settled_before
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.patterns import cut, scanner_of
-from tokbench.pretokenization.patterns.cut import cut_by_characters, search
+from tokbench.pretokenization.patterns import compile_scanner, cut
+from tokbench.pretokenization.patterns.cut import cut_by_functions, regex_cut
 from tokbench.pretokenization.well_known import CL100K, NANOCHAT, O200K, TEKKEN
 from tokbench.reference import segmentation as twin
 
@@ -50,9 +50,9 @@ REFINED_TEXTS = st.lists(st.sampled_from([*(one.encode() for one in PIECES), b"\
 
 @pytest.mark.parametrize("patterns", COMPILED)
 def test_pieces_are_those_of_one_after_the_other(patterns: tuple[str, ...]) -> None:
-    scanner = scanner_of(patterns)
+    scanner = compile_scanner(patterns)
     assert scanner is not None
-    slow = cut_by_characters(*map(search, patterns), splits=patterns).boundaries
+    slow = cut_by_functions(*map(regex_cut, patterns), splits=patterns).boundaries
 
     @settings(max_examples=60)
     @given(REFINED_TEXTS, st.sampled_from([1, 12]))
@@ -69,7 +69,7 @@ def test_pieces_are_those_of_one_after_the_other(patterns: tuple[str, ...]) -> N
 
 @pytest.mark.parametrize("patterns", NOT_COMPILED)
 def test_what_is_not_compiled(patterns: tuple[str, ...]) -> None:
-    assert scanner_of(patterns) is None
+    assert compile_scanner(patterns) is None
 
 
 @settings(max_examples=60)
@@ -81,7 +81,7 @@ def test_steps_that_are_compiled_go_first(text: bytes) -> None:
     )
     assert scheme.scanner is None
     assert scheme.splits is not None
-    slow = cut_by_characters(*map(search, scheme.splits), splits=scheme.splits).boundaries
+    slow = cut_by_functions(*map(regex_cut, scheme.splits), splits=scheme.splits).boundaries
     assert scheme.boundaries(text).tolist() == slow(text).tolist()
 
 

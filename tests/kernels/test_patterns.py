@@ -14,7 +14,7 @@ from tests.support.texts import ASCII, CHARACTERS, DEEPSEEK, PATTERNS_PIECES, PA
 from tokbench.kernels.count import Counter
 from tokbench.kernels.pattern import PatternScanner, set_width
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
-from tokbench.pretokenization.patterns import scanner_of
+from tokbench.pretokenization.patterns import compile_scanner
 from tokbench.pretokenization.patterns.borders import borders_of
 from tokbench.pretokenization.patterns.characters import property_of, shorthand
 from tokbench.pretokenization.patterns.masks import masks_of
@@ -31,7 +31,7 @@ MOST_STEPS = 5
 
 @cache
 def scanner(name: str) -> PatternScanner:
-    found = scanner_of(WELL_KNOWN[name])
+    found = compile_scanner(WELL_KNOWN[name])
     assert isinstance(found, PatternScanner), name
     return found
 
@@ -129,10 +129,10 @@ def test_what_matches_nothing_is_one_piece() -> None:
 def test_a_sequence_cuts_the_pieces_of_the_one_before() -> None:
     assert pieces("deepseek_v3", "a 1234かな゛x") == ["a", " ", "123", "4", "かな", "゛", "x"]
     assert boundaries(scanner("deepseek_v3"), "\u3040\x00".encode()).tolist() == [0, 3, 4]
-    assert scanner_of([r"\p{N}{1,3}", "a|[^a]"]) is None
-    assert scanner_of([r"\p{L}+", r"[\p{L}x]+", "a"]) is None
-    assert scanner_of(["ab|c", "a"]) is None
-    assert scanner_of([]) is None
+    assert compile_scanner([r"\p{N}{1,3}", "a|[^a]"]) is None
+    assert compile_scanner([r"\p{L}+", r"[\p{L}x]+", "a"]) is None
+    assert compile_scanner(["ab|c", "a"]) is None
+    assert compile_scanner([]) is None
 
 
 # The language
@@ -177,7 +177,7 @@ def test_properties_are_those_of_regex() -> None:
     ],
 )
 def test_sets_on_every_code_point(pattern: str) -> None:
-    made = scanner_of(pattern)
+    made = compile_scanner(pattern)
     assert made is not None
     text = EVERY.encode("utf-8", "surrogatepass")
     assert boundaries(made, text).tolist() == twin.boundaries(pattern, text)
@@ -189,7 +189,7 @@ def test_either_case(characters: str) -> None:
     draw = random.Random(0)
     text = "".join(draw.choices("ABCZabcdz@`[{ !", k=5_000)).encode()
     pattern = rf"[{characters}]+|[^{characters}]+"
-    made = scanner_of(pattern)
+    made = compile_scanner(pattern)
     assert made is not None
     assert boundaries(made, text).tolist() == twin.boundaries(pattern, text)
 
@@ -245,7 +245,7 @@ def test_either_case(characters: str) -> None:
     ],
 )
 def test_what_is_not_of_the_language(pattern: str) -> None:
-    assert scanner_of(pattern) is None
+    assert compile_scanner(pattern) is None
 
 
 SETS = ["a", "b", " ", "\n", "1", "'", "é", "[ab]", "[^a]", r"\s", r"\S", r"\w", r"\p{L}", r"[^\s\p{L}]", ".", r"\d"]
@@ -280,7 +280,7 @@ SMALL = st.text("aab  \n1'é.", max_size=40).map(str.encode)
 def test_random_patterns(drawn: list[str], texts: list[bytes], times: int) -> None:
     """Whatever compiles cuts as the engine does, through masks, too; and settled places are that."""
     for pattern in drawn:
-        made = scanner_of(pattern)
+        made = compile_scanner(pattern)
         long = b"".join(texts) * times
         if made is None or backtracks_for_ever(pattern, long):
             continue
@@ -335,7 +335,7 @@ def test_settled_places_are_found() -> None:
         assert settled_before(scanner(name), b"some words and 1 digit", 18) >= 14, name
         assert settled_after(scanner(name), b"some words\n\nand more", 8) <= 12, name
     assert settled_after(scanner("o200k"), "東京。東京は。1".encode(), 4) <= 18
-    everything = scanner_of(r"[\s\S]+")
+    everything = compile_scanner(r"[\s\S]+")
     assert everything is not None
     assert not everything.settles
     assert settled_after(everything, b"some words", 0) == 10
@@ -357,7 +357,7 @@ def test_time_is_linear(name: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["a*b|a", r"(?:ab)*c|a|b", r"[ab]*c|a|b", "a+b", r"\s+x|\s"])
 def test_patterns_that_would_take_longer_are_not_compiled(pattern: str) -> None:
-    assert scanner_of(pattern) is None
+    assert compile_scanner(pattern) is None
 
 
 # The kernel
@@ -414,4 +414,4 @@ def test_nothing_without_its_tables() -> None:
 
 
 def test_deepseek_is_compiled_as_a_whole() -> None:
-    assert scanner_of(list(DEEPSEEK)) is scanner_of(DEEPSEEK)
+    assert compile_scanner(list(DEEPSEEK)) is compile_scanner(DEEPSEEK)

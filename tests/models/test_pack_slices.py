@@ -26,7 +26,7 @@ from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError
 from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.order import Slices, bound_of, encoded, in_order, place_of
-from tokbench.models.pretraining.pack import Form, join, pack, pack_phases
+from tokbench.models.pretraining.pack import SliceForm, join, pack, pack_phases
 from tokbench.models.pretraining.pack_slices import gather, pack_slice, read_contents, write_tokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
@@ -54,7 +54,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def whole(texts: list[bytes], form: Form, folder: Path) -> dict[str, str]:
+def whole(texts: list[bytes], form: SliceForm, folder: Path) -> dict[str, str]:
     """The files of one job."""
     (folder / "one").mkdir()
     text = in_order(encoded(Bytes(), documents(texts)), SEED, folder)
@@ -77,7 +77,7 @@ def gathered(texts: list[bytes], slices: Slices, folder: Path, shards: int = 3) 
     return folder / "tokens"
 
 
-def sliced(texts: list[bytes], form: Form, folder: Path) -> list[Path]:
+def sliced(texts: list[bytes], form: SliceForm, folder: Path) -> list[Path]:
     """Every slice packed by itself."""
     tokens = gathered(texts, form.slices, folder)
     folders = [folder / f"{number}" for number in range(form.slices.number)]
@@ -86,7 +86,7 @@ def sliced(texts: list[bytes], form: Form, folder: Path) -> list[Path]:
     return folders
 
 
-def joined(folders: list[Path], form: Form, folder: Path) -> dict[str, str]:
+def joined(folders: list[Path], form: SliceForm, folder: Path) -> dict[str, str]:
     (folder / "joined").mkdir(exist_ok=True)
     join(folders, form, folder / "joined" / "packed", folder / "joined" / "counts.parquet")
     return contents(folder / "joined")
@@ -104,7 +104,7 @@ def joined(folders: list[Path], form: Form, folder: Path) -> dict[str, str]:
 def test_slices_are_packed_as_by_one_job(
     texts: list[bytes], number: int, second: float | None, budget: TextBudget | None, length: int
 ) -> None:
-    form = Form(Slices(SEED, number + (second is not None), second), length, 256, 256, budget)
+    form = SliceForm(Slices(SEED, number + (second is not None), second), length, 256, 256, budget)
     with TemporaryDirectory() as place:
         try:
             expected = whole(texts, form, Path(place))
@@ -145,7 +145,7 @@ def test_what_slices_hold_is_known_before_they_are_packed(tmp_path: Path) -> Non
         assert read.tokens == read.documents + read.text_bytes
 
 
-FORM = Form(Slices(SEED, 3), 8, 256, 256)
+FORM = SliceForm(Slices(SEED, 3), 8, 256, 256)
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -191,11 +191,11 @@ def test_slices_that_do_not_belong_together(tmp_path: Path) -> None:
     folders = sliced(TEXTS, FORM, tmp_path)
     with pytest.raises(TokbenchError, match="slice 1 of 3 is in none of the folders"):
         join([folders[0], folders[2], folders[2]], FORM, tmp_path / "packed")
-    other = Form(FORM.slices, 16, 256, 256)
+    other = SliceForm(FORM.slices, 16, 256, 256)
     with pytest.raises(TokbenchError, match=r"a slice of .*'sequence_length': 8.*; make it with 'tokbench pack_slice'"):
         join(folders, other, tmp_path / "packed")
     with pytest.raises(TokbenchError, match="encode the shards again"):
-        pack_slice(tmp_path / "tokens", 0, Form(Slices(SEED, 4), 8, 256, 256), tmp_path / "other")
+        pack_slice(tmp_path / "tokens", 0, SliceForm(Slices(SEED, 4), 8, 256, 256), tmp_path / "other")
     with pytest.raises(TokbenchError, match=r"slice 3: .* has 3, from 0"):
         pack_slice(tmp_path / "tokens", 3, FORM, tmp_path / "other")
     write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet")

@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import Split
 
 from tests.support.texts import WELL_KNOWN
 from tokbench.adapters.export_hugging_face import differing
-from tokbench.adapters.forms import Native, NotNativeError
+from tokbench.adapters.forms import NativeTokenizer, NotNativeError
 from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, native_setting, translated
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.coverage import access_texts, left_out
@@ -249,7 +249,7 @@ def test_random_patterns_cut_as_the_library_does(dialect: Dialect, pieces: Piece
             if dialect.library == FANCY_REGEX.library and left_out(translation.pattern) is not None:
                 continue
             theirs = pieces(pattern, [])
-            others = differing(Native(Vocabulary(BYTES), setting, "ranked", translation.sets), dialect.library)
+            others = differing(NativeTokenizer(Vocabulary(BYTES), setting, "ranked", translation.sets), dialect.library)
         except NotNativeError:
             continue
         except (KeyboardInterrupt, SystemExit):

@@ -26,7 +26,7 @@ from tokbench.adapters.forms.patterns import PUBLISHED, setting_of
 from tokbench.construction.bpe import BpeOptions, build
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.patterns.cut import cut_by_characters, search
+from tokbench.pretokenization.patterns.cut import cut_by_functions, regex_cut
 from tokbench.pretokenization.well_known import CL100K, DEEPSEEK_V3, O200K, TEKKEN
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import segmentation as twin
@@ -126,7 +126,7 @@ def test_they_are_scanned_as_they_would_be_searched() -> None:
         scheme = pretokenization_of(name)
         assert scheme.scanner is not None
         assert scheme.splits
-        both.append((scheme, cut_by_characters(*map(search, scheme.splits), splits=scheme.splits)))
+        both.append((scheme, cut_by_functions(*map(regex_cut, scheme.splits), splits=scheme.splits)))
     check()
 
 

@@ -34,7 +34,7 @@ from tokbench.kernels.runs import Merge
 from tokbench.kernels.token_ngrams import TokenNgrams
 from tokbench.kernels.trie import Trie
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokenization.patterns import scanner_of
+from tokbench.pretokenization.patterns import compile_scanner
 from tokbench.pretokens.count import count_pretokens, merge_counts
 from tokbench.runtime.exit_status import shortage_in
 from tokbench.segmentation import segmentations
@@ -141,7 +141,7 @@ def used(make: Callable[[], Tokenizer], use: Callable[[Tokenizer], Any]) -> Any:
 
 
 def by_a_pattern(pattern: str) -> Any:
-    counter = Counter(scanner_of(pattern))
+    counter = Counter(compile_scanner(pattern))
     counter.add(TEXT)
     return counter.counts()
 

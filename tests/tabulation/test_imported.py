@@ -26,7 +26,7 @@ from tests.support.small_report import (
     whole,
 )
 from tokbench.adapters.loss import loss_of
-from tokbench.adapters.open import matched, side
+from tokbench.adapters.open import matched, resolve_target
 from tokbench.config.load import validate
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure_encoded
@@ -221,7 +221,7 @@ def test_what_rules_ask(tmp_path: Path) -> None:
     on = On("hub")
     [on.digest] = imports.digest(on)
     assert json.loads(imports.fetch_recipe(on)) == {"path": "a/b", "revision": HEX}
-    assert imports.source(On("file")) != imports.source(On("ranks"))
+    assert imports.code(On("file")) != imports.code(On("ranks"))
 
 
 def test_a_fetched_tokenizer_says_which_it_is(
@@ -452,8 +452,8 @@ def test_comparing_by_name(native: Tokenizer, pieces: Tokenizer, tmp_path: Path)
         tokenizer.save(tmp_path / "tokenizers" / tokenizer.name / "own")
     results = str(tmp_path)
     for name in ("native", "native/own", str(tmp_path / "tokenizers" / "native" / "own")):
-        found = side(name, results)
+        found = resolve_target(name, results)
         assert (found.name, list(found.folders), found.results) == ("native", [420], tmp_path)
-    assert matched(side("native", results), side("pieces", results)) == [(420, len(pieces))]
+    assert matched(resolve_target("native", results), resolve_target("pieces", results)) == [(420, len(pieces))]
     with pytest.raises(TokbenchError, match="native has the sizes 420"):
-        side("native/512", results)
+        resolve_target("native/512", results)

@@ -354,7 +354,7 @@ NOT_CHOSEN = {
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
     "ngram_bits": {"tokbench.corpus.documents:is_shard"},
     "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
-    "pack": {*PACKED_IN_SLICES, "tokbench.models.pretraining.pack:Form"},
+    "pack": {*PACKED_IN_SLICES, "tokbench.models.pretraining.pack:SliceForm"},
     "cite": {"tokbench.report.bibliography:cited"},
 }
 """What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""
@@ -383,10 +383,10 @@ def named() -> dict[str, tuple[str, ...]]:
         )
         found = {}
         for name, (_, directives) in RULES.items():
-            [source] = re.findall(r"source=(.*?),\n(?=        \w|$)", directives["params"], re.DOTALL)
+            [code] = re.findall(r"code=(.*?),\n(?=        \w|$)", directives["params"], re.DOTALL)
             fingerprint.cache_clear()
             asked.clear()
-            value = eval(source, asks)
+            value = eval(code, asks)
             if callable(value):
                 on.variant = "ranks" if name == "import" else "bpe"
                 value(on)

@@ -28,7 +28,7 @@ from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.options import PRESETS
 from tokbench.models.pretraining.phases import read_phases
 from tokbench.pretokens import PretokenCounts
-from tokbench.pretokens.files import read_frequent, write_languages
+from tokbench.pretokens.files import read_min_count, write_languages
 from tokbench.runtime import memory_model
 from tokbench.runtime.memory_model import CountProfile, MemoryCoefficients
 from tokbench.workflow.models import Models
@@ -235,7 +235,7 @@ def test_rare_pretokens_are_left_out(
     (folder / "any.tsv").write_text("".join(f"{token.hex()}\t{count}\n" for token, count in pairs.items()))
     kept = [(token, count) for token, count in whole.items() if count >= least]
     for path, scheme in ((folder / "ordered.parquet", "gpt2"), (folder / "any.tsv", None)):
-        found, left = read_frequent(path, least)
+        found, left = read_min_count(path, least)
         assert (list(found.items()), found.scheme) == (kept, scheme)
         assert left.unique == len(whole) - len(kept)
         assert math.isclose(left.pretokens, 1 - sum(count for _, count in kept) / whole.total, abs_tol=1e-12)

@@ -24,7 +24,7 @@ from tokbench.io.json import read_json
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes, as_ids, character_spans, require_str, require_texts
 from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
@@ -305,7 +305,9 @@ class AdaptedTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
         """Ids of each text, in order."""
-        return list(mapped(self.encode, require_texts(texts), whole_argument("threads", threads, 1, MOST_THREADS)))
+        return list(
+            parallel_map(self.encode, require_texts(texts), whole_argument("threads", threads, 1, MOST_THREADS))
+        )
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-from tokbench.adapters.forms import Found
+from tokbench.adapters.forms import ParsedTokenizer
 from tokbench.errors import TokbenchError, listed, shortened
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import END_OF_TEXT, spell
@@ -188,7 +188,7 @@ KNOWN = (
 
 
 def end_of_text(
-    found: Found, special: Mapping[int, bytes], chosen: str | None, place: str
+    found: ParsedTokenizer, special: Mapping[int, bytes], chosen: str | None, place: str
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """Return the end of text, None if there is none, and what to report about it.
 
@@ -220,7 +220,7 @@ def end_of_text(
     return {"token": token, "id": names[token], "source": source}, notes
 
 
-def _named(names: Mapping[str, int], found: Found, chosen: str | None) -> tuple[str | None, str, list[str]]:
+def _named(names: Mapping[str, int], found: ParsedTokenizer, chosen: str | None) -> tuple[str | None, str, list[str]]:
     """Return the token, what names it, and what to report about names that were skipped."""
     if chosen is not None:
         return chosen, "the given name", []

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.adapters.added_tokens import ids_of, special_ids, spellings, unused_name
-from tokbench.adapters.forms import Native, NotNativeError
+from tokbench.adapters.forms import NativeTokenizer, NotNativeError
 from tokbench.adapters.libraries import Sets, sets_of, told
 from tokbench.adapters.probes import CHANGED, lines
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
@@ -270,7 +270,7 @@ class Differing:
         )
 
 
-def differing(native: Native, library: str) -> Differing:
+def differing(native: NativeTokenizer, library: str) -> Differing:
     """Return the code points that are in other sets for a library because its edition of Unicode is another.
 
     Args:
@@ -318,7 +318,7 @@ def _edition(missing: set[int]) -> str:
     return found
 
 
-def _differing(native: Native, classes: Classes, theirs: Sets) -> Iterator[int]:
+def _differing(native: NativeTokenizer, classes: Classes, theirs: Sets) -> Iterator[int]:
     for number, text in _by_class(classes):
         signs = {True: "?=", False: "?!"}
         looks = (

@@ -27,7 +27,7 @@ SPECIAL = "Special token NAME of a file of ranks, and its id; may be repeated."
 
 
 @dataclass(frozen=True)
-class Reading:
+class ImportOptions:
     """What a file does not say of its tokenizer; None where it is left out.
 
     Attributes:
@@ -56,8 +56,8 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def bundled(*args: Any, **given: Any) -> None:
-        chosen = {field.name: given.pop(field.name) or None for field in fields(Reading)}
-        command(*args, reading=Reading(**chosen), **given)
+        chosen = {field.name: given.pop(field.name) or None for field in fields(ImportOptions)}
+        command(*args, reading=ImportOptions(**chosen), **given)
 
     options = (
         click.option("--from", "form", metavar="FORM", help="Form of a file of another library; told by its content."),
@@ -100,7 +100,7 @@ PATHS = ("/", "./", "../")
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedTokenizer:
     """One of two tokenizers, at one vocabulary size or several.
 
     Attributes:
@@ -137,7 +137,7 @@ class Side:
         return self.opened if tokens is None else f"{self.opened}, {tokens:,} tokens"
 
 
-def side(text: str, results: str | None) -> Side:
+def resolve_target(text: str, results: str | None) -> ComparedTokenizer:
     """Return the tokenizer of a name or a path.
 
     Args:
@@ -167,12 +167,12 @@ def side(text: str, results: str | None) -> Side:
     return replace(found, kind="variant", place=results)
 
 
-def _at_path(text: str, results: str | None) -> Side:
+def _at_path(text: str, results: str | None) -> ComparedTokenizer:
     place = Path(text)
     if place.is_dir() and (found := _sized(place)):
         return replace(found, place=text)
     if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
-        return Side(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
+        return ComparedTokenizer(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
     raise TokbenchError(f"{text}: no folder of a tokenizer; {remedy}")
 
@@ -183,7 +183,7 @@ def _made_elsewhere(folder: Path) -> bool:
     return file_in(folder) is not None
 
 
-def _sized(place: Path) -> Side | None:
+def _sized(place: Path) -> ComparedTokenizer | None:
     """The tokenizer in a folder, or those in its folders, which bear their sizes for names."""
     from tokbench.tokenizer import SETTINGS
     from tokbench.tokenizer.folder import OWN
@@ -192,12 +192,16 @@ def _sized(place: Path) -> Side | None:
     if (place / OWN / SETTINGS).is_file():
         place = place / OWN
     if place.name == OWN and (place / SETTINGS).is_file():
-        return Side(place.parent.name, {_size_of(place): place}, _experiment(place.parent))
+        return ComparedTokenizer(place.parent.name, {_size_of(place): place}, _experiment(place.parent))
     if (place / SETTINGS).is_file():
         size = int(place.name) if place.name.isdecimal() else 0
-        return Side(place.parent.name if size else place.name, {size: place}, _experiment(place.parent))
+        return ComparedTokenizer(place.parent.name if size else place.name, {size: place}, _experiment(place.parent))
     sizes = sorted(int(path.parent.name) for path in place.glob(f"*/{SETTINGS}") if path.parent.name.isdecimal())
-    return Side(place.name, {size: place / str(size) for size in sizes}, _experiment(place)) if sizes else None
+    return (
+        ComparedTokenizer(place.name, {size: place / str(size) for size in sizes}, _experiment(place))
+        if sizes
+        else None
+    )
 
 
 def _size_of(folder: Path) -> int:
@@ -214,7 +218,7 @@ def _experiment(variant: Path) -> Path | None:
     return variant.parents[1] if variant.parent.name == "tokenizers" else None
 
 
-def matched(a: Side, b: Side) -> list[tuple[int, int]]:
+def matched(a: ComparedTokenizer, b: ComparedTokenizer) -> list[tuple[int, int]]:
     """Sizes of a and of b to compare with each other: those they share, or the single size of each.
 
     Raises:
@@ -231,7 +235,7 @@ def matched(a: Side, b: Side) -> list[tuple[int, int]]:
     raise TokbenchError(f"no vocabulary size in common: {told}; name one size of each, as in {a.name}/SIZE")
 
 
-def unequal(a: Side, b: Side, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:
+def unequal(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:
     """Sizes of a and of b at which one has fewer tokens than the other, with the tokens of each.
 
     Two may bear one size and not be of it, since a text may yield fewer tokens than were asked for. Nothing is told of
@@ -245,7 +249,7 @@ def unequal(a: Side, b: Side, sizes: Sizes) -> dict[tuple[int, int], tuple[int, 
     }
 
 
-def distinct(a: Side, b: Side) -> tuple[str, str]:
+def distinct(a: ComparedTokenizer, b: ComparedTokenizer) -> tuple[str, str]:
     """What to call the two: their names, with their sizes or in full where the names are the same."""
     if a.name != b.name:
         return a.name, b.name
@@ -264,10 +268,10 @@ def size_label(size_a: int, size_b: int) -> str:
 
 SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece")
 """Forms whose files say how texts are cut: where several tokenizers are given, a pattern is of the others."""
-AS_IT_IS = Reading()
+AS_IT_IS = ImportOptions()
 
 
-def opened(path: str, reading: Reading = AS_IT_IS) -> "Tokenizer":
+def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
     """The tokenizer in a folder of ours, or in a file or a folder of another library.
 
     Args:
@@ -289,21 +293,21 @@ def opened(path: str, reading: Reading = AS_IT_IS) -> "Tokenizer":
     return _read(place, reading)
 
 
-def _read(place: Path, reading: Reading) -> "Tokenizer":
+def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     from tokbench.adapters.forms import FORMS
-    from tokbench.adapters.forms.transformers import file_in, form_of
+    from tokbench.adapters.forms.transformers import detect_format, file_in
     from tokbench.adapters.read import read_tokenizer
     from tokbench.tokenizer import Tokenizer
 
     if reading.form is None and place.is_dir() and file_in(place) is None:
         return Tokenizer.load(place)  # Which says what is missing.
-    form = reading.form or form_of(place)
+    form = reading.form or detect_format(place)
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
     return read_tokenizer(place, form, _options(reading))
 
 
-def _options(reading: Reading) -> "ReadOptions":
+def _options(reading: ImportOptions) -> "ReadOptions":
     from tokbench.adapters.forms import ReadOptions
     from tokbench.options import validated
 
@@ -326,8 +330,8 @@ class Opened(NamedTuple):
     source: str
 
 
-def opened_at_sizes(sides: Iterable[Side], reading: Reading = AS_IT_IS) -> list[Opened]:
-    """Return the tokenizers of all names, see :func:`tokbench.adapters.open.side`, at each of their sizes.
+def opened_at_sizes(sides: Iterable[ComparedTokenizer], reading: ImportOptions = AS_IT_IS) -> list[Opened]:
+    """Return the tokenizers of all names, see :func:`tokbench.adapters.open.resolve_target`, at each of their sizes.
 
     Raises:
         TokbenchError: one cannot be read, or options of files are given where there is none.
@@ -341,18 +345,18 @@ def opened_at_sizes(sides: Iterable[Side], reading: Reading = AS_IT_IS) -> list[
     ]
 
 
-def one_of_several(path: Path, reading: Reading) -> "Tokenizer":
+def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
     """One of the tokenizers that a command was given, read with those options that are of its kind of file."""
     from tokbench.tokenizer import Tokenizer
 
     if is_ours(path):
         return Tokenizer.load(path)
-    from tokbench.adapters.forms.transformers import file_in, form_of
+    from tokbench.adapters.forms.transformers import detect_format, file_in
 
     found = file_in(path) if path.is_dir() else None
-    form = reading.form or (found[1] if found else form_of(path))
+    form = reading.form or (found[1] if found else detect_format(path))
     unsaid = replace(reading, pattern=None) if form in SAY_THEIR_PATTERN else reading
-    return opened(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
+    return open_tokenizer(str(path), unsaid if form == "tiktoken" else replace(unsaid, special=None))
 
 
 def is_ours(place: Path) -> bool:
@@ -362,7 +366,7 @@ def is_ours(place: Path) -> bool:
     return (place / SETTINGS).is_file()
 
 
-def reject_unused(reading: Reading, places: Iterable[Path]) -> None:
+def reject_unused(reading: ImportOptions, places: Iterable[Path]) -> None:
     """Reject options of files of other libraries where there is none.
 
     Raises:

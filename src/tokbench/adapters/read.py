@@ -20,7 +20,7 @@ from pydantic import Field
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.added_tokens import end_of_text
 from tokbench.adapters.export_hugging_face import differing
-from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, read_form
+from tokbench.adapters.forms import NotNativeError, ParsedTokenizer, ReadOptions, read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
@@ -207,7 +207,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
 
 
 def _record_end(
-    imported: dict[str, Any], found: Found, special: Mapping[int, bytes], options: ReadOptions, path: Path
+    imported: dict[str, Any], found: ParsedTokenizer, special: Mapping[int, bytes], options: ReadOptions, path: Path
 ) -> None:
     """Record the end of text."""
     imported["end_of_text"], skipped = end_of_text(found, special, options.end_of_text, str(path))
@@ -215,8 +215,12 @@ def _record_end(
 
 
 def _held_against(
-    found: Found, tokenizer: Tokenizer, library: Library | None, options: ReadOptions, texts: Iterable[bytes] | None
-) -> tuple[Found, str]:
+    found: ParsedTokenizer,
+    tokenizer: Tokenizer,
+    library: Library | None,
+    options: ReadOptions,
+    texts: Iterable[bytes] | None,
+) -> tuple[ParsedTokenizer, str]:
     """What was found, native no more where the library gives other ids, and what was compared."""
     if options.segmentation is not None:
         return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"

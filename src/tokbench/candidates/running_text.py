@@ -18,7 +18,7 @@ ROWS_AT_ONCE = 64
 Document = TypeVar("Document")
 
 
-class Form(NamedTuple):
+class ShardForm(NamedTuple):
     """A form of shards, in words.
 
     Attributes:
@@ -32,7 +32,7 @@ class Form(NamedTuple):
     again: str
 
 
-def existing(paths: Iterable[Path | str], form: Form) -> tuple[Path, ...]:
+def existing(paths: Iterable[Path | str], form: ShardForm) -> tuple[Path, ...]:
     """Shards that are there.
 
     Raises:
@@ -48,7 +48,7 @@ def existing(paths: Iterable[Path | str], form: Form) -> tuple[Path, ...]:
 
 
 @contextmanager
-def opened(path: Path, form: Form, *columns: str) -> Iterator[Any]:
+def opened(path: Path, form: ShardForm, *columns: str) -> Iterator[Any]:
     """A shard that has these columns, as a file of Parquet."""
     with parquet(path, f"a readable file of {form.what}", form.again) as file:
         for column in columns:
@@ -58,7 +58,7 @@ def opened(path: Path, form: Form, *columns: str) -> Iterator[Any]:
 
 
 def batches(
-    path: Path, file: Any, form: Form, *columns: str, group: int | None = None
+    path: Path, file: Any, form: ShardForm, *columns: str, group: int | None = None
 ) -> Iterator[tuple[list[int], list[bytes], Any]]:
     """Rows of an open shard, a few at a time: numbers and texts of documents, and the batch with further columns.
 
@@ -78,7 +78,9 @@ def batches(
         yield documents, texts, batch  # type: ignore[misc]
 
 
-def in_order(shards: Iterable[Iterator[Document]], number: Callable[[Document], int], form: Form) -> Iterator[Document]:
+def in_order(
+    shards: Iterable[Iterator[Document]], number: Callable[[Document], int], form: ShardForm
+) -> Iterator[Document]:
     """The documents of all shards by their numbers, whatever the shards; a few rows of each are held at a time.
 
     Raises:
@@ -92,7 +94,7 @@ def in_order(shards: Iterable[Iterator[Document]], number: Callable[[Document], 
         yield document
 
 
-FORM = Form("documents", "prepare", "prepare it again")
+FORM = ShardForm("documents", "prepare", "prepare it again")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tokbench.candidates import SignalName
-from tokbench.candidates.running_text import ROWS_AT_ONCE, Form, batches, existing, in_order, opened
+from tokbench.candidates.running_text import ROWS_AT_ONCE, ShardForm, batches, existing, in_order, opened
 from tokbench.errors import TokbenchError
 from tokbench.io.parquet import pieces, require, strings
 
 NUMBERS_AT_ONCE = 1 << 12
-FORM = Form("byte scores", "score_bytes", "score it again")
+FORM = ShardForm("byte scores", "score_bytes", "score it again")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,7 +15,7 @@ from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.flat_arrays import gather
 from tokbench.kernels.order import descending
 from tokbench.kernels.suffix import Suffixes
-from tokbench.kernels.threads import over_ranges, share
+from tokbench.kernels.threads import over_ranges, parallel_for
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES
@@ -63,10 +63,10 @@ def repeats(
     suffixes = Suffixes(
         counts.data, counts.offsets, counts.counts, edges, max_length, whole_characters, by_occurrence, distinct_ends
     )
-    share(suffixes.tally, range(parts), threads)
+    parallel_for(suffixes.tally, range(parts), threads)
     suffixes.place()
-    share(suffixes.put, range(parts), threads)
-    share(suffixes.search, range(suffixes.divide()), threads)
+    parallel_for(suffixes.put, range(parts), threads)
+    parallel_for(suffixes.search, range(suffixes.divide()), threads)
     return suffixes.found()
 
 

@@ -20,7 +20,7 @@ from tokbench.io.atomic import atomic_file
 from tokbench.runtime import exit_status
 
 if TYPE_CHECKING:
-    from tokbench.adapters.open import Reading
+    from tokbench.adapters.open import ImportOptions
     from tokbench.io.encodings import Notes
     from tokbench.tokenizer import Tokenizer
 
@@ -48,14 +48,14 @@ def encode_command(
     threads: int,
     encoding: str,
     megabytes: int | None,
-    reading: "Reading",
+    reading: "ImportOptions",
 ) -> None:
     """Encode FILE ('-' for standard input) with TOKENIZER, a folder or what 'tokbench import' takes; ids are decimal
     numbers between spaces.
 
     A compressed file is decompressed. Its bytes are encoded as they are, unless --encoding is given, so that 'tokbench
     decode' returns them. A line on standard error says where they are not UTF-8."""
-    from tokbench.adapters.open import opened
+    from tokbench.adapters.open import open_tokenizer
     from tokbench.commands.files import write_array, write_decimals
     from tokbench.io.encodings import Notes
     from tokbench.runtime.memory_limit import allowance
@@ -63,7 +63,7 @@ def encode_command(
     if count and output is not None:
         raise TokbenchError("--count, --output: the number alone is printed, and no ids are written; leave one out")
     exit_status.describe_task(f"encode {file.name}", "use fewer --threads" if threads > 1 else "")
-    tokenizer = opened(path, reading)
+    tokenizer = open_tokenizer(path, reading)
     size = PIECE_BYTES * threads
     if megabytes is not None:
         size = min(size, allowance(megabytes).room // PER_BYTE)
@@ -120,13 +120,13 @@ def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
 @click.argument("ids", type=InputFile())
 @output_file(help="Where the bytes go; standard output if left out.")
 @reading_options
-def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "Reading") -> None:
+def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "ImportOptions") -> None:
     """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, a folder or what 'tokbench
     import' takes."""
-    from tokbench.adapters.open import opened
+    from tokbench.adapters.open import open_tokenizer
 
     exit_status.describe_task(f"decode {ids.name}")
-    tokenizer = opened(path, reading)
+    tokenizer = open_tokenizer(path, reading)
     texts = decoded(tokenizer, ids)
     if output is None:
         sys.stdout.buffer.writelines(texts)

@@ -25,7 +25,7 @@ from tokbench.runtime import exit_status
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokbench.adapters.open import Opened, Reading
+    from tokbench.adapters.open import ImportOptions, Opened
     from tokbench.commands.parameters import Fields
     from tokbench.examples.cut import SegmentedText
     from tokbench.inspection.checks.finding import Result
@@ -52,7 +52,7 @@ def check_command(
     limit: int,
     as_json: bool,
     fields: "Fields",
-    reading: "Reading",
+    reading: "ImportOptions",
 ) -> None:
     """Tell whether the tokenizer at PATH is fit: whether texts come back, calls agree, tokens can be reached. PATH is a
     folder of ours, or what 'tokbench import' takes.
@@ -62,13 +62,13 @@ def check_command(
     """
     import json
 
-    from tokbench.adapters.open import is_ours, opened
+    from tokbench.adapters.open import is_ours, open_tokenizer
     from tokbench.inspection.checks import run
     from tokbench.inspection.checks.subject import TokenizerUnderTest
 
     exit_status.describe_task(f"check {path}")
     documents = _documents([*named, *files], limit, fields)
-    tokenizer = opened(path, reading)
+    tokenizer = open_tokenizer(path, reading)
     subject = TokenizerUnderTest(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = run.checked(subject)
     if as_json:
@@ -129,7 +129,7 @@ def compare_command(
     training: tuple[str, ...],
     as_json: bool,
     fields: "Fields",
-    reading: "Reading",
+    reading: "ImportOptions",
 ) -> None:
     """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
     (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. With --results a path begins
@@ -217,12 +217,12 @@ MOST_BYTES = 100_000
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reading_options
 def show_command(
-    words: tuple[str, ...], file: str | None, results: str | None, as_json: bool, reading: "Reading"
+    words: tuple[str, ...], file: str | None, results: str | None, as_json: bool, reading: "ImportOptions"
 ) -> None:
     """Show how tokenizers cut one TEXT ('-' for standard input): ids and borders, those that differ in a colour of
     their own. Each TOKENIZER is a folder, a variant of the experiment (VARIANT, or VARIANT/SIZE), or what 'tokbench
     import' takes. With --results a path begins with ./, ../ or /."""
-    from tokbench.adapters.open import opened_at_sizes, side
+    from tokbench.adapters.open import opened_at_sizes, resolve_target
     from tokbench.examples.cut import cut
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
@@ -231,7 +231,7 @@ def show_command(
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")
-    found = _told_apart(opened_at_sizes((side(name, results) for name in names), reading), names)
+    found = _told_apart(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
     cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]
     click.echo(_json(cuts, text) if as_json else _terminal(cuts, text), nl=False, color=True)
 

@@ -98,7 +98,7 @@ def pack_slice_command(
     """
     from tokbench.commands.parameters import text_budget
     from tokbench.errors import TokbenchError
-    from tokbench.models.pretraining.pack import Form
+    from tokbench.models.pretraining.pack import SliceForm
     from tokbench.models.pretraining.pack_slices import pack_slice, read_contents
     from tokbench.tokenizer import Tokenizer
 
@@ -111,7 +111,7 @@ def pack_slice_command(
         raise TokbenchError(f"{tokens}: {told}; name these, or encode the shards again")
     tokenizer = Tokenizer.load(folder)
     budget = text_budget(epochs, text_bytes)
-    form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+    form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
     packed = pack_slice(Path(tokens), number, form, Path(output))
     click.echo(f"{packed.read.documents:,} documents, {packed.read.tokens:,} tokens", err=True)
 
@@ -144,7 +144,7 @@ def pack_command(
     from tokbench.commands.parameters import check_memory, text_budget
     from tokbench.corpus.documents import read_documents
     from tokbench.models.pretraining.order import Slices, encoded, in_order
-    from tokbench.models.pretraining.pack import Form, is_slice, join, pack, pack_phases
+    from tokbench.models.pretraining.pack import SliceForm, is_slice, join, pack, pack_phases
     from tokbench.tokenizer import Tokenizer
 
     budget = text_budget(epochs, text_bytes)
@@ -156,7 +156,7 @@ def pack_command(
     target, occurrences = Path(output), None if counts is None else Path(counts)
     if sliced:
         slices = Slices(seed, len(shards), second_phase)
-        form = Form(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
+        form = SliceForm(slices, sequence_length, tokenizer.id_limit, tokenizer.end_of_text, budget)
         packed = join([Path(shard) for shard in shards], form, target, occurrences)
     else:
         text = in_order(encoded(tokenizer, read_documents(shards)), seed, target.parent)

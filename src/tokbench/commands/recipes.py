@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.corpus.sources import Source
     from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
     from tokbench.pretokens import PretokenCounts
-    from tokbench.pretokens.files import LeftOut
+    from tokbench.pretokens.files import DroppedPretokens
     from tokbench.registry import Method
 
 
@@ -262,7 +262,7 @@ def check_needs(
     require(names, profile, least, megabytes)
 
 
-def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCounts, LeftOut | None]":
+def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCounts, DroppedPretokens | None]":
     """The pre-tokens of at least that count, and what is left out where that is more than 1."""
     from tokbench.building import read_counts
     from tokbench.commands.parameters import FLAG

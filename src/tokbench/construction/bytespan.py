@@ -25,7 +25,7 @@ from tokbench.construction import construction
 from tokbench.construction.bpe_wp import ALPHABET, Form, check_size, merged, vocabulary_of
 from tokbench.kernels.bytespan import Segments, SpanCounter
 from tokbench.kernels.tally import tally_high, tally_low
-from tokbench.kernels.threads import mapped, share
+from tokbench.kernels.threads import parallel_for, parallel_map
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens.count import count_pretokens
@@ -61,7 +61,7 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
             return found
 
         total = np.zeros(HALF, np.int64)
-        for found in mapped(of, parts, threads):
+        for found in parallel_map(of, parts, threads):
             total += found
         return total
 
@@ -179,7 +179,7 @@ def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions
             )
         free.append(counters)
 
-    share(count, parts, threads)
+    parallel_for(count, parts, threads)
     counters = free.pop()
     for others in free:
         for language, counter in others.items():

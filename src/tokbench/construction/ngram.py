@@ -16,7 +16,7 @@ from tokbench.construction import construction
 from tokbench.kernels.ngram import MAX_WIDTH, best_ngrams, pair_positions
 from tokbench.kernels.order import ascending
 from tokbench.kernels.slices import cut
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
@@ -61,7 +61,7 @@ def top_ngrams(
         held = int(positions[first:last].sum())
         return best_ngrams(counts.data, counts.offsets, counts.counts, first, last, held, max_bytes, limit)
 
-    parts = list(mapped(best, _parts(positions), threads))
+    parts = list(parallel_map(best, _parts(positions), threads))
     totals = np.concatenate([own for *_, own in parts])
     least = np.partition(totals, -limit)[-limit] if len(totals) > limit else 0
     hopeful = [(words[own >= least], widths[own >= least], own[own >= least]) for words, widths, own in parts]

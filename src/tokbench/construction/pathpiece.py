@@ -28,10 +28,10 @@ from tokbench.candidates.initial import (
 )
 from tokbench.construction import InitialName, construction
 from tokbench.io.numbers import LARGEST_VOCABULARY
-from tokbench.kernels.flat_arrays import byte_order, gather
+from tokbench.kernels.flat_arrays import argsort_bytes, gather
 from tokbench.kernels.order import ascending
 from tokbench.kernels.pathpiece import MAX_BYTES, MAX_WIDTH, choose_drops, inner_tokens, omission_costs
-from tokbench.kernels.threads import mapped, shared_by, tallied
+from tokbench.kernels.threads import parallel_for_with, parallel_map, parallel_sum
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
@@ -89,12 +89,12 @@ def build(
         np.concatenate([np.ones_like(alphabet), lengths[fits]]),
         threads,
     )
-    order = byte_order(data, offsets, threads)
+    order = argsort_bytes(data, offsets, threads)
     data, offsets = gather(data, offsets[order], np.diff(offsets)[order], threads)
     sizes = schedule(len(order), size) if options.schedule is None else own_schedule(options.schedule, len(order), size)
     for target in sizes:
         while len(order) > target:
-            trie = Trie(data, offsets, share=shared_by(threads))
+            trie = Trie(data, offsets, share=parallel_for_with(threads))
             key = _key(seed, len(order)) if options.ties == "random" else None
             increases, occurrences = _costs(counts, trie, len(order), key, threads)
             stays = np.ones(len(order), np.bool_)
@@ -126,7 +126,7 @@ def _drops(
         while place < len(order) and limit > 0:
             last = min(place + max(min(limit, BLOCK), LEAST), len(order))
             edges = np.linspace(place, last, DROP_PARTS + 1).astype(np.int64).tolist()
-            parts = list(mapped(inner, [(order, *edge) for edge in pairwise(edges)], threads))
+            parts = list(parallel_map(inner, [(order, *edge) for edge in pairwise(edges)], threads))
             for first, (tokens, bounds) in zip(edges, parts, strict=False):
                 chosen.append(choose_drops(order, first, tokens, bounds, held, limit))
                 limit -= len(chosen[-1])
@@ -170,7 +170,7 @@ def _costs(counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, thr
     def add(edge: tuple[int, int], costs: NDArray[np.int64]) -> None:
         omission_costs(trie, counts.data, counts.offsets, counts.counts, *edge, costs[0], costs[1], key)
 
-    return tallied(add, pairwise(cuts), (2, tokens), threads)
+    return parallel_sum(add, pairwise(cuts), (2, tokens), threads)
 
 
 def _key(seed: int, size: int) -> int:

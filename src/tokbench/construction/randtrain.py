@@ -19,7 +19,7 @@ from tokbench.construction import InitialName, construction, constructions
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.elementary import logs_of
 from tokbench.kernels.matches import count_matches
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
@@ -88,7 +88,7 @@ def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: i
         def part(edge: tuple[int, int]) -> NDArray[np.int64]:
             return count_matches(trie, counts.data, counts.offsets, counts.counts, *edge, len(initial))
 
-        return np.sum(list(mapped(part, pairwise(cuts), threads)), axis=0)
+        return np.sum(list(parallel_map(part, pairwise(cuts), threads)), axis=0)
     cut = constructions[method].own_segmentation()
     ids, bounds = cut.function(initial, cut.options()).segment(counts.data, counts.offsets)
     total = np.zeros(len(initial), np.int64)

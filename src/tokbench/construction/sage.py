@@ -23,7 +23,7 @@ from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.sage import ablation_losses
 from tokbench.kernels.skipgram import MAX_DIMENSIONS, train
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
@@ -220,7 +220,7 @@ def segment(lines: Lines, trie: Trie, threads: int) -> SegmentedLines:
         )
         return cut
 
-    parts = list(mapped(part, _edges(lines.offsets), threads))
+    parts = list(parallel_map(part, _edges(lines.offsets), threads))
     bounds = np.zeros(len(lines.offsets), np.int64)
     np.cumsum(np.concatenate([np.diff(own) for _, own in parts]), out=bounds[1:])
     return SegmentedLines(trie, np.concatenate([ids for ids, _ in parts]), bounds)
@@ -255,7 +255,7 @@ def ablate(
         )
         return own
 
-    for loss, occurrence in mapped(part, _edges(lines.offsets), threads):
+    for loss, occurrence in parallel_map(part, _edges(lines.offsets), threads):
         losses += loss
         occurrences += occurrence
     return losses, occurrences

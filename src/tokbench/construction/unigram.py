@@ -23,11 +23,11 @@ from tokbench.candidates.initial import check_alphabet, check_bytes
 from tokbench.candidates.seeds import CandidateTokens, SeedOptions, seeds
 from tokbench.construction import construction
 from tokbench.kernels.elementary import digamma_of, exponentials_of
-from tokbench.kernels.flat_arrays import byte_order, gather
+from tokbench.kernels.flat_arrays import argsort_bytes, gather
 from tokbench.kernels.order import descending
 from tokbench.kernels.slices import cut
 from tokbench.kernels.sums import whole_sum
-from tokbench.kernels.threads import mapped, over_ranges, share, shared_by, tallied
+from tokbench.kernels.threads import over_ranges, parallel_for, parallel_for_with, parallel_map, parallel_sum
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.unigram import count_best, losses
 from tokbench.kernels.unigram import expect as add_expected
@@ -108,7 +108,7 @@ def expect(
         return expected, add_expected(trie, probabilities, counts.data, counts.offsets, counts.counts, *edge, expected)
 
     over_ranges(fill, len(scores), threads)
-    results = list(mapped(work, runs(counts.offsets, PARTS), threads))
+    results = list(parallel_map(work, runs(counts.offsets, PARTS), threads))
     expected, *others = [expected for expected, _ in results]
 
     def add(first: int, last: int) -> None:
@@ -136,7 +136,7 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads
     def fill(kept: NDArray[np.int64]) -> None:
         result[kept] = digamma_of(expected[kept]) - least
 
-    share(fill, chosen, threads)
+    parallel_for(fill, chosen, threads)
     return result
 
 
@@ -149,7 +149,7 @@ def by_loss(
     def best(edge: tuple[int, int], occurrences: NDArray[np.int64]) -> None:
         count_best(trie, scores, counts.data, counts.offsets, counts.counts, *edge, occurrences)
 
-    occurrences = tallied(best, runs(counts.offsets, FINE_PARTS), (len(scores),), threads)
+    occurrences = parallel_sum(best, runs(counts.offsets, FINE_PARTS), (len(scores),), threads)
     total, growth = int(occurrences.sum()), -1
     if options.pruning_loss == "tokenizers":
         unknown = np.isneginf(pieces.scores)
@@ -160,7 +160,7 @@ def by_loss(
     def lose(edge: tuple[int, int]) -> None:
         losses(trie, scores, occurrences, pieces.data, pieces.offsets, *edge, total, growth, loss)
 
-    share(lose, runs(pieces.offsets, FINE_PARTS), threads)
+    parallel_for(lose, runs(pieces.offsets, FINE_PARTS), threads)
     needed = pieces.kept + np.flatnonzero(loss[pieces.kept :] > -np.inf)
     return needed[descending(loss[needed])]
 
@@ -192,7 +192,7 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
     kept = pieces.kept
     enough = max(int(SLACK * size), kept)
     while True:
-        trie = Trie(pieces.data, pieces.offsets, share=shared_by(threads))
+        trie = Trie(pieces.data, pieces.offsets, share=parallel_for_with(threads))
         for _ in range(options.sub_iterations):
             expected, _ = expect(counts, trie, pieces, threads)
             pieces = pieces._replace(scores=maximise(pieces.scores, expected, threads))
@@ -209,7 +209,7 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]
     pieces = select(pieces, chosen[: max(size - kept, 0)], threads)
     scores = np.round(with_every_byte(pieces.scores, kept), DECIMALS)
-    order = byte_order(pieces.data, pieces.offsets, threads)
+    order = argsort_bytes(pieces.data, pieces.offsets, threads)
     order = order[order >= len(BYTES)]
     order = order[descending(scores[order])]
     tokens = (*BYTES, *cut(pieces.data, pieces.offsets[order], pieces.offsets[order + 1]))

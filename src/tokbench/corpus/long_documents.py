@@ -184,12 +184,17 @@ def _marked(tag: str, pieces: Iterator[bytes]) -> Texts:
 
 def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, notes: Notes | None) -> Texts:
     lines, begun, blank = 0, False, True
+    margin = b""
     for part in line_parts(file, cutter.longest):
         ended = part.endswith(b"\n")
-        if by_line and not begun and not cutter.held and len(part) <= cutter.longest and not part.strip():
-            if notes is not None:
-                notes.empty_lines += 1
-            continue
+        if by_line and not begun and not cutter.held:
+            part, margin = margin + part, b""
+            if not part.strip():
+                if ended:
+                    _count_empty_line(notes)
+                else:
+                    margin = part
+                continue
         if by_line and ended and not cutter.held and len(part) <= cutter.unchecked:
             yield tag, part
             continue
@@ -203,8 +208,15 @@ def _units(file: io.BufferedIOBase, by_line: bool, cutter: Cutter, tag: str, not
                 yield GOES_ON if begun else tag, cutter.end()
                 lines, begun = 0, False
             blank = True
+    if margin:
+        _count_empty_line(notes)
     if cutter.held:
         yield GOES_ON if begun else tag, cutter.end()
+
+
+def _count_empty_line(notes: Notes | None) -> None:
+    if notes is not None:
+        notes.empty_lines += 1
 
 
 def line_parts(file: io.BufferedIOBase, most: int) -> Iterator[bytes]:

@@ -22,8 +22,8 @@ from tokbench.kernels.gains cimport Entry, Evaluation, pop, precedes, push
 from tokbench.kernels.partition cimport APART, LINKED, LONG, Partition, Work
 from tokbench.kernels.team cimport Team
 
-from tokbench.kernels.threads import mapped
-from tokbench.kernels.flat_arrays import repeated
+from tokbench.kernels.threads import parallel_map
+from tokbench.kernels.flat_arrays import repeat_ranges
 
 cdef enum:
     LEVELS = 944            # of bounds below 2^62: sixteen for each power of two
@@ -405,7 +405,7 @@ def chosen(
         )
     state.data, state.offsets, state.counts = data, offsets, counts
     state.suffixes, state.groups = suffixes, groups
-    state.words = repeated(np.arange(len(counts), dtype=np.int32), np.asarray(offsets), threads)
+    state.words = repeat_ranges(np.arange(len(counts), dtype=np.int32), np.asarray(offsets), threads)
     state.weights = np.empty(data.shape[0], np.int64)
     state.ranks = np.empty(data.shape[0], np.int32)
     state.links = np.empty(data.shape[0] + 1, np.int32)
@@ -416,13 +416,13 @@ def chosen(
         state.start()
         state.in_words.resize(PARTS)
     edges = [data.shape[0] * part // PARTS for part in range(PARTS + 1)]
-    sums = list(mapped(lambda part: state.lay_down(part, edges[part], edges[part + 1]), range(PARTS), threads))
+    sums = list(parallel_map(lambda part: state.lay_down(part, edges[part], edges[part + 1]), range(PARTS), threads))
     choice.prepare()
     sums = list(accumulate(sums, initial=0))
-    list(mapped(lambda part: choice.add_up(edges[part], edges[part + 1], sums[part]), range(PARTS), threads))
-    list(mapped(lambda part: choice.count_levels(part), range(PARTS), threads))
+    list(parallel_map(lambda part: choice.add_up(edges[part], edges[part + 1], sums[part]), range(PARTS), threads))
+    list(parallel_map(lambda part: choice.count_levels(part), range(PARTS), threads))
     choice.settle()
-    list(mapped(lambda part: choice.fill(part), range(PARTS), threads))
+    list(parallel_map(lambda part: choice.fill(part), range(PARTS), threads))
     choice.forget()
-    turns = mapped(lambda turn: choice.help() if turn else choice.lead(limit), range(threads), threads)
+    turns = parallel_map(lambda turn: choice.help() if turn else choice.lead(limit), range(threads), threads)
     return list(turns)[0]

@@ -11,7 +11,7 @@ from libc.string cimport memmove
 
 from tokbench.kernels.addends cimport Addends
 
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 
 
 cdef class Crew:
@@ -46,7 +46,7 @@ cdef class Crew:
     cdef object work(self):
         """Lead once, with the others' help."""
         self.team.convene()
-        for _ in mapped(lambda turn: self._help(turn) if turn else self._lead(), range(self.threads), self.threads):
+        for _ in parallel_map(lambda turn: self._help(turn) if turn else self._lead(), range(self.threads), self.threads):
             pass
 
     def _lead(self):

@@ -11,8 +11,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t
 
-from tokbench.kernels.threads import mapped, over_ranges, share
-from tokbench.kernels.flat_arrays import repeated
+from tokbench.kernels.threads import parallel_map, over_ranges, parallel_for
+from tokbench.kernels.flat_arrays import repeat_ranges
 
 cdef enum:
     PARTS = 16          # of the suffixes
@@ -36,12 +36,12 @@ def laid_out(
         before: int64 [n + 1], how often the suffixes before each occur, weighted.
     """
     size = len(suffixes)
-    words = repeated(np.arange(len(counts), dtype=np.int32), offsets, threads)
+    words = repeat_ranges(np.arange(len(counts), dtype=np.int32), offsets, threads)
     nodes, before = np.empty(size, np.int32), np.zeros(size + 1, np.int64)
     edges = list(pairwise(size * part // PARTS for part in range(PARTS + 1)))
-    sums = list(mapped(lambda edge: _lay_out(counts, suffixes, words, nodes, before, *edge), edges, threads))
+    sums = list(parallel_map(lambda edge: _lay_out(counts, suffixes, words, nodes, before, *edge), edges, threads))
     sums = accumulate(sums, initial=0)
-    share(lambda part: _raise(before, part[1], *part[0]), zip(edges, sums, strict=False), threads)
+    parallel_for(lambda part: _raise(before, part[1], *part[0]), zip(edges, sums, strict=False), threads)
     return nodes, before
 
 
@@ -97,7 +97,7 @@ def token_edges(
     """
     lows = np.empty(len(groups), np.int32)
     chunks = list(pairwise(len(groups) * chunk // CHUNKS for chunk in range(CHUNKS + 1)))
-    sizes = list(mapped(lambda chunk: _sizes(before, groups, least, lows, *chunk), chunks, threads))
+    sizes = list(parallel_map(lambda chunk: _sizes(before, groups, least, lows, *chunk), chunks, threads))
     kinds, edges = ([0, *accumulate(some)] for some in zip(*sizes))
     if max(kinds[CHUNKS], edges[CHUNKS]) > 2**31 - 1:
         raise ValueError(f"substrings with {edges[CHUNKS]} places, the limit is {2**31 - 1}")
@@ -107,7 +107,7 @@ def token_edges(
         (kinds[low], len(groups) * low // CHUNKS, len(groups) * high // CHUNKS) for low, high in pairwise(cuts) if low < high
     ]
     tally = np.zeros((len(parts), len(suffixes) + words), np.int32)
-    share(lambda part: _count(nodes, groups, lows, tally[part], *parts[part][1:]), range(len(parts)), threads)
+    parallel_for(lambda part: _count(nodes, groups, lows, tally[part], *parts[part][1:]), range(len(parts)), threads)
     first = np.empty(tally.shape[1] + 1, np.int64)
     _settle(tally, first)
     places = np.empty((kinds[CHUNKS], 2), np.int32)
@@ -116,7 +116,7 @@ def token_edges(
     def fill(part):
         _fill(nodes, suffixes, groups, lows, tally[part], *parts[part], places, starts, tokens)
 
-    share(fill, range(len(parts)), threads)
+    parallel_for(fill, range(len(parts)), threads)
     return places, first, starts, tokens
 
 
@@ -235,16 +235,16 @@ def relief(
         int64 [k], of the substrings that save anything, in order of ``groups``. Of a substring the price of its bytes
         less one token is summed over its places, where that is positive.
     """
-    words = repeated(np.arange(len(counts), dtype=np.int32), offsets, threads)
+    words = repeat_ranges(np.arange(len(counts), dtype=np.int32), offsets, threads)
     edges = list(pairwise(len(groups) * chunk // CHUNKS for chunk in range(CHUNKS + 1)))
-    widths = [0, *accumulate(mapped(lambda edge: _width(groups, *edge), edges, threads))]
+    widths = [0, *accumulate(parallel_map(lambda edge: _width(groups, *edge), edges, threads))]
     found = np.zeros(widths[CHUNKS], np.int64)
 
     def relieve(chunk):
         part = found[widths[chunk] : widths[chunk + 1]]
         return part[: _relieve(counts, suffixes, words, groups, prices, scale, part, *edges[chunk])]
 
-    return np.concatenate(list(mapped(relieve, range(CHUNKS), threads)))
+    return np.concatenate(list(parallel_map(relieve, range(CHUNKS), threads)))
 
 
 def _width(const int32_t[:, ::1] groups, int64_t first, int64_t last):

@@ -19,12 +19,12 @@ SPLITTER = 2.0**27 + 1
 """Veltkamp's, which halves a double."""
 
 
-def total(values: NDArray[np.float64]) -> float:
+def exact_sum(values: NDArray[np.float64]) -> float:
     """The sum, rounded once."""
     return fsum(values.tolist())
 
 
-def mean(values: Iterable[float]) -> float:
+def exact_mean(values: Iterable[float]) -> float:
     """The sum, rounded once, over how many there are; at least one."""
     kept = list(values)
     return fsum(kept) / len(kept)
@@ -51,7 +51,7 @@ def _whole(values: ArrayLike) -> list[int]:
     return [above * (unit // below) for above, below in ratios]
 
 
-def weighted_sums(weights: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def compensated_dot(weights: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """``weights @ values``, with what each step rounds off carried along (Kahan, in the form of Knuth).
 
     Args:

@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 
 cdef extern from *:
     """
@@ -185,4 +185,4 @@ def exchanges(
     def work(edge):
         return _exchanges(bounds, counts, first, starts, tokens, chosen, value, worth, nodes, *edge)
 
-    return sum(mapped(work, list(pairwise([0, *cuts, len(counts)])), threads)), value
+    return sum(parallel_map(work, list(pairwise([0, *cuts, len(counts)])), threads)), value

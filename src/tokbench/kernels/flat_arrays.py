@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tokbench.kernels.order import by_bytes
 from tokbench.kernels.slices import lay, repeat
-from tokbench.kernels.threads import mapped, over_ranges
+from tokbench.kernels.threads import over_ranges, parallel_map
 
 PARTS = 16
 
@@ -23,14 +23,14 @@ def gather(
     return laid, offsets
 
 
-def repeated(values: NDArray[np.int32], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int32]:
+def repeat_ranges(values: NDArray[np.int32], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int32]:
     """Int32 [offsets[-1]], for every byte the value of its slice; int64 [slices + 1] offsets say where each starts."""
     said = np.empty(offsets[-1], np.int32)
     over_ranges(lambda first, last: repeat(values, offsets, first, last, said), len(values), threads)
     return said
 
 
-def byte_order(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int64]:
+def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int64]:
     """Places of strings in byte order, int64 [strings], the same ones as they stand.
 
     Strings that share their first two bytes are put in order by one thread.
@@ -44,5 +44,5 @@ def byte_order(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int
     pairs = pairs[dealt]
     cuts = np.searchsorted(pairs, pairs[len(pairs) * np.arange(1, PARTS) // PARTS]) if len(pairs) else ()
     edges = np.unique([0, *cuts, len(pairs)])
-    parts = mapped(lambda edge: by_bytes(data, offsets, dealt[slice(*edge)]), pairwise(edges.tolist()), threads)
+    parts = parallel_map(lambda edge: by_bytes(data, offsets, dealt[slice(*edge)]), pairwise(edges.tolist()), threads)
     return np.concatenate([dealt[:0], *parts])

@@ -17,8 +17,8 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from tokbench.kernels.suffix_order import order_suffixes
-from tokbench.kernels.threads import mapped, share
-from tokbench.kernels.flat_arrays import repeated
+from tokbench.kernels.threads import parallel_map, parallel_for
+from tokbench.kernels.flat_arrays import repeat_ranges
 
 
 cdef enum:
@@ -120,7 +120,7 @@ def _end_to_end(tables, threads):
         rows[cuts[part] : cuts[part + 1]] = tables[part]
         tables[part] = None
 
-    share(copy, range(len(tables)), threads)
+    parallel_for(copy, range(len(tables)), threads)
     return rows
 
 
@@ -149,9 +149,9 @@ def distinct_substrings(
     suffixes, common = order_suffixes(data, offsets, longest, threads=threads, enough=enough)
     if len(suffixes) == 0:
         return suffixes, np.empty((0, 4), np.int32)
-    ends = repeated(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
+    ends = repeat_ranges(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
     edges = _edges(common, max(1, min(MOST_PARTS, data.shape[0] // enough)))
-    tables = list(mapped(lambda edge: _walked(suffixes, common, ends, *edge, longest), edges, threads))
+    tables = list(parallel_map(lambda edge: _walked(suffixes, common, ends, *edge, longest), edges, threads))
     return suffixes, _end_to_end(tables, threads)
 
 

@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort as sort_keys
 from libcpp.vector cimport vector
 
-from tokbench.kernels.threads import mapped
-from tokbench.kernels.flat_arrays import repeated
+from tokbench.kernels.threads import parallel_map
+from tokbench.kernels.flat_arrays import repeat_ranges
 
 DEEP = 64
 """Bytes by which suffixes are sorted one after the other."""
@@ -316,23 +316,23 @@ def _sorted(Order order, parts, threads):
     tallies = np.zeros((parts, 256 * KEYS), np.int32)
     order.goals = tallies
     edges = _edges(order.text.size, parts)
-    list(mapped(lambda part: order._tally(part, *edges[part]), range(parts), threads))
+    list(parallel_map(lambda part: order._tally(part, *edges[part]), range(parts), threads))
     ends = tallies.T.cumsum(dtype=np.int32)
     tallies[:] = (ends - tallies.T.ravel()).reshape(-1, parts).T
     lows = np.append(tallies[0], np.int32(order.text.size))
-    list(mapped(lambda part: order._spread(part, *edges[part]), range(parts), threads))
+    list(parallel_map(lambda part: order._spread(part, *edges[part]), range(parts), threads))
     middles = [first for first, _ in _edges(order.text.size, 4 * parts)[1:]]
     cuts = [0, *np.searchsorted(lows, middles).tolist(), 256 * KEYS]
-    return b"".join(reversed(list(mapped(lambda pairs: order._sort_pairs(lows, *pairs), pairwise(cuts), threads))))
+    return b"".join(reversed(list(parallel_map(lambda pairs: order._sort_pairs(lows, *pairs), pairwise(cuts), threads))))
 
 
 def _settle(Order order, unsettled, parts, threads):
     """Order the ranges that share as many bytes as the limit, and say how many bytes their suffixes share."""
     edges = _edges(order.text.size, parts)
-    list(mapped(lambda edge: order._rank_ties(*edge), edges, threads))
+    list(parallel_map(lambda edge: order._rank_ties(*edge), edges, threads))
     order._refine(unsettled)
-    list(mapped(lambda edge: order._rank(*edge), edges, threads))
-    list(mapped(lambda edge: order._measure(*edge), edges, threads))
+    list(parallel_map(lambda edge: order._rank(*edge), edges, threads))
+    list(parallel_map(lambda edge: order._measure(*edge), edges, threads))
 
 
 def _edges(size, parts):
@@ -385,7 +385,7 @@ def order_suffixes(
     order.text.ends = NULL
     unsettled = _sorted(order, parts, threads)
     if unsettled:
-        order.ends = repeated(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
+        order.ends = repeat_ranges(np.asarray(offsets)[1:].astype(np.int32), np.asarray(offsets), threads)
         order.text.ends = &order.ends[0]
         _settle(order, unsettled, max(parts, 1), threads)
     if order.limit < longest <= common.max():

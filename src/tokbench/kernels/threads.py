@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def mapped(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Results of ``work`` on each item, in order. With one thread, nothing is done before it is asked for.
 
     Raises:
@@ -37,24 +37,24 @@ def _pooled(work: Callable[[Item], Result], items: list[Item], threads: int) -> 
         yield from pool.map(work, items)
 
 
-def share(work: Callable[[Item], object], items: Iterable[Item], threads: int) -> None:
+def parallel_for(work: Callable[[Item], object], items: Iterable[Item], threads: int) -> None:
     """Do the work on each item, in any order; what it raises is raised as by :func:`mapped`."""
-    deque(mapped(work, items, threads), maxlen=0)
+    deque(parallel_map(work, items, threads), maxlen=0)
 
 
-def shared_by(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], None]:
+def parallel_for_with(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], None]:
     """:func:`share` with so many threads, for kernels that take such a function."""
-    return lambda work, items: share(work, items, threads)
+    return lambda work, items: parallel_for(work, items, threads)
 
 
 def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> list[Result]:
     """Results of ``work(first, last)`` on ranges of as many items each, whose number depends on that of items alone."""
     ranges = max(1, min(MOST_RANGES, size // RANGE_ITEMS))
     edges = [size * place // ranges for place in range(ranges + 1)]
-    return list(mapped(lambda edge: work(*edge), pairwise(edges), threads))
+    return list(parallel_map(lambda edge: work(*edge), pairwise(edges), threads))
 
 
-def tallied(
+def parallel_sum(
     work: Callable[[Item, NDArray[np.int64]], object], items: Iterable[Item], shape: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
     """Sum of what ``work(item, tally)`` adds to a tally, for all items.
@@ -74,7 +74,7 @@ def tallied(
         work(item, tally)
         idle.append(tally)
 
-    share(add, items, threads)
+    parallel_for(add, items, threads)
     whole = idle.pop() if idle else np.zeros(shape, np.int64)
     for tally in idle:
         whole += tally

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.kernels.elementary import logs_of, powers_of
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.usage import EncodedText, Usage
@@ -41,8 +41,8 @@ def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
     seen = frequencies[frequencies > 0]
     shares = seen / seen.sum()
     if order == 1.0:
-        return -total(shares * logs_of(shares))
-    return float(logs_of(total(powers_of(shares, order)))) / (1.0 - order)
+        return -exact_sum(shares * logs_of(shares))
+    return float(logs_of(exact_sum(powers_of(shares, order)))) / (1.0 - order)
 
 
 def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -> float | None:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from tokbench.kernels.elementary import decimal_logs_of
-from tokbench.kernels.exact import correlation, mean, total
+from tokbench.kernels.exact import correlation, exact_mean, exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio
 from tokbench.options import Options
@@ -58,11 +58,11 @@ def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list
     share = f"the {100 * options.corner:g} %"
     name, none = "mean_embedding_norm", "the model has met every token"
     return [
-        Measurement(name, "mean L2 norm of the input embeddings", mean(norms.tolist()), n),
+        Measurement(name, "mean L2 norm of the input embeddings", exact_mean(norms.tolist()), n),
         ratio(
             name,
             f"mean L2 norm of the input embeddings of tokens that the {text} {NEVER}",
-            total(norms[unseen]),
+            exact_sum(norms[unseen]),
             int(unseen.sum()),
             none,
         ),

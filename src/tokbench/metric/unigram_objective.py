@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.elementary import logs_of
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.kernels.matches import count_matches
 from tokbench.kernels.trie import Trie
 from tokbench.metric import Shown, metric
@@ -73,7 +73,7 @@ def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
     for definition, method in cuts:
         frequencies = usage.frequencies if method is None else _frequencies(usage, method, logarithms)
         used = frequencies > 0
-        value = total(frequencies[used] * logarithms[used])
+        value = exact_sum(frequencies[used] * logarithms[used])
         rows.append(Measurement(NAME, definition, value, int(frequencies.sum())))
     return rows
 

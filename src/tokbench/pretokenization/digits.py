@@ -23,11 +23,11 @@ class DigitsOptions(Options):
 @pretokenization("digits", options=DigitsOptions, cites=("singh2024",))
 def digits(options: DigitsOptions) -> Cut:
     """Digits (Nd) in groups from the right; what lies between numbers is one pre-token: a step of a sequence."""
-    from tokbench.pretokenization.patterns.cut import cut_by_characters
+    from tokbench.pretokenization.patterns.cut import cut_by_functions
 
     group = options.group
     alone = r"\d" if group == 1 else rf"\d{{1,{group}}}(?=(?:\d{{{group}}})*(?!\d))"
-    return cut_by_characters(_groups_of(group), splits=(alone,))
+    return cut_by_functions(_groups_of(group), splits=(alone,))
 
 
 def _groups_of(group: int) -> Callable[[str], Iterator[int]]:

@@ -66,12 +66,12 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
             break
     if any(step.scanner is None and step.cut.characters is None for step in steps):
         return Cut(boundaries=_one_after_another([step.boundaries for step in steps]), splits=splits)
-    from tokbench.pretokenization.patterns.cut import cut_by_characters, search
+    from tokbench.pretokenization.patterns.cut import cut_by_functions, regex_cut
 
     characters = (
-        map(search, step.splits or ()) if step.cut.characters is None else step.cut.characters for step in steps
+        map(regex_cut, step.splits or ()) if step.cut.characters is None else step.cut.characters for step in steps
     )
-    return cut_by_characters(*chain.from_iterable(characters), splits=splits, first=first, done=done)
+    return cut_by_functions(*chain.from_iterable(characters), splits=splits, first=first, done=done)
 
 
 def _one_after_another(steps: Sequence[Boundaries]) -> Boundaries:

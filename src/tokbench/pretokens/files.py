@@ -311,7 +311,7 @@ def check_stage(
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class DroppedPretokens:
     """What is not built from.
 
     Attributes:
@@ -338,7 +338,7 @@ class LeftOut:
         )
 
 
-def read_frequent(path: Path | str, least: int) -> tuple[PretokenCounts, LeftOut]:
+def read_min_count(path: Path | str, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
     """The pre-tokens of a file of counts that occur ``least`` times or more.
 
     Of a file in canonical order the others are never held in memory.
@@ -370,7 +370,7 @@ def _descend(last: Any, counts: Any) -> bool:
     return not len(counts) or ((last is None or counts[0] <= last) and bool((counts[1:] <= counts[:-1]).all()))
 
 
-def _of_whole(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, LeftOut]:
+def _of_whole(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
     kept = int(np.searchsorted(-whole.counts, -least, side="right"))
     end = whole.offsets[kept]
     found = PretokenCounts(
@@ -379,8 +379,8 @@ def _of_whole(whole: PretokenCounts, least: int) -> tuple[PretokenCounts, LeftOu
     return found, _left_out(found, least, len(whole), whole.total, whole.total_bytes)
 
 
-def _left_out(found: PretokenCounts, least: int, unique: int, total: int, total_bytes: int) -> LeftOut:
-    return LeftOut(
+def _left_out(found: PretokenCounts, least: int, unique: int, total: int, total_bytes: int) -> DroppedPretokens:
+    return DroppedPretokens(
         least,
         unique - len(found),
         1 - found.total / total if total else 0.0,

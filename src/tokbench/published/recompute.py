@@ -19,7 +19,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import COMPRESSED
 from tokbench.io.json import parse_json
 from tokbench.io.text_files import read_whole
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.metric.renyi import renyi_efficiency
 from tokbench.published import facts
 from tokbench.published.facts import PrintedValue, Statistic, judged, printed_span, signed_rank_span, statistic_span
@@ -124,7 +124,7 @@ def _pearson(row: Row) -> Recomputed:
 def _r(values: NDArray[np.float64]) -> float:
     """Pearson's r of the first half of the values with the second."""
     first, second = (side - side.mean() for side in np.split(values, 2))
-    return total(first * second) / sqrt(total(first * first) * total(second * second))
+    return exact_sum(first * second) / sqrt(exact_sum(first * first) * exact_sum(second * second))
 
 
 def _printed(row: Row, metric: str, corpus: str, variant: str) -> PrintedValue:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.exact import weighted_sums
+from tokbench.kernels.exact import compensated_dot
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -97,7 +97,7 @@ def stratified_sums(
     sums = np.zeros(resamples)
     for values in strata:
         distinct, counts = np.unique(values, return_counts=True)
-        sums += weighted_sums(rng.multinomial(len(values), counts / len(values), resamples), distinct)
+        sums += compensated_dot(rng.multinomial(len(values), counts / len(values), resamples), distinct)
     return sums
 
 

@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.statistics.bootstrap import paired_bootstrap
 from tokbench.statistics.estimate import interval, ratio_over_both, ratio_over_documents
 from tokbench.statistics.student import two_sided
@@ -101,7 +101,7 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
     left, right, whole = (np.asarray(values, np.float64) for values in (a, b, sizes))
     if not whole.sum():
         return None
-    of_a, of_b = total(left) / total(whole), total(right) / total(whole)
+    of_a, of_b = exact_sum(left) / exact_sum(whole), exact_sum(right) / exact_sum(whole)
     low, high = _interval_of_ratio(left - right, whole)
     return Contrast(of_a, of_b, of_a - of_b, low, high, len(whole), paired_p((left - right).tolist(), whole.tolist()))
 
@@ -124,7 +124,7 @@ def bits_over_seeds(
     if not whole.sum():
         return None
     found = ratio_over_both(left - right, whole).estimate
-    of_a, of_b = (total(side.ravel()) / (len(side) * total(whole)) for side in (left, right))
+    of_a, of_b = (exact_sum(side.ravel()) / (len(side) * exact_sum(whole)) for side in (left, right))
     least = 2.0 ** (1 - len(whole)) if found.difference else 1.0
     p_value = max(least, two_sided(found.difference / found.error, found.degrees)) if found.error else least
     return Contrast(of_a, of_b, of_a - of_b, *interval(found), len(whole), p_value)

@@ -22,7 +22,7 @@ from math import exp, fsum, inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.statistics.student import quantile
 from tokbench.statistics.verdicts import ALPHA
 
@@ -53,11 +53,11 @@ def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]
     Args:
         parts, wholes: float64 [documents], two or more; no whole is zero.
     """
-    count, whole = len(wholes), total(wholes)
-    mean = total(parts) / whole
+    count, whole = len(wholes), exact_sum(wholes)
+    mean = exact_sum(parts) / whole
     rest = count * (parts - mean * wholes) / whole
-    variance = total(rest * rest) / (count - 1)
-    return Estimate(mean, sqrt(variance / count), max(1.0, whole * whole / total(wholes * wholes) - 1))
+    variance = exact_sum(rest * rest) / (count - 1)
+    return Estimate(mean, sqrt(variance / count), max(1.0, whole * whole / exact_sum(wholes * wholes) - 1))
 
 
 def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
@@ -73,13 +73,13 @@ def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
     count = len(a[0])
     ratios, rests, shares = [], [], []
     for parts, wholes in (a, b):
-        whole = total(wholes)
-        ratios.append(total(parts) / whole)
+        whole = exact_sum(wholes)
+        ratios.append(exact_sum(parts) / whole)
         rests.append((parts - ratios[-1] * wholes) / whole)
         shares.append(wholes / whole)
     rest, share = rests[0] - rests[1], (shares[0] + shares[1]) / 2
-    variance = total(rest * rest) * count / (count - 1)
-    return Estimate(ratios[0] - ratios[1], sqrt(variance), max(1.0, 1 / total(share * share) - 1))
+    variance = exact_sum(rest * rest) * count / (count - 1)
+    return Estimate(ratios[0] - ratios[1], sqrt(variance), max(1.0, 1 / exact_sum(share * share) - 1))
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
@@ -138,11 +138,11 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
         wholes: float64 [documents], what each document holds; not all zero.
     """
     seeds, documents = parts.shape
-    whole = total(wholes)
-    mean = total(parts.ravel()) / (seeds * whole)
+    whole = exact_sum(wholes)
+    mean = exact_sum(parts.ravel()) / (seeds * whole)
     values = mean + documents * (parts - mean * wholes) / whole
-    by_seed = np.array([total(row) for row in values]) / documents
-    by_document = np.array([total(column) for column in values.T]) / seeds
+    by_seed = np.array([exact_sum(row) for row in values]) / documents
+    by_document = np.array([exact_sum(column) for column in values.T]) / seeds
     of_seeds = documents * _squares(by_seed - mean) / (seeds - 1)
     of_documents = seeds * _squares(by_document - mean) / (documents - 1)
     rest = (values - by_seed[:, np.newaxis] - by_document + mean).ravel()
@@ -163,7 +163,7 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
 
 
 def _squares(values: NDArray[np.float64]) -> float:
-    return total(values * values)
+    return exact_sum(values * values)
 
 
 LEAST, MOST = -30.0, 30.0
@@ -200,24 +200,24 @@ def random_intercept(values: Sequence[NDArray[np.float64]]) -> Mixed:
         values: for each of two languages or more a float64 array of its documents, one or more.
     """
     counts = np.array([len(one) for one in values], np.float64)
-    means = np.array([total(one) / len(one) for one in values])
-    inside = total(np.concatenate([(one - mean) ** 2 for one, mean in zip(values, means, strict=True)]))
+    means = np.array([exact_sum(one) / len(one) for one in values])
+    inside = exact_sum(np.concatenate([(one - mean) ** 2 for one, mean in zip(values, means, strict=True)]))
     rest = float(counts.sum() - 1)
     if not inside:
-        mean = total(means) / len(means)
-        between = sqrt(total((means - mean) ** 2) / (len(means) - 1))
+        mean = exact_sum(means) / len(means)
+        between = sqrt(exact_sum((means - mean) ** 2) / (len(means) - 1))
         return Mixed(mean, between / sqrt(len(means)), between, 0.0)
 
     def parts(ratio: float) -> tuple[float, float, float]:
         """The intercept, the sum of weights, and the sum of squares about it."""
         weights = counts / (1 + counts * ratio)
-        mean = total(weights * means) / total(weights)
-        return mean, total(weights), inside + total(weights * (means - mean) ** 2)
+        mean = exact_sum(weights * means) / exact_sum(weights)
+        return mean, exact_sum(weights), inside + exact_sum(weights * (means - mean) ** 2)
 
     def deviance(exponent: float) -> float:
         ratio = 0.0 if exponent == -inf else exp(exponent)
         _, weight, squares = parts(ratio)
-        return rest * log(squares) + total(np.log1p(counts * ratio)) + log(weight)
+        return rest * log(squares) + exact_sum(np.log1p(counts * ratio)) + log(weight)
 
     grid = np.linspace(LEAST, MOST, STEPS).tolist()
     least = min(range(STEPS), key=lambda place: deviance(grid[place]))

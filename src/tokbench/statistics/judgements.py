@@ -16,7 +16,7 @@ BITS = "bits per byte"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Judgement:
     """Verdict on one difference of a family of tests; fields are in the order of :func:`judgement_columns`.
 
     Attributes:
@@ -34,7 +34,7 @@ class Verdict:
     reason: str | None = None
 
 
-def judge(family: Sequence[Estimate]) -> list[Verdict]:
+def judge(family: Sequence[Estimate]) -> list[Judgement]:
     """Judge every difference of a family.
 
     Differences with too few trainings are not tested, and do not count in the correction. Holm's procedure decides
@@ -48,13 +48,13 @@ def judge(family: Sequence[Estimate]) -> list[Verdict]:
         half = one.error * quantile(ALPHA, one.degrees)
         ends = (one.difference - half, one.difference + half)
         if reason := why_untested(one.trainings):
-            found.append(Verdict(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
+            found.append(Judgement(one.difference, *ends, None, None, NOT_TESTED, None, None, reason))
             continue
         p_value, adjusted = next(tests)
         together = one.error * quantile(ALPHA / len(p_values), one.degrees)
         told = adjusted <= ALPHA
         found.append(
-            Verdict(
+            Judgement(
                 one.difference,
                 *ends,
                 p_value,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.statistics.estimate import Estimate, Mixed, random_intercept
 from tokbench.statistics.judgements import BITS, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
@@ -61,15 +61,15 @@ class _Text:
 
     def ratios(self, bits: NDArray[np.float64]) -> list[float]:
         """Bits over bytes of each language."""
-        return [total(part) / total(size) for part, size in self._parts(bits)]
+        return [exact_sum(part) / exact_sum(size) for part, size in self._parts(bits)]
 
     def linearized(self, bits: NDArray[np.float64]) -> list[NDArray[np.float64]]:
         """For each document of each language a value whose mean is the language's ratio, see
         :func:`tokbench.statistics.estimate.ratio_over_both`."""
         found = []
         for part, size in self._parts(bits):
-            ratio = total(part) / total(size)
-            found.append(ratio + len(part) * (part - ratio * size) / total(size))
+            ratio = exact_sum(part) / exact_sum(size)
+            found.append(ratio + len(part) * (part - ratio * size) / exact_sum(size))
         return found
 
     def _parts(self, bits: NDArray[np.float64]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:

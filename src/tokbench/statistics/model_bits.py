@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.estimate import Spread, ratio_over_both
-from tokbench.statistics.judgements import BITS, Verdict, judge, judgement_columns
+from tokbench.statistics.judgements import BITS, Judgement, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING
 from tokbench.statistics.wilcoxon import deviation
@@ -91,7 +91,7 @@ class VariantGroup:
             return ONE_DOCUMENT
         return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
 
-    def row(self, pair: Pair, spread: Spread | str, told: Verdict | None) -> Row:
+    def row(self, pair: Pair, spread: Spread | str, told: Judgement | None) -> Row:
         """A row of the table."""
         a, b = pair
         seeds = self.common(a, b)

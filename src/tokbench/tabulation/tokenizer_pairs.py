@@ -9,7 +9,7 @@ from math import fsum
 
 import polars as pl
 
-from tokbench.kernels.exact import mean
+from tokbench.kernels.exact import exact_mean
 from tokbench.metric.length import CHARACTERS, character_length
 from tokbench.metric.measurement import ADDED, DROPPED, Form, Measurement, ratio, token_set
 from tokbench.vocabulary import Vocabulary
@@ -189,7 +189,7 @@ def mean_over_resources(measured: pl.DataFrame) -> Compared:
     for (metric, definition, variant, size), part in chosen.group_by(keys, maintain_order=True):
         resources = ", ".join(part["corpus"])
         lacking = part.filter(pl.col("value").is_null())["corpus"].to_list()
-        value = None if lacking else mean(part["value"])
+        value = None if lacking else exact_mean(part["value"])
         reason = f"no value for {', '.join(lacking)}" if lacking else None
         meaning = f"{definition}; mean over the resources {resources}"
         over_all = Measurement(str(metric), meaning, value, len(part), reason)

@@ -16,7 +16,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_files
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.options import Options
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.segmentation import Segmenter, segmentations
@@ -242,7 +242,7 @@ class Tokenizer:
             offsets = counts.offsets[edges[index] : edges[index + 1] + 1]
             return self._segmenter.segment(counts.data, np.ascontiguousarray(offsets))
 
-        parts = list(mapped(part, range(len(edges) - 1), threads))
+        parts = list(parallel_map(part, range(len(edges) - 1), threads))
         lengths = [np.diff(bounds) for _, bounds in parts]
         bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
         return np.concatenate([ids for ids, _ in parts]), bounds

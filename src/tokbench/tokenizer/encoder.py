@@ -22,7 +22,7 @@ from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
-from tokbench.kernels.threads import mapped
+from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization
 from tokbench.segmentation import Segmenter
 from tokbench.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ class TextEncoder:
         """Ids of each text, in order; threads share the texts out in groups."""
         if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
             return [self.encode(text, 1) for text in texts]
-        groups = mapped(lambda group: [self.encode(text, 1) for text in group], _groups(texts), threads)
+        groups = parallel_map(lambda group: [self.encode(text, 1) for text in group], _groups(texts), threads)
         return [ids for group in groups for ids in group]
 
     def count(self, text: bytes, threads: int) -> int:
@@ -97,7 +97,7 @@ class TextEncoder:
             return done
 
         try:
-            return [part((0, len(text)))] if len(edges) == 2 else list(mapped(part, pairwise(edges), threads))
+            return [part((0, len(text)))] if len(edges) == 2 else list(parallel_map(part, pairwise(edges), threads))
         except ValueError as error:
             raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
 
@@ -135,7 +135,7 @@ def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.in
     def put(part: NDArray[np.int32], end: int) -> None:
         np.copyto(whole[end - len(part) : end], part)
 
-    list(mapped(lambda one: put(*one), zip(parts, ends, strict=True), threads))
+    list(parallel_map(lambda one: put(*one), zip(parts, ends, strict=True), threads))
     return whole
 
 

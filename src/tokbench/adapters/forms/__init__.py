@@ -67,7 +67,7 @@ class ReadOptions(Options):
 
 
 @dataclass(frozen=True)
-class Native:
+class NativeTokenizer:
     """A tokenizer in our three phases.
 
     Attributes:
@@ -86,7 +86,7 @@ class Native:
 
 
 @dataclass(frozen=True)
-class Found:
+class ParsedTokenizer:
     """What a file holds.
 
     Attributes:
@@ -104,7 +104,7 @@ class Found:
         told: what was done with the file, in sentences without full stops.
     """
 
-    native: Native | None
+    native: NativeTokenizer | None
     reason: str = ""
     library: str | None = None
     content: bytes = b""
@@ -128,10 +128,10 @@ class NotNativeError(Exception):
     """Why our own phases do not do what a file says."""
 
 
-class Read(Protocol):
+class FormReader(Protocol):
     """How the reader of a form is called."""
 
-    def __call__(self, path: Path, options: ReadOptions, settings: "FolderSettings") -> Found:
+    def __call__(self, path: Path, options: ReadOptions, settings: "FolderSettings") -> ParsedTokenizer:
         """Read a file, with the settings of the ``transformers`` folder that it is read from.
 
         Raises:
@@ -140,7 +140,7 @@ class Read(Protocol):
         ...
 
 
-def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSettings | None" = None) -> Found:
+def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSettings | None" = None) -> ParsedTokenizer:
     """What a file of a form holds.
 
     Args:
@@ -158,7 +158,7 @@ def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSett
         raise TokbenchError(
             f"{path}: special tokens are given with files of ranks alone, not with '{form}'; leave them out"
         )
-    read: Read = importlib.import_module(f"{__name__}.{form}").read
+    read: FormReader = importlib.import_module(f"{__name__}.{form}").read
     from tokbench.adapters.forms.folder_settings import NONE
 
     return read(path, options, settings or NONE)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tokbench.adapters.forms import REMEDY, Found, ReadOptions, named_file, read_bounded
+from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded
 from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
@@ -16,7 +16,7 @@ FIRST = "#version"
 """How a first line begins that is no merge."""
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """Merges in printable spelling, cut by GPT-2's pattern where no other is named.
 
     Args:

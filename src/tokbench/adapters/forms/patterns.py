@@ -77,7 +77,7 @@ FANCY_REGEX = Dialect(
 
 
 @dataclass(frozen=True)
-class Translation:
+class TranslatedPattern:
     """A pattern of ours that finds the same matches.
 
     Attributes:
@@ -93,7 +93,7 @@ class Translation:
     unchanged: bool = False
 
 
-def translated(pattern: str, dialect: Dialect) -> Translation:
+def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
     """Translate a pattern.
 
     Raises:
@@ -115,7 +115,7 @@ def translated(pattern: str, dialect: Dialect) -> Translation:
         raise NotNativeError("its pattern may match without any character")
     if dialect.folds and any(map(_folds, reading.caseless)):
         raise NotNativeError("its pattern ignores the case of letters that one character may stand for, as ß for ss")
-    return Translation(ours, reading.sets, unchanged=ours == pattern)
+    return TranslatedPattern(ours, reading.sets, unchanged=ours == pattern)
 
 
 def _parts(pattern: str) -> Iterator[tuple[int, str]]:
@@ -273,7 +273,7 @@ def check_expression(expression: str, key: str, library: str) -> None:
         raise TokbenchError(f"{key}: matches the empty string, which tiktoken cannot encode; let it match a character")
 
 
-def native_setting(translations: "Sequence[Translation]", name: str | None = None) -> str | dict[str, Any]:
+def native_setting(translations: "Sequence[TranslatedPattern]", name: str | None = None) -> str | dict[str, Any]:
     """Return the setting that cuts as the patterns of a library do.
 
     Args:
@@ -283,10 +283,10 @@ def native_setting(translations: "Sequence[Translation]", name: str | None = Non
     Raises:
         NotNativeError: a pattern is not compiled.
     """
-    from tokbench.pretokenization.patterns import scanner_of
+    from tokbench.pretokenization.patterns import compile_scanner
 
     for one in translations:
-        if scanner_of(one.pattern) is None:
+        if compile_scanner(one.pattern) is None:
             raise NotNativeError("its pattern has too many states for us, or may take more than linear time")
     if name is not None and all(one.unchanged for one in translations):
         return name

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, Native, NotNativeError, check_special, read_bounded
+from tokbench.adapters.forms import REMEDY, NativeTokenizer, NotNativeError, check_special, read_bounded
 from tokbench.adapters.forms.patterns import Pattern, native_setting, pattern_setting
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import COMPRESSED, plain_name
@@ -85,7 +85,7 @@ def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
 
 def native_ranks(
     ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
-) -> Native:
+) -> NativeTokenizer:
     """Return ranks in our three phases; an id is the sum of a rank and ``shift``.
 
     Raises:
@@ -104,14 +104,14 @@ def native_ranks(
     vocabulary = Vocabulary(tuple(ranks), ids=ids, special=special)
     if pattern.expression is None or segmentation is not None:  # No library has its ids.
         setting = pattern_setting(pattern.name or str(pattern.expression), "--pattern")
-        return Native(vocabulary, setting, segmentation or "ranked")
+        return NativeTokenizer(vocabulary, setting, segmentation or "ranked")
     translation = translated(pattern.expression, FANCY_REGEX)
     setting = native_setting([translation], pattern.name)
     if (outside := left_out(translation.pattern)) is not None:
         raise NotNativeError(
             f"its pattern may leave out characters, which tiktoken drops (U+{ord(outside):04X}, for one)"
         )
-    return Native(vocabulary, setting, "ranked", translation.sets)
+    return NativeTokenizer(vocabulary, setting, "ranked", translation.sets)
 
 
 RANKS = "tokenizer.tiktoken"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.adapters.forms import Found, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms import ParsedTokenizer, ReadOptions, marks_told, read_bounded
 from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
 from tokbench.adapters.libraries import told
 from tokbench.errors import TokbenchError, shortened
@@ -108,7 +108,7 @@ def model_class(place: str) -> Any:
     return sentencepiece_model_pb2.ModelProto  # type: ignore[attr-defined,unused-ignore]
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """A model; control tokens in a text are text, and so are symbols of the user's that are marks.
 
     Raises:
@@ -142,7 +142,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     more, notes = special_to_add(settings, names, options.added, str(path))
     sentences += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
     special |= more
-    return Found(
+    return ParsedTokenizer(
         None,
         reason=f"SentencePiece ({MODELS[model.trainer_spec.model_type]}) normalises texts and merges across words",
         library="sentencepiece",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tokbench.adapters.forms import REMEDY, Found, NotNativeError, ReadOptions, read_bounded
+from tokbench.adapters.forms import REMEDY, NotNativeError, ParsedTokenizer, ReadOptions, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings, special_to_add
 from tokbench.adapters.forms.patterns import Pattern
 from tokbench.adapters.forms.ranks import add_rank, checked_ranks, native_ranks
@@ -23,7 +23,7 @@ UNNAMED = (
 Value = TypeVar("Value", int, str)
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """A ``tekken.json``: ids are ranks after the special ones, and only as many entries count as the size says.
 
     Raises:
@@ -56,7 +56,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
         native, reason = native_ranks(ranks, Pattern(None, expression), special, options.segmentation, shift), ""
     except NotNativeError as error:
         native, reason = None, str(error)
-    return Found(
+    return ParsedTokenizer(
         native,
         reason=reason,
         library="tiktoken",

@@ -13,7 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from tokbench.adapters.forms import Found, NotNativeError, ReadOptions, check_apart, check_special, read_bounded
+from tokbench.adapters.forms import (
+    NotNativeError,
+    ParsedTokenizer,
+    ReadOptions,
+    check_apart,
+    check_special,
+    read_bounded,
+)
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import Pattern, check_expression, named_pattern
 from tokbench.adapters.forms.ranks import Beside, beside, native_ranks, parse_ranks, read_beside
@@ -91,7 +98,7 @@ GIVEN = "special tokens"
 LIBRARY = "tiktoken"
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """A file of ranks, with the pattern that is named for it and its special tokens, which are text in texts.
 
     Neither is in the file. Special tokens are those that are given, or else those of the file that our export writes
@@ -110,7 +117,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     names = {number: name.encode() for name, number in sorted(special.items(), key=lambda one: one[1])}
     plural = len(special) != 1
     counted, are = f"{len(special):,} special token{'s' * plural}", "are" if plural else "is"
-    found = Found(
+    found = ParsedTokenizer(
         None,
         reason=f"{counted} {are} cut out of a text before it is cut into pre-tokens",
         library=LIBRARY if pattern.expression is not None else None,

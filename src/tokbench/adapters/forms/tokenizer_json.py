@@ -12,16 +12,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.adapters.forms import REMEDY, Found, Native, NotNativeError, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms import (
+    REMEDY,
+    NativeTokenizer,
+    NotNativeError,
+    ParsedTokenizer,
+    ReadOptions,
+    marks_told,
+    read_bounded,
+)
 from tokbench.adapters.forms.folder_settings import (
-    Added,
+    AddedTokens,
     FolderSettings,
     Model,
     added_entries,
     added_tokens,
     tokens_to_add,
 )
-from tokbench.adapters.forms.patterns import ONIGURUMA, Translation, native_setting, translated
+from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, native_setting, translated
 from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library
 from tokbench.errors import TokbenchError
@@ -36,7 +44,7 @@ LONGEST_WORD = 1 << 28
 ASCII_SIGNS = r"!-/:-@\[-`{-~"
 
 
-def native_model(values: Mapping[str, Any], added: Added, segmentation: str | None) -> Native:
+def native_model(values: Mapping[str, Any], added: AddedTokens, segmentation: str | None) -> NativeTokenizer:
     """A tokenizer that gives the same ids.
 
     Args:
@@ -61,7 +69,7 @@ def native_model(values: Mapping[str, Any], added: Added, segmentation: str | No
     if kind not in MODELS:
         raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
     vocabulary, method = MODELS[kind](model, added, _cut(model, {*added.special, model.get("unk_id")}, setting))
-    return Native(
+    return NativeTokenizer(
         vocabulary,
         setting,
         segmentation or method,
@@ -70,7 +78,7 @@ def native_model(values: Mapping[str, Any], added: Added, segmentation: str | No
     )
 
 
-def _translations(value: Mapping[str, Any] | None) -> list[Translation]:
+def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
     """Return the patterns that cut where a ``pre_tokenizer`` cuts, each applied to the pieces of the one before.
 
     Raises:
@@ -94,7 +102,7 @@ def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [inner for step in value[key] for inner in _steps(step, key)]
 
 
-def _translation(step: Mapping[str, Any]) -> Translation:
+def _translation(step: Mapping[str, Any]) -> TranslatedPattern:
     """Return the pattern whose matches are pieces of a step, as is the text between matches."""
     kind = step["type"]
     if kind == "Digits":
@@ -111,9 +119,9 @@ def _translation(step: Mapping[str, Any]) -> Translation:
     return translated(regex.escape(text, special_only=True) if form == "String" else text, ONIGURUMA)
 
 
-def _of_step(part: str, kind: str, *, repeated: bool = False) -> Translation:
+def _of_step(part: str, kind: str, *, repeated: bool = False) -> TranslatedPattern:
     [ranges] = translated(part, ONIGURUMA).sets.values()
-    return Translation(f"{part}+" if repeated else part, steps={kind: ranges})
+    return TranslatedPattern(f"{part}+" if repeated else part, steps={kind: ranges})
 
 
 def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:
@@ -125,7 +133,7 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
     return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
 
 
-def _merging(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+def _merging(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
@@ -144,7 +152,7 @@ def _merging(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Voc
     return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
 
 
-def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+def _likelihood(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
     if len(ids) < len(model["vocab"]):
         raise NotNativeError("some of its tokens stand twice")
@@ -160,7 +168,7 @@ def _likelihood(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[
     return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
 
 
-def _longest_prefix(model: Mapping[str, Any], added: Added, cut: set[int]) -> tuple[Vocabulary, str]:
+def _longest_prefix(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
     prefix = model.get("continuing_subword_prefix", "##")
     if model.get("max_input_chars_per_word", 100) < LONGEST_WORD:
         raise NotNativeError("words longer than a bound are one unknown token")
@@ -188,7 +196,9 @@ def _longest_prefix(model: Mapping[str, Any], added: Added, cut: set[int]) -> tu
 MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
 
 
-def _spelt(ids: Mapping[str, int], left_out: set[str], added: Added) -> tuple[list[bytes], list[int], dict[int, bytes]]:
+def _spelt(
+    ids: Mapping[str, int], left_out: set[str], added: AddedTokens
+) -> tuple[list[bytes], list[int], dict[int, bytes]]:
     """Tokens by id, their ids, and the ids that no text gives with what they stand for."""
     special = dict(added.special)
     found: dict[int, bytes] = {}
@@ -225,7 +235,7 @@ def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], special: Mapping[in
     return Vocabulary(tuple(tokens), ids=ids, special=dict(sorted(special.items())), **more)
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """A file of that library, ours where it works on bytes and changes nothing of a text.
 
     Truncation, padding and dropout are switched off.
@@ -239,7 +249,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
     return found_in(values, str(path), options, settings)
 
 
-def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> Found:
+def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> ParsedTokenizer:
     """What the values of such a file hold."""
     try:
         model = values["model"]
@@ -259,7 +269,7 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
     added = added_tokens(entries, options.added, opened, Model(ids, unknown, bool(model.get("byte_fallback"))))
     limit = max([*ids.values(), *added.special, *added.kept], default=-1) + 1
     taken = {number for number in ids.values() if number in added.special or number == unknown}
-    found = Found(
+    found = ParsedTokenizer(
         None,
         library="tokenizers",
         content=content,
@@ -303,7 +313,7 @@ def _added_told(folder: FolderSettings, number: int) -> list[str]:
     return [f"{number:,} added tokens are from {folder.source}"] if number else []
 
 
-def _told(added: Added) -> list[str]:
+def _told(added: AddedTokens) -> list[str]:
     told = []
     if added.special:
         told.append(marks_told(len(added.special), "special"))

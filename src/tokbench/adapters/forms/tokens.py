@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, Found, Native, ReadOptions, read_bounded
+from tokbench.adapters.forms import REMEDY, NativeTokenizer, ParsedTokenizer, ReadOptions, read_bounded
 from tokbench.adapters.forms.folder_settings import FolderSettings
 from tokbench.adapters.forms.patterns import pattern_setting
 from tokbench.errors import TokbenchError
 from tokbench.vocabulary import Vocabulary
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """A list of tokens, with the pattern and the segmentation that are chosen for it.
 
     Raises:
@@ -32,5 +32,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
         vocabulary = Vocabulary(tuple(tokens), ids=np.arange(len(tokens), dtype=np.int32))
     except TokbenchError as error:
         raise TokbenchError(f"{path}: {error}") from None
-    native = Native(vocabulary, pattern_setting(options.pattern, "--pattern"), options.segmentation)
-    return Found(native, tokens=len(tokens), ids=len(tokens), told=["pattern and segmentation were chosen here"])
+    native = NativeTokenizer(vocabulary, pattern_setting(options.pattern, "--pattern"), options.segmentation)
+    return ParsedTokenizer(
+        native, tokens=len(tokens), ids=len(tokens), told=["pattern and segmentation were chosen here"]
+    )

@@ -9,7 +9,7 @@ import codecs
 import re
 from pathlib import Path
 
-from tokbench.adapters.forms import FORMS, REMEDY, Found, ReadOptions, named_file, read_bounded, read_form
+from tokbench.adapters.forms import FORMS, REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded, read_form
 from tokbench.adapters.forms.folder_settings import FolderSettings, folder_settings
 from tokbench.adapters.forms.merges import FIRST
 from tokbench.errors import TokbenchError, listed
@@ -32,7 +32,7 @@ RANKS = "tiktoken"
 """Form of a folder that has none of these files, but one file of ranks."""
 
 
-def read(path: Path, options: ReadOptions, settings: FolderSettings) -> Found:
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
     """The tokenizer of a folder, with the settings in it.
 
     Raises:
@@ -91,7 +91,7 @@ LINES = 1000
 """Lines by which a file of lines is told; a vocabulary that has every byte has a quarter as many at the least."""
 
 
-def form_of(path: Path) -> str:
+def detect_format(path: Path) -> str:
     """The form of a file, or ``transformers`` for a folder.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from tokbench.adapters.open import Side, Sizes, distinct, size_label, unequal
+from tokbench.adapters.open import ComparedTokenizer, Sizes, distinct, size_label, unequal
 from tokbench.inspection.comparison.terminal import Line, LineGroup
 from tokbench.io.json import read_result
 from tokbench.io.provenance import settings_of
@@ -140,7 +140,9 @@ AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is tha
 BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
 
 
-def experiment_parts(a: Side, b: Side, sizes: Sizes, experiment: Path, *, counted: bool = False) -> list[LineGroup]:
+def experiment_parts(
+    a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path, *, counted: bool = False
+) -> list[LineGroup]:
     """Parts of the comparison: accuracy and bits per byte by suite, translations by test, then metrics by corpus.
 
     Args:
@@ -206,7 +208,7 @@ def _single_numbers(
     return lines, unlike
 
 
-def _downstream(a: Side, b: Side, sizes: Sizes, experiment: Path) -> list[LineGroup]:
+def _downstream(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
     """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte.
 
     Models that differ only in their seed are one model with several trainings.

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from tokbench.adapters.open import (
     AS_IT_IS,
-    Reading,
-    Side,
+    ComparedTokenizer,
+    ImportOptions,
     Sizes,
     distinct,
     matched,
     one_of_several,
     reject_unused,
-    side,
+    resolve_target,
     size_label,
     unequal,
 )
@@ -84,7 +84,7 @@ class TokenizerComparison(NamedTuple):
     parts: Sequence[LineGroup]
     unequal: Unequal
     pretokenizers: tuple[str, str]
-    sides: tuple[Side, Side]
+    sides: tuple[ComparedTokenizer, ComparedTokenizer]
     sizes: Sizes
     left_out: str
 
@@ -104,7 +104,7 @@ def comparison(
     results: str | None,
     limit: int,
     fields: Fields = AS_USUAL,
-    reading: Reading = AS_IT_IS,
+    reading: ImportOptions = AS_IT_IS,
     further: Further = NOTHING,
 ) -> TokenizerComparison:
     """The comparison of two tokenizers; the arguments are those of the command.
@@ -112,7 +112,7 @@ def comparison(
     Raises:
         TokbenchError: there is no such tokenizer, or nothing to compare the two on.
     """
-    left, right = side(a, results), side(b, results)
+    left, right = resolve_target(a, results), resolve_target(b, results)
     reject_unused(reading, [*left.folders.values(), *right.folders.values()])
     sizes = matched(left, right)
     experiment = left.results if left.results == right.results else None
@@ -145,7 +145,7 @@ def comparison(
     )
 
 
-def _pretokenizer(name: str, one: Side, reading: Reading) -> str:
+def _pretokenizer(name: str, one: ComparedTokenizer, reading: ImportOptions) -> str:
     """Return the label of a tokenizer's pre-tokenizer; one that works through its library has a label of its own."""
     tokenizer = one_of_several(next(iter(one.folders.values())), reading)
     return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
@@ -165,7 +165,14 @@ def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Doc
     ]
 
 
-def _tokens(a: Side, b: Side, sizes: Sizes, where: str, documents: Sequence[Document], reading: Reading) -> LineGroup:
+def _tokens(
+    a: ComparedTokenizer,
+    b: ComparedTokenizer,
+    sizes: Sizes,
+    where: str,
+    documents: Sequence[Document],
+    reading: ImportOptions,
+) -> LineGroup:
     """Tokens of the same documents."""
     lines = []
     notes: list[str] = []
@@ -235,7 +242,9 @@ STEPS = 2000
 """The search for a bound ends within :data:`NEAR`, or after so many steps."""
 
 
-def gap_notes(a: Side, b: Side, sizes: Sizes, documents: Sequence[Document], reading: Reading) -> list[str]:
+def gap_notes(
+    a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
+) -> list[str]:
     """Lines for below a comparison of tokens: gaps at every size, of the whole text and of each of its languages."""
     untagged = tag_of_untagged({document.language for document in documents})
     lacking = sum(not document.language for document in documents) if untagged else 0
@@ -285,13 +294,13 @@ BITS = "bits of the test documents, their ends included, under the n-gram model,
 
 
 def ngram_part(
-    a: Side,
-    b: Side,
+    a: ComparedTokenizer,
+    b: ComparedTokenizer,
     sizes: Sizes,
     where: str,
     documents: Sequence[Document],
     training: Sequence[Document] | None,
-    reading: Reading,
+    reading: ImportOptions,
 ) -> LineGroup:
     """Bits per byte by models of every order, trained on half of the training text and on all of it.
 
@@ -390,7 +399,7 @@ def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
     }
 
 
-def _opened(side: Side, sizes: Sequence[int]) -> dict[str, Any]:
+def _opened(side: ComparedTokenizer, sizes: Sequence[int]) -> dict[str, Any]:
     return {
         "kind": side.kind,
         "place": side.place,

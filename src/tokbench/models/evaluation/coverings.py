@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.kernels.elementary import exponentials_of, logs_of
-from tokbench.kernels.exact import total
+from tokbench.kernels.exact import exact_sum
 from tokbench.tokenizer import Tokenizer
 
 Encode = Callable[[str | bytes], Sequence[int]]
@@ -200,7 +200,7 @@ def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbab
 def log_sum(logs: NDArray[np.float64]) -> float:
     """Natural logarithm of the sum of numbers, one or more, that are given by their logarithms."""
     largest = float(logs.max())
-    return largest + float(logs_of(total(exponentials_of(logs - largest)))) if np.isfinite(largest) else largest
+    return largest + float(logs_of(exact_sum(exponentials_of(logs - largest)))) if np.isfinite(largest) else largest
 
 
 def log_probability(ids: Ids, given: LogProbabilities) -> float:

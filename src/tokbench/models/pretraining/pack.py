@@ -38,7 +38,7 @@ READ_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SliceForm:
     """Options of packing; the same for all slices of a text.
 
     Attributes:
@@ -84,7 +84,7 @@ class PackedSlice:
     in_rest: TextTotals
 
     @classmethod
-    def of(cls, folder: Path, form: Form) -> "PackedSlice":
+    def of(cls, folder: Path, form: SliceForm) -> "PackedSlice":
         """Read the description of a folder.
 
         Raises:
@@ -138,7 +138,7 @@ def pack(
         TokbenchError: there is no text, or a document holds an id that is no token.
     """
     end = vocabulary if end_of_text is None else end_of_text
-    form = Form(Slices(seed, 1), sequence_length, vocabulary, end, budget)
+    form = SliceForm(Slices(seed, 1), sequence_length, vocabulary, end, budget)
     return _pack((text,), form, folder, counts)[0]
 
 
@@ -171,11 +171,13 @@ def pack_phases(
         TokbenchError: a phase has no text, or a document holds an id that is no token.
     """
     end = vocabulary if end_of_text is None else end_of_text
-    form = Form(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, budget)
+    form = SliceForm(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, budget)
     return _pack(order.by_phase(text, seed, second_phase), form, folder, counts)
 
 
-def _pack(phases: Sequence[OrderedDocuments], form: Form, folder: Path, counts: Path | None) -> tuple[Packing, ...]:
+def _pack(
+    phases: Sequence[OrderedDocuments], form: SliceForm, folder: Path, counts: Path | None
+) -> tuple[Packing, ...]:
     """Write a slice for each phase, and join them."""
     with (
         atomic_folder(folder, "packed sequences") as partial,
@@ -190,7 +192,7 @@ def _pack(phases: Sequence[OrderedDocuments], form: Form, folder: Path, counts: 
 
 
 def write_slice(
-    text: OrderedDocuments, number: int, limit: TextLimit, before: TextTotals, form: Form, folder: Path
+    text: OrderedDocuments, number: int, limit: TextLimit, before: TextTotals, form: SliceForm, folder: Path
 ) -> PackedSlice:
     """Write the sequences of a slice into an empty folder.
 
@@ -227,7 +229,7 @@ def part_name(shard: int) -> str:
     return f"part.{shard:05}.npy"
 
 
-def join(folders: Sequence[Path], form: Form, folder: Path, counts: Path | None = None) -> tuple[Packing, ...]:
+def join(folders: Sequence[Path], form: SliceForm, folder: Path, counts: Path | None = None) -> tuple[Packing, ...]:
     """Join the slices of a text, completely or not at all, and describe the sequences of each phase.
 
     MDS shards that lie in one slice are linked, or copied where they cannot be linked; those across two are written
@@ -250,7 +252,7 @@ def join(folders: Sequence[Path], form: Form, folder: Path, counts: Path | None 
         return _join([by_number[number] for number in range(form.slices.number)], form, partial, counts)
 
 
-def _join(folders: Sequence[Path], form: Form, target: Path, counts: Path | None) -> tuple[Packing, ...]:
+def _join(folders: Sequence[Path], form: SliceForm, target: Path, counts: Path | None) -> tuple[Packing, ...]:
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
     for each in folders:
         reject_altered(each / OCCURRENCES, AGAIN)
@@ -269,7 +271,7 @@ def _join(folders: Sequence[Path], form: Form, target: Path, counts: Path | None
     return tuple(packed)
 
 
-def _join_phase(folders: Sequence[Path], form: Form, budget: TextBudget | None, target: Path) -> Packing:
+def _join_phase(folders: Sequence[Path], form: SliceForm, budget: TextBudget | None, target: Path) -> Packing:
     """Join the slices of a phase in an empty folder."""
     slices = [PackedSlice.of(each, form) for each in folders]
     totals, remainder, split_bytes = TextTotals(), TextTotals(), slices[0].split_bytes
@@ -295,7 +297,9 @@ def _join_phase(folders: Sequence[Path], form: Form, budget: TextBudget | None, 
     return packing
 
 
-def _join_shards(folders: Sequence[Path], form: Form, tokens: int, padding: NDArray[np.int32], target: Path) -> str:
+def _join_shards(
+    folders: Sequence[Path], form: SliceForm, tokens: int, padding: NDArray[np.int32], target: Path
+) -> str:
     """Write all shards of a phase into a folder; return the digest of their ids."""
     shards = ShardLayout(form.sequence_length)
     total = tokens + len(padding)

@@ -29,8 +29,7 @@ from tokbench.models.pretraining.order import (
     place_of,
     require_text,
 )
-from tokbench.models.pretraining.pack import Form as SliceForm
-from tokbench.models.pretraining.pack import PackedSlice, write_slice
+from tokbench.models.pretraining.pack import PackedSlice, SliceForm, write_slice
 
 GROUP_IDS = 1 << 18
 """Ids with which a row group is full. One is in memory when a file is read."""

@@ -31,7 +31,7 @@ __all__ = ["scanner_of"]
 ENDS = np.uint32(1 << 31)
 
 
-def scanner_of(pattern: str | Sequence[str]) -> Scanner | None:
+def compile_scanner(pattern: str | Sequence[str]) -> Scanner | None:
     """The scanner of a pattern, or of several that are applied one after another to the pieces of the one before.
 
     Args:

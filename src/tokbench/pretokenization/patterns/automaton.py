@@ -152,7 +152,7 @@ def symbols_of(nodes: Sequence[Node], more: Iterable[Ranges] = ()) -> Symbols:
 
 
 @dataclass
-class Graph:
+class PatternGraph:
     """Nodes of patterns, numbered: one that takes symbols, one that looks at them, a choice, or the end of a match."""
 
     symbols: Symbols
@@ -266,7 +266,7 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
     Raises:
         LanguageError: the automaton has too many states, or a match may be empty.
     """
-    graph = Graph(symbols)
+    graph = PatternGraph(symbols)
     starts = [graph.build(node, 0) for node in nodes]
     world_of = [*worlds, *([worlds[symbols.feed]] if symbols.final is not None else [])]
     numbers: dict[tuple[int, tuple[int, ...]], int] = {}

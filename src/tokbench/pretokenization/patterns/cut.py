@@ -64,14 +64,14 @@ def cut_by_patterns(*patterns: str) -> Cut:
     if scanned is not None:
         return scanned
 
-    return cut_by_characters(*map(search, patterns), splits=patterns)
+    return cut_by_functions(*map(regex_cut, patterns), splits=patterns)
 
 
 def cut_by_scanner(*patterns: str) -> Cut | None:
     """The same without a call into Python; None where a pattern is not of the language that is compiled."""
-    from tokbench.pretokenization.patterns import scanner_of
+    from tokbench.pretokenization.patterns import compile_scanner
 
-    scanner = scanner_of(patterns)
+    scanner = compile_scanner(patterns)
     if scanner is None:
         return None
     return Cut(boundaries=partial(boundaries, scanner), splits=patterns, scanner=scanner)
@@ -123,7 +123,7 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
     return made
 
 
-def search(pattern: str) -> Characters:
+def regex_cut(pattern: str) -> Characters:
     """A cut by a pattern; it raises a TokbenchError where that matches the empty string after all, or takes too long.
 
     Raises:
@@ -157,7 +157,7 @@ def search(pattern: str) -> Characters:
     return ends
 
 
-def cut_by_characters(
+def cut_by_functions(
     *steps: Characters, splits: tuple[str, ...] | None, first: Boundaries | None = None, done: int = 0
 ) -> Cut:
     """A cut that takes steps one after another, each on every piece of the one before.

@@ -82,7 +82,7 @@ Node = Characters | Ahead | Sequence | Choice | Repeat
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedPattern:
     """A pattern that was parsed.
 
     Attributes:
@@ -105,7 +105,7 @@ def parsed(pattern: str) -> Node:
     return reading_of(pattern).node
 
 
-def reading_of(pattern: str) -> Reading:
+def reading_of(pattern: str) -> ParsedPattern:
     """Return the tree of a pattern and the sets of characters that it names.
 
     Raises:
@@ -118,7 +118,7 @@ def reading_of(pattern: str) -> Reading:
             raise LanguageError
     except LanguageError:
         raise LanguageError(pattern[reader.begun :]) from None
-    return Reading(node, reader.sets, tuple(reader.caseless))
+    return ParsedPattern(node, reader.sets, tuple(reader.caseless))
 
 
 def nullable(node: Node) -> bool:

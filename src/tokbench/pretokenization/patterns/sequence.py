@@ -44,7 +44,7 @@ MOST_PAIRS = 4000
 Pair = tuple[int, int]
 
 
-def refined(first: Automaton, second: Automaton) -> Automaton:
+def intersect(first: Automaton, second: Automaton) -> Automaton:
     """The automaton that cuts every piece of the first by the second.
 
     Args:
@@ -174,7 +174,7 @@ def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
     if any(map(looks_for_end, nodes)):
         raise LanguageError
     for node in nodes:
-        first = refined(first, automaton_of(first.symbols, [node], [0] * first.symbols.classes.count))
+        first = intersect(first, automaton_of(first.symbols, [node], [0] * first.symbols.classes.count))
     return first
 
 
