@@ -49,7 +49,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class AddedTokens:
+class AddedTokenSettings:
     """The added tokens of a file, by the id that the library gives them.
 
     Attributes:
@@ -81,7 +81,9 @@ def added_entries(entries: Sequence[Mapping[str, Any]], choice: Choice) -> list[
     return marked
 
 
-def added_tokens(entries: Sequence[Mapping[str, Any]], choice: Choice, library: Library, model: Model) -> AddedTokens:
+def added_tokens(
+    entries: Sequence[Mapping[str, Any]], choice: Choice, library: Library, model: Model
+) -> AddedTokenSettings:
     """Return the added tokens by the ids of the library.
 
     A special token is a token like any other if a text can give its id. This is so for the bytes of a model with byte
@@ -129,7 +131,7 @@ def added_tokens(entries: Sequence[Mapping[str, Any]], choice: Choice, library: 
         "added tokens that tokenizers does not read": ignored,
     }
     told = [f"{what}: {len(which):,} (first: {which[0]})" for what, which in notes.items() if which]
-    return AddedTokens(special, kept, given, told)
+    return AddedTokenSettings(special, kept, given, told)
 
 
 def _is_given(content: str, number: int, library: Library, model: Model) -> bool:

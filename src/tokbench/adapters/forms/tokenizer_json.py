@@ -22,7 +22,7 @@ from tokbench.adapters.forms import (
     read_bounded,
 )
 from tokbench.adapters.forms.folder_settings import (
-    AddedTokens,
+    AddedTokenSettings,
     FolderSettings,
     Model,
     added_entries,
@@ -44,7 +44,7 @@ LONGEST_WORD = 1 << 28
 ASCII_SIGNS = r"!-/:-@\[-`{-~"
 
 
-def native_model(values: Mapping[str, Any], added: AddedTokens, segmentation: str | None) -> NativeTokenizer:
+def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentation: str | None) -> NativeTokenizer:
     """A tokenizer that gives the same ids.
 
     Args:
@@ -133,7 +133,7 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
     return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
 
 
-def _merging(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
+def _merging(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
@@ -152,7 +152,7 @@ def _merging(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tup
     return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
 
 
-def _likelihood(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
+def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
     ids = {spelt: number for number, (spelt, _) in enumerate(model["vocab"])}
     if len(ids) < len(model["vocab"]):
         raise NotNativeError("some of its tokens stand twice")
@@ -168,7 +168,7 @@ def _likelihood(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> 
     return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
 
 
-def _longest_prefix(model: Mapping[str, Any], added: AddedTokens, cut: set[int]) -> tuple[Vocabulary, str]:
+def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
     prefix = model.get("continuing_subword_prefix", "##")
     if model.get("max_input_chars_per_word", 100) < LONGEST_WORD:
         raise NotNativeError("words longer than a bound are one unknown token")
@@ -197,7 +197,7 @@ MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
 
 
 def _spelt(
-    ids: Mapping[str, int], left_out: set[str], added: AddedTokens
+    ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings
 ) -> tuple[list[bytes], list[int], dict[int, bytes]]:
     """Tokens by id, their ids, and the ids that no text gives with what they stand for."""
     special = dict(added.special)
@@ -313,7 +313,7 @@ def _added_told(folder: FolderSettings, number: int) -> list[str]:
     return [f"{number:,} added tokens are from {folder.source}"] if number else []
 
 
-def _told(added: AddedTokens) -> list[str]:
+def _told(added: AddedTokenSettings) -> list[str]:
     told = []
     if added.special:
         told.append(marks_told(len(added.special), "special"))
