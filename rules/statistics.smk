@@ -1,4 +1,17 @@
-from tokbench.workflow.targets import all_along, all_bounds, all_counted, all_measured, all_tested, all_tokenizers, all_trained, baseline_flags, pilot_flags, pilot_tables, recipes, venn_flags
+from tokbench.workflow.targets import (
+    all_along,
+    all_bounds,
+    all_counted,
+    all_measured,
+    all_tested,
+    all_tokenizers,
+    all_trained,
+    baseline_flags,
+    pilot_flags,
+    pilot_tables,
+    recipes,
+    venn_flags,
+)
 
 bounds, beside, counted = all_bounds(experiment), all_measured(experiment), all_counted(experiment)
 tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
