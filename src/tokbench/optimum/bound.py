@@ -1,10 +1,7 @@
-"""The search for prices and for the vocabulary that they lead to, closing in on each other.
+"""The bound on the tokens of a text: the search for prices, and vocabularies that come near the bound.
 
-What is told of a text: the bound on its tokens, the vocabulary that came near it, and whose the gap between is.
-
-The paper's roundings of shares to vocabularies.
-
-Local improvement: tokens that save little make room for substrings that would save more.
+A solution of the relaxation is rounded to a vocabulary as in the ConvexTok paper. Local search improves it: tokens that
+save little give way to substrings that would save more.
 """
 
 from collections.abc import Callable, Mapping
