@@ -1,11 +1,15 @@
-"""SaGe: embeddings, ablation losses, schedule, lines, the whole descent."""
+"""SaGe: embeddings, ablation losses, schedule, lines, the descent; agreement with the package ``sage-tokenizer``."""
 
+import json
+import os
 import re
+import subprocess
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from pydoc_data.topics import topics
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -15,16 +19,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tokbench.candidates.running_text import Documents, read_documents
-from tokbench.construction import ngram, sage
+from tokbench.construction import bpe, ngram, sage
 from tokbench.construction.sage import SageOptions
 from tokbench.errors import TokbenchError
 from tokbench.kernels import sage as kernel
+from tokbench.kernels.sage import UNITS
 from tokbench.kernels.skipgram import alias_table, train
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import sage as skipgram_twin
 from tokbench.reference import sage as twin
-from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, Vocabulary, read_tokens, write_tokens
 
 LINES = st.lists(st.text("ab\n", max_size=24).map(str.encode), min_size=1, max_size=6).filter(any)
 TOKENS = st.lists(st.text("ab", min_size=2, max_size=6).map(str.encode), max_size=14, unique=True)
@@ -313,3 +318,112 @@ def test_small_sizes_and_long_tokens(documents: Documents, start: Vocabulary) ->
     assert max(map(len, sage.build(documents, 600, short, initial=start).tokens)) == 3
     with pytest.raises(TokbenchError, match="below 256"):
         sage.build(documents, 255, options, initial=start)
+
+
+INTERPRETER = os.environ.get("TOKBENCH_SAGE", "")
+PACKAGE_SIZES = (1536, 1344, 1152, 960, 768)
+PACKAGE_EMBEDDING_SIZES = (1536, 1152)
+LOSSES = """
+import contextlib, io, os, numpy as np
+from sage_tokenizer import embeddings, model, utils
+from sage_tokenizer.Word2VecParams import Word2VecParams
+lines = open("lines.txt", encoding="utf-8", newline="\\n").readlines()
+tokenizer = model.SaGeTokenizer(utils.load_vocab("initial.vocab"))
+os.makedirs("data", exist_ok=True)
+with contextlib.redirect_stdout(io.StringIO()):
+    rows = embeddings.train_embeddings(tokenizer, lines, 1, Word2VecParams(50, 15, 0.025, 5, 1, 1))
+    losses, _, _, _ = utils.sage_per_chunk(0, tokenizer, lines, rows)
+table = np.full(tokenizer.vocab_size(), np.nan)
+table[list(losses)] = list(losses.values())
+np.savez("losses.npz", rows=rows, losses=table, lines=len(lines))
+"""
+DESCENT = """
+import contextlib, io, json, os, sys
+from sage_tokenizer.SaGeVocabBuilder import SaGeVocabBuilder
+sizes, embedding_sizes = json.loads(sys.argv[1])
+os.makedirs("data", exist_ok=True)
+with contextlib.redirect_stdout(io.StringIO()):
+    SaGeVocabBuilder(sizes, embedding_sizes, workers_number=1).build_vocab(
+        "sage", "lines.txt", "initial.vocab", partial_corpus_filepath="lines.txt")
+"""
+
+needs_package = pytest.mark.skipif(not INTERPRETER, reason="TOKBENCH_SAGE names no interpreter with sage-tokenizer 2.0")
+"""The package needs other versions of numpy and scipy than ours, so it has an interpreter of its own."""
+
+
+def run(program: str, folder: Path, *words: str) -> None:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"}
+    subprocess.run([INTERPRETER, "-c", program, *words], cwd=folder, check=True, env=environment, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[bytes]:
+    """Documents that both read as the same lines: each ends with a line feed, and none has a carriage return."""
+    chosen = [text for _, text in sorted(topics.items())[:40]]
+    return [(text.replace("\r", " ").rstrip("\n") + "\n").encode() for text in chosen]
+
+
+@pytest.fixture(scope="module")
+def initial(texts: list[bytes]) -> Vocabulary:
+    return bpe.build(count_pretokens(texts, "gpt2"), PACKAGE_SIZES[0], bpe.BpeOptions(max_token_bytes=16))
+
+
+@pytest.fixture(scope="module")
+def folder(texts: list[bytes], initial: Vocabulary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The input of the package: every line of the documents, and the initial vocabulary."""
+    made = tmp_path_factory.mktemp("sage")
+    (made / "lines.txt").write_bytes(b"".join(texts))
+    write_tokens(initial.tokens, made / "initial.vocab")
+    return made
+
+
+@needs_package
+def test_losses_agree(texts: list[bytes], initial: Vocabulary, folder: Path) -> None:
+    """Under the package's embeddings, within the error of single precision."""
+    run(LOSSES, folder)
+    theirs = np.load(folder / "losses.npz")
+    lines = laid(b"".join(texts).splitlines(keepends=True))
+    assert len(lines.offsets) - 1 == int(theirs["lines"])
+    data, offsets = initial.flat()
+    lengths = np.diff(offsets).astype(np.int32)
+    rows = np.zeros((len(initial), 64), np.float32)
+    rows[:, : theirs["rows"].shape[1]] = theirs["rows"]
+    text = sage.segment(lines, Trie(data, offsets), 1)
+    losses, occurrences = sage.ablate(lines, text, lengths, rows, 1)
+    seen = (occurrences > 0) & (lengths > 1)
+    assert np.abs(losses / UNITS - theirs["losses"])[seen].max() < 0.005
+    assert seen.sum() > 500
+
+
+def embeddings_of(folder: Path, vocabulary: Vocabulary) -> Iterator[NDArray[np.float32]]:
+    """The package's embeddings in the order of their training, each with the rows of the initial vocabulary."""
+    place = {token: index for index, token in enumerate(vocabulary.tokens)}
+    results = folder / "results" / "sage"
+    paths = {int(path.stem.split("_")[1]): path for path in (results / "embeddings").glob("embeddings_*.npy")}
+    for size in sorted(paths, reverse=True):
+        file = results / "sage_vocabs" / f"sage_vocab_{size}.vocab"
+        rows = np.load(paths[size])
+        table = np.zeros((len(vocabulary), 64), np.float32)
+        tokens = read_tokens(file) if file.exists() else vocabulary.tokens
+        table[[place[token] for token in tokens], : rows.shape[1]] = rows
+        yield table
+
+
+@needs_package
+def test_the_descent_agrees(texts: list[bytes], initial: Vocabulary, folder: Path) -> None:
+    """With the package's embeddings every token of its result is one of ours."""
+    run(DESCENT, folder, json.dumps([PACKAGE_SIZES, PACKAGE_EMBEDDING_SIZES]))
+    theirs = read_tokens(folder / "results" / "sage" / "sage_vocabs" / f"active_vocab_{PACKAGE_SIZES[-1]}.vocab")
+    lines = laid(b"".join(texts).splitlines(keepends=True))
+    options = sage.SageOptions(
+        lines=len(lines.offsets),
+        schedule=PACKAGE_SIZES,
+        embedding_schedule=PACKAGE_EMBEDDING_SIZES,
+        rows_as_released=True,
+    )
+    with (
+        patch.object(sage, "embed", side_effect=embeddings_of(folder, initial)),
+        patch.object(sage, "choose_lines", return_value=lines),
+    ):
+        ours = sage.build([], PACKAGE_SIZES[-1], options, initial=initial)  # type: ignore[arg-type]
+    assert set(ours.tokens) == set(theirs)
