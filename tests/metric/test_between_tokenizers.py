@@ -343,7 +343,9 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
         assert (right / (right + missed), len(part)) == (f1[name]["value"], f1[name]["n"])
     board = pl.read_parquet(tmp_path / "statistics" / "scoreboard.parquet").filter(measure="alignment")
     behind = board.filter(pl.col("verdict") != "best").row(0, named=True)
-    assert (behind["over"], behind["behind_low"] < behind["behind"] < behind["behind_high"]) == ("words", True)
+    low, value, high = (behind[key] for key in ("behind_low", "behind", "behind_high"))
+    assert behind["over"] == "words"
+    assert low < value < high or low == value == high == 0  # On Python 3.12's documentation both cut the words alike.
     (tmp_path / "tokenizers").mkdir()
     for name in ("bpe", "greedwmc"):
         (tmp_path / "tokenizers" / name).mkdir()
