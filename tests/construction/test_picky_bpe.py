@@ -73,6 +73,25 @@ def test_twin_on_bytes(counted: dict[bytes, int], size: int, threshold: float) -
     assert not occurrences[~present].any()
 
 
+@settings(max_examples=200)
+@given(words, st.integers(256, 300), thresholds)
+def test_twin_with_an_inclusive_threshold(counted: dict[bytes, int], size: int, threshold: float) -> None:
+    counts = PretokenCounts.from_pairs(counted.items())
+    vocabulary = build(counts, size, PickyBpeOptions(threshold=threshold, inclusive=True))
+    tokens, events, _ = twin(spelt_in_bytes(counts), BYTES_BY_RANK, size, threshold, inclusive=True)
+    assert [token.decode("latin-1") for token in vocabulary.tokens[256:]] == tokens[256:]
+    assert vocabulary.events == in_latin(events)
+
+
+@pytest.mark.parametrize(("inclusive", "removed"), [(False, False), (True, True)])
+def test_a_share_that_equals_the_threshold(inclusive: bool, removed: bool) -> None:
+    """``ab`` occurs four times, three of them in ``abc``: an IoS of .75, exactly the threshold."""
+    counts = PretokenCounts.from_pairs([(b"abc", 3), (b"abd", 1)])
+    vocabulary = build(counts, 258, PickyBpeOptions(threshold=0.75, inclusive=inclusive))
+    assert [event.parts for event in vocabulary.events or () if event.split] == [(b"a", b"b")] * removed
+    assert b"abc" in vocabulary.tokens
+
+
 @settings(max_examples=150)
 @given(words, st.integers(0, 30), thresholds, st.sampled_from([0.5, 0.8, 0.95, 1.0]))
 def test_twin_on_characters(counted: dict[bytes, int], more: int, threshold: float, coverage: float) -> None:

@@ -3,9 +3,10 @@
 Chizhov, Arnett, Korotkova and Yamshchikov, "BPE Gets Picky: Efficient Vocabulary Refinement During Tokenizer Training"
 (2024), section 3. After a merge of x1 and x2, the share of x1's occurrences that it has used up (intersection over
 self, IoS) decides whether x1 stays, then likewise for x2. Where the paper's text and the released code differ this
-follows the code, but for one count: IoS must exceed the threshold, so that a threshold of 1 is vanilla BPE; a removed
-token that comes up again is restored; a pair that spells a present token becomes that token, and is not counted as a
-new one (the released code counts it, and ends with fewer tokens than it was asked for).
+follows the code, but for one count: IoS must exceed the threshold, so that a threshold of 1 is vanilla BPE (the text
+has "at least", see ``inclusive``); a removed token that comes up again is restored; a pair that spells a present token
+becomes that token, and is not counted as a new one (the released code counts it, and ends with fewer tokens than it was
+asked for).
 
 Of pairs with equal counts the smallest (left, right) is merged: bytes in the order of :mod:`tokbench.construction.bpe`,
 then characters, then merged tokens in order of first creation. The released code takes the pair that was inserted
@@ -45,6 +46,10 @@ class PickyBpeOptions(AlphabetOptions):
     threshold: float = Field(0.9, gt=0, le=1)
     """A token is removed where a merge uses up a greater share of its occurrences (T); 1 removes nothing."""
 
+    inclusive: bool = False
+    """Whether a share that equals the threshold removes the token too, as the paper's text has it (section 3, IoS ≥ T).
+    The released code removes it only above the threshold."""
+
 
 @construction("picky_bpe", options=PickyBpeOptions, segmentation="events", cites=("chizhov2024",))
 def build(
@@ -67,7 +72,8 @@ def build(
     Raises:
         TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
     """
-    alphabet, training = train(counts, size, options, options.threshold, "picky_bpe")
+    below = float(np.nextafter(options.threshold, 0)) if options.inclusive else options.threshold
+    alphabet, training = train(counts, size, options, below, "picky_bpe")
     tokens, events = spell_out(training, alphabet)
     present, _ = training.state()
     return Vocabulary(tuple(token for token, stays in zip(tokens, present, strict=True) if stays), events=events)

@@ -55,7 +55,7 @@ def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
 
 
 def picky_bpe_train(
-    words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float
+    words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float, *, inclusive: bool = False
 ) -> tuple[list[str], list[Event], dict[str, int]]:
     """The present tokens in order of first creation, the events, and the frequencies; "" takes no part in merges."""
     made: dict[str, tuple[str, str]] = {}
@@ -68,7 +68,8 @@ def picky_bpe_train(
 
     def judge(token: str, merged: int) -> None:
         nonlocal words
-        if token in made and merged / (count[token] + merged) > threshold:
+        share = merged / (count[token] + merged)
+        if token in made and (share > threshold or (inclusive and share == threshold)):
             del present[token]
             pieces = parts(token)
             events.append((True, pieces))
