@@ -75,6 +75,7 @@ LANGUAGE_MODELS = [
 to come, claims the name of MPT for a class of its own."""
 
 LONG = [
+    "config/test_experiments",
     "test_fuzz",
     "models/test_pack_slices",
     "models/test_training",

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from tests.conftest import Tokbench
+from tests.support.workflow.checkout import Checkout
 from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, read_all
 from tokbench.construction import constructions
@@ -22,7 +24,7 @@ from tokbench.models.memory import lm_training_seconds
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.workflow.models import Translations
 from tokbench.workflow.resources import MAX_RUNTIME
-from tokbench.workflow.targets import all_along, all_trained
+from tokbench.workflow.targets import all_along, all_tokenizers, all_trained
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
@@ -429,3 +431,24 @@ def test_tokenizers_of_bytespan_in_25_languages(text: Path) -> None:
     assert len(experiment.variants) == 9
     source = experiment.corpora["common_corpus"].source
     assert len(source.languages or ()) == 25
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+    checkout = Checkout(tmp_path_factory.mktemp("plans"))
+    yield checkout
+    checkout.close()
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_plans_from_stand_in_files(name: str, checkout: Checkout, text: Path) -> None:
+    """A dry run has a job for every tokenizer, language model and translation model, and ends in the report."""
+    file = FOLDER / f"{name}.yaml"
+    values = [f"{key}={json.dumps(value)}" for key, value in given(file, text).items()]
+    printed = checkout.snakemake("--dry-run", "--quiet", "rules", "--configfile", str(file), "--config", *values)
+    jobs = {rule: int(number) for rule, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
+    experiment = load(name, text)
+    assert jobs["build"] == len(all_tokenizers(experiment))
+    assert jobs.get("pretrain", 0) == len(all_trained(experiment))
+    assert jobs.get("train_translation", 0) == len(Translations(experiment).trained)
+    assert {"tabulate", "analyse", "report"} <= jobs.keys()
