@@ -33,7 +33,7 @@ from tokbench.corpus import parallel, sources
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.metric import metrics
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
 from tokbench.models.evaluation.offline_tasks import TaskOptions
 from tokbench.models.evaluation.suites import LocalTask, SuiteOptions, TaskSettings, local_tasks, named_suites
 from tokbench.models.pretraining.options import PRESETS as MODEL_PRESETS
@@ -109,7 +109,7 @@ def reference() -> str:
             *pretokenization_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
             *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),
-            *section("## Byte language models", "byte_lms.NAME", ByteLmOptions),
+            *section("## Byte language models", "byte_lms.NAME", ByteLmRecipeOptions),
             *section("### Byte n-gram models", "byte_lms.NAME", ByteNgramOptions),
             *preset_section(BYTE_LM_PRESETS),
             *resource_sections(),

@@ -16,16 +16,17 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from tests.conftest import TOPICS
 from tokbench.candidates.scored_text import read_scores
+from tokbench.commands.recipes import byte_lm_recipe
 from tokbench.construction.bytespan import ByteSpanOptions
 from tokbench.construction.bytespan import build as build_bytespan
 from tokbench.errors import TokbenchError
 from tokbench.kernels.ngram_lm import ByteNgramModel, WindowCounter
 from tokbench.models.byte_lm import ngram
-from tokbench.models.byte_lm.options import PRESETS, ByteLmOptions, ByteNgramOptions
+from tokbench.models.byte_lm.options import PRESETS, AnyByteLm, ByteLmOptions, ByteNgramOptions
 from tokbench.models.memory import byte_lm_flops_per_byte
 from tokbench.reference import ngram as twin
 
@@ -50,13 +51,14 @@ SMALL = PRESETS["tiny"].model_copy(
 @pytest.fixture(scope="module")
 def _libraries() -> None:
     """Imported with the first test, not when tests are collected: most processes that collect run none of these."""
-    global torch, load_file, training, START, build, load, bits_per_byte, score, score_text, Windows, write_stream
+    global torch, load_file, training, START, build, load, Windows, write_stream
+    global bits_per_byte, score, score_dataset, score_joined, score_text
     import torch
     from safetensors.torch import load_file
 
     from tokbench.models.byte_lm import train as training
     from tokbench.models.byte_lm.model import START, build, load
-    from tokbench.models.byte_lm.score import bits_per_byte, score, score_text
+    from tokbench.models.byte_lm.score import bits_per_byte, score, score_dataset, score_joined, score_text
     from tokbench.models.byte_lm.train import Windows, write_stream
 
 
@@ -287,12 +289,91 @@ def test_scores_are_those_of_one_byte_at_a_time(trained: Path, text: bytes, cont
 
 
 def one_byte(model: "torch.nn.Module", text: bytes, at: int, options: ByteLmOptions) -> tuple[float, float]:
-    """The byte's own window is the first that reaches it; the model sees what precedes the byte there."""
-    window = max(0, -(-(at + 1 - options.context) // options.stride))
-    seen = [START, *text][window * options.stride : at + 1]
+    return one_token(model, [START, *text], at + 1, options)
+
+
+def one_token(model: "torch.nn.Module", stream: list[int], at: int, options: ByteLmOptions) -> tuple[float, float]:
+    """The token's own window is the first that reaches it; the model sees what precedes the token there."""
+    window = max(0, -(-(at - options.context) // options.stride))
+    seen = stream[window * options.stride : at]
     with torch.inference_mode():
         logs = model(input_ids=torch.tensor([seen])).logits[0, -1].double().log_softmax(-1)
-    return -float(logs[text[at]]), -float((logs.exp() * logs).sum())
+    return -float(logs[stream[at]]), -float((logs.exp() * logs).sum())
+
+
+@pytest.mark.usefixtures("_libraries")
+@settings(max_examples=40, deadline=None)
+@given(
+    documents=st.lists(st.binary(max_size=40) | st.text("ab", max_size=70).map(str.encode), max_size=6),
+    context=st.integers(2, 20),
+    share=st.floats(0, 1),
+    batch=st.integers(1, 4),
+)
+def test_joined_scores_are_those_of_one_byte_at_a_time(
+    trained: Path, documents: list[bytes], context: int, share: float, batch: int
+) -> None:
+    changes = {"context": context, "stride": max(1, round(share * context)), "score_batch": batch}
+    options = SMALL.model_copy(update=changes)
+    model = load(trained).eval()
+    with torch.inference_mode():
+        scores = list(score_joined(model, documents, options))
+    assert len(scores) == len(documents)
+    stream: list[int] = []
+    for text, (surprisal, entropy) in zip(documents, scores, strict=True):
+        stream += [START, *text]
+        places = range(len(stream) - len(text), len(stream))
+        expected = [one_token(model, stream, at, options) for at in places]
+        assert surprisal.dtype == entropy.dtype == np.float32
+        np.testing.assert_allclose(surprisal, [own for own, _ in expected], atol=1e-4)
+        np.testing.assert_allclose(entropy, [spread for _, spread in expected], atol=1e-4)
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_context_of_a_documents_first_bytes(trained: Path, tmp_path: Path) -> None:
+    """By ``dataset`` the document before it; by ``document`` nothing."""
+
+    def first_bytes(before: bytes, *, joined: bool) -> list[float]:
+        rows = [(0, "en", before), (1, "en", b"and then the dog sat on the mat")]
+        if joined:
+            score_dataset([rows], trained, tmp_path / "scores.parquet", SMALL)
+        else:
+            score(rows, trained, tmp_path / "scores.parquet", SMALL)
+        return list(pl.read_parquet(tmp_path / "scores.parquet")["surprisal"][1][:4])
+
+    assert first_bytes(b"the cat sat", joined=False) == first_bytes(b"\xff\x00 and", joined=False)
+    assert first_bytes(b"the cat sat", joined=True) != first_bytes(b"\xff\x00 and", joined=True)
+
+
+@pytest.mark.usefixtures("_libraries")
+def test_score_files_of_shards(trained: Path, tmp_path: Path) -> None:
+    """Shards read together have the scores of each read alone, in document order; one document has its own."""
+    texts = [*DOCUMENTS, b"", *(bytes([65 + place % 3]) * place for place in range(40))]
+    rows = [(place, "en", text) for place, text in enumerate(texts)]
+    shards = [rows[0::2], rows[1::2], []]
+    score_dataset(shards, trained, tmp_path / "all.parquet", SMALL)
+    for place, shard in enumerate(shards):
+        score_dataset([shard], trained, tmp_path / f"{place}.parquet", SMALL)
+    frame = pl.read_parquet(tmp_path / "all.parquet")
+    assert frame["text"].to_list() == texts
+    assert frame.equals(
+        pl.concat([pl.read_parquet(tmp_path / f"{place}.parquet") for place in range(3)]).sort("document")
+    )
+    score(rows[:1], trained, tmp_path / "document.parquet", SMALL)
+    assert frame[:1].equals(pl.read_parquet(tmp_path / "document.parquet"))
+    score_dataset([rows], trained, tmp_path / "one_shard.parquet", SMALL)
+    assert not frame.equals(pl.read_parquet(tmp_path / "one_shard.parquet"))
+
+
+def test_score_context_is_of_neural_models() -> None:
+    recipe = TypeAdapter(AnyByteLm).validate_python({"kind": "neural", "score_context": "dataset"})
+    assert recipe.score_context == "dataset"
+    assert recipe.without_score_context == ByteLmOptions()
+    assert byte_lm_recipe("tiny").score_context == "document"
+    assert byte_lm_recipe("tiny").without_score_context == PRESETS["tiny"]
+    with pytest.raises(ValidationError, match="'score_context' is an option of neural models"):
+        TypeAdapter(AnyByteLm).validate_python({"kind": "ngram", "score_context": "dataset"})
+    with pytest.raises(TokbenchError, match="--recipe: score_context: unknown key"):
+        byte_lm_recipe("{kind: ngram, score_context: dataset}")
 
 
 @pytest.mark.usefixtures("_libraries")

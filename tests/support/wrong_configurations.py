@@ -172,6 +172,19 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("byte_lms/tiny", {"preset": "tiny", "tied_embeddings": "yes"}, ("must be true or false (found 'yes')",)),
     ("byte_lms/tiny", {"preset": "tiny", "tied_embeddings": 1}, ("must be true or false (found 1)",)),
     ("byte_lms/tiny", {"kind": "ngram", "order": 7}, ("byte_lms.tiny.order: must be at most 6",)),
+    (
+        "byte_lms/tiny",
+        {"preset": "ngram", "score_context": "dataset"},
+        (
+            "byte_lms.tiny: 'score_context' is an option of neural models; n-grams are counted and scored within "
+            "single documents, so remove this key",
+        ),
+    ),
+    (
+        "byte_lms/tiny",
+        {"preset": "tiny", "score_context": "corpus"},
+        ("byte_lms.tiny.score_context: 'corpus' is not one of document, dataset.",),
+    ),
     ("byte_lms/tiny", {"kind": "markov"}, ("byte_lms.tiny: 'markov' is not one of neural, ngram",)),
     ("tasks", {"seed": -1}, ("tasks.seed: must be at least 0",)),
     ("tasks", {"questions": 0}, ("tasks.questions: must be at least 1",)),

@@ -340,7 +340,7 @@ WITHOUT_EFFECT = {
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
 NOT_CHOSEN = {
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
-    "score_bytes": {"tokbench.models.byte_lm.ngram:score"},
+    "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
     "build": {"tokbench.building:read_running", "tokbench.building:read_scored"},
     "build_initial": {"tokbench.building:read_running", "tokbench.building:read_scored"},
     "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},

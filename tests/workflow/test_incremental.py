@@ -251,6 +251,17 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             id="scoring of bytes",
         ),
         pytest.param(
+            "byte_lms.bytes", {"preset": "tiny", "score_context": "document"}, REPORT, id="score context, the default"
+        ),
+        pytest.param(
+            "byte_lms.bytes",
+            {"preset": "tiny", "score_context": "dataset"},
+            {f"byte_lm/books/bytes/scores/{shard}.parquet" for shard in ("0000", "0001")}
+            | tokenizers("bytespan")
+            | FINAL,
+            id="score context, joined documents",
+        ),
+        pytest.param(
             "models.large.learning_rate",
             0.5,
             trained("large", variants=READ) | evaluated("large", variants=READ) | FINAL,

@@ -280,7 +280,7 @@ def train_byte_lm_command(
         if megabytes is not None:
             allowance(megabytes, int(byte_lm_training_memory(options, on_gpu(options.device))))
         texts = (document.text for document in read_documents(shards))
-        train.train(texts, options, Path(output), Path(checkpoints or f"{output}.checkpoints"))
+        train.train(texts, options.without_score_context, Path(output), Path(checkpoints or f"{output}.checkpoints"))
 
 
 @click.command("score_bytes")
@@ -294,11 +294,13 @@ def train_byte_lm_command(
 def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS.
 
+    With 'score_context: dataset' the documents of a shard are joined, and scores do not depend on other shards.
+
     Where the model needs more than --memory, a line says how much before it is read.
     """
     from tokbench.commands.parameters import check_memory, log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.corpus.documents import read_documents
+    from tokbench.corpus.documents import read_documents, read_shard
     from tokbench.models.byte_lm.options import ByteNgramOptions
     from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
 
@@ -314,4 +316,7 @@ def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | N
         from tokbench.models.byte_lm.model import on_gpu
 
         check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
-        score.score(read_documents(shards), Path(model), Path(output), options)
+        if options.score_context == "document":
+            score.score(read_documents(shards), Path(model), Path(output), options)
+        else:
+            score.score_dataset([read_shard(shard) for shard in shards], Path(model), Path(output), options)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.construction import Construction
     from tokbench.corpus.parts import ReadSpan
     from tokbench.corpus.sources import Source
-    from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+    from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
     from tokbench.pretokens import PretokenCounts
     from tokbench.pretokens.files import DroppedPretokens
     from tokbench.registry import Method
@@ -101,7 +101,7 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
     return validated(value, options, "--recipe")
 
 
-def byte_lm_recipe(text: str) -> "ByteLmOptions | ByteNgramOptions":
+def byte_lm_recipe(text: str) -> "ByteLmRecipeOptions | ByteNgramOptions":
     """Options of a byte language model from a preset's name or a JSON object; its ``kind`` is neural if left out.
 
     Raises:
@@ -109,12 +109,13 @@ def byte_lm_recipe(text: str) -> "ByteLmOptions | ByteNgramOptions":
     """
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
-    from tokbench.models.byte_lm.options import ByteLmOptions, ByteNgramOptions
+    from tokbench.models.byte_lm.options import ByteLmRecipeOptions, ByteNgramOptions
 
     value = parse_yaml(text, "--recipe")
     ngram = isinstance(value, dict) and value.get("kind") == "ngram"
-    kind: type[ByteLmOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmOptions
-    return recipe_options(text, kind, BYTE_LM_PRESETS)
+    kind: type[ByteLmRecipeOptions | ByteNgramOptions] = ByteNgramOptions if ngram else ByteLmRecipeOptions
+    options = recipe_options(text, kind, BYTE_LM_PRESETS)
+    return options if isinstance(options, ByteNgramOptions) else ByteLmRecipeOptions(**options.model_dump())
 
 
 def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:

@@ -318,11 +318,15 @@ class ByteLms:
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return canonical(options)
-        return canonical(options.model_copy(update={"stride": options.context, "score_batch": 1}))
+        scoring = {"stride": options.context, "score_batch": 1}
+        return canonical(options.without_score_context.model_copy(update=scoring))
 
     def recipe(self, wildcards: Any) -> str:
-        """Options."""
-        return canonical(self._options(wildcards))
+        """Options, without a score context at its default, so that recipes stay."""
+        options = self._options(wildcards)
+        if isinstance(options, ByteNgramOptions) or options.score_context == "dataset":
+            return canonical(options)
+        return canonical(options.without_score_context)
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
         """MB that training asks for: those of a model on a GPU where it takes one that is there."""
@@ -379,9 +383,10 @@ class ByteLms:
 
     def code(self, wildcards: Any) -> str:
         """Fingerprint of what scores with a model of this kind."""
-        return self._fingerprint(
-            wildcards, "tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score"
-        )
+        options = self._options(wildcards)
+        joined = not isinstance(options, ByteNgramOptions) and options.score_context == "dataset"
+        neural = "tokbench.models.byte_lm.score:score_dataset" if joined else "tokbench.models.byte_lm.score:score"
+        return self._fingerprint(wildcards, "tokbench.models.byte_lm.ngram:score", neural)
 
     def _fingerprint(self, wildcards: Any, counted: str, neural: str) -> str:
         kind = counted if isinstance(self._options(wildcards), ByteNgramOptions) else neural

@@ -3,9 +3,10 @@
 Named recipes of byte-level language models, by the options in which they differ from the defaults.
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from tokbench.models.presets import BYTE_LM_RECIPES
 from tokbench.options import Options, Seed
@@ -16,10 +17,7 @@ MAX_ORDER = 6
 
 
 class ByteLmOptions(Options):
-    """A Llama over bytes and how it is trained and applied; the defaults are those of the ByteSpan paper, appendix B.
-
-    The paper prints a weight decay of 0.1, which is taken here; its released configuration says 0.01.
-    """
+    """Options of a Llama over bytes that training and scoring read; scores of single documents need no other."""
 
     kind: Literal["neural"] = "neural"
     """a Llama over bytes"""
@@ -58,7 +56,7 @@ class ByteLmOptions(Options):
     stride: int = Field(512, ge=1)
     """bytes from one scoring window to the next, and predictions kept of each but the first"""
     score_batch: int = Field(8, ge=1)
-    """scoring windows in one pass through the model, all of the same document"""
+    """scoring windows in one pass through the model, all of one document, or of one shard by score_context"""
     precision: Literal["fp32", "bf16"] = "bf16"
     """arithmetic of matrix products; weights, losses and scores are float32 either way"""
     checkpoint_every: int = Field(2_000, ge=1)
@@ -83,6 +81,24 @@ class ByteLmOptions(Options):
         return self
 
 
+class ByteLmRecipeOptions(ByteLmOptions):
+    """A Llama over bytes and how it is trained and applied; the defaults are those of the ByteSpan paper, appendix B.
+
+    The paper prints a weight decay of 0.1, which is taken here; its released configuration says 0.01.
+    """
+
+    # Not a field of ByteLmOptions: the fingerprints of all trained models and of all scores cover that class.
+    score_context: Literal["document", "dataset"] = "document"
+    """text that a scoring window may cover: a document on its own, or the documents of a shard joined, each after a
+    start token, so that the first bytes of a document are predicted from the end of the document before it; the paper
+    joins documents"""
+
+    @property
+    def without_score_context(self) -> ByteLmOptions:
+        """The options that training depends on."""
+        return ByteLmOptions.model_validate(self.model_dump(exclude={"score_context"}))
+
+
 class ByteNgramOptions(Options):
     """A byte n-gram model, interpolated over all orders."""
 
@@ -92,7 +108,20 @@ class ByteNgramOptions(Options):
     """bytes of an n-gram, the predicted one included"""
 
 
-AnyByteLm = Annotated[ByteLmOptions | ByteNgramOptions, Field(discriminator="kind")]
+def _reject_score_context_of_ngrams(value: Any) -> Any:
+    if isinstance(value, Mapping) and value.get("kind") == "ngram" and "score_context" in value:
+        raise ValueError(
+            "'score_context' is an option of neural models; n-grams are counted and scored within single documents, "
+            "so remove this key"
+        )
+    return value
+
+
+AnyByteLm = Annotated[
+    ByteLmRecipeOptions | ByteNgramOptions,
+    Field(discriminator="kind"),
+    BeforeValidator(_reject_score_context_of_ngrams),
+]
 
 PRESETS: dict[str, ByteLmOptions | ByteNgramOptions] = {
     name: (ByteNgramOptions if values.get("kind") == "ngram" else ByteLmOptions).model_validate(values)

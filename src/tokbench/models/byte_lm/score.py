@@ -1,7 +1,9 @@
-"""Surprisal and entropy of every byte (ByteSpan, appendix B): strided windows, each document on its own."""
+"""Surprisal and entropy of every byte (ByteSpan, appendix B): strided windows over single documents or over shards."""
 
+import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +80,98 @@ def _passes(length: int, options: ByteLmOptions) -> Iterator[tuple[list[int], in
     if scored < length:
         start = (len(full) + 1) * options.stride
         yield [start], skip, length - start
+
+
+def score_dataset(shards: Sequence[Documents], model_folder: Path, output: Path, options: ByteLmOptions) -> None:
+    """Score the documents of shards and write them in document order, whole or not at all.
+
+    The documents of a shard are joined, each after a start token, as in training. Windows of ``context`` tokens shift
+    over them by ``stride``, so every byte but the first ones of a shard is predicted from at least ``context - stride``
+    tokens. No window covers two shards: scores depend on a document's shard and not on the shards read with it.
+
+    Args:
+        shards: the documents of each shard, in document order.
+        model_folder: see :func:`score`.
+        output: see :func:`score`.
+        options: see :func:`score`.
+
+    Raises:
+        TokbenchError: the folder holds no byte-level model, or the device is not there.
+    """
+    device = pick_device(options.device)
+    model = load(model_folder)
+    model.to(device).eval()  # type: ignore[arg-type]
+    with arithmetic(options, device), torch.inference_mode():
+        rows = heapq.merge(*(_score_shard(model, shard, options) for shard in shards), key=lambda row: row[0][0])
+        documents, scores = tee(rows)
+        write_scores((document for document, _ in documents), lambda _: next(scores)[1], output)
+
+
+def _score_shard(
+    model: LlamaForCausalLM, documents: Documents, options: ByteLmOptions
+) -> Iterator[tuple[tuple[int, bytes] | tuple[int, str, bytes], tuple[NDArray[np.float32], NDArray[np.float32]]]]:
+    documents, copies = tee(documents)
+    return zip(documents, score_joined(model, (copy[-1] for copy in copies), options), strict=True)
+
+
+def score_joined(
+    model: LlamaForCausalLM, texts: Iterable[bytes], options: ByteLmOptions
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Surprisal and entropy of each byte of joined documents: for each document two float32 [n], in nats.
+
+    Texts are read as far ahead as one pass through the model reaches.
+    """
+    texts, copies = tee(texts)
+    passes = _joined_passes(model, copies, options)
+    rest = np.zeros((2, 1), np.float32)  # Nothing predicts the first start token.
+    for text in texts:
+        signals = np.empty((2, len(text) + 1), np.float32)
+        filled = 0
+        while filled <= len(text):
+            if not rest.size:
+                rest = next(passes)
+            part = rest[:, : len(text) + 1 - filled]
+            signals[:, filled : filled + part.shape[1]] = part
+            filled += part.shape[1]
+            rest = rest[:, part.shape[1] :]
+        surprisal, entropy = signals[:, 1:]
+        yield surprisal, entropy
+
+
+def _joined_passes(
+    model: LlamaForCausalLM, texts: Iterable[bytes], options: ByteLmOptions
+) -> Iterator[NDArray[np.float32]]:
+    """Surprisal and entropy of the stream's tokens after the first, float32 [2, n] for each pass through the model."""
+    device = next(model.parameters()).device
+    for windows, skip in _joined_windows(texts, options):
+        tokens = windows.to(device).long()
+        hidden = model.model(input_ids=tokens[:, :-1]).last_hidden_state[:, skip:]
+        logs = model.lm_head(hidden).float().log_softmax(-1)
+        surprisal = -logs.gather(-1, tokens[:, skip + 1 :, None]).squeeze(-1)
+        entropy = -(logs.exp() * logs).sum(-1)
+        yield torch.stack([surprisal.flatten(), entropy.flatten()]).cpu().numpy()
+
+
+def _joined_windows(texts: Iterable[bytes], options: ByteLmOptions) -> Iterator[tuple[torch.Tensor, int]]:
+    """Windows for one pass, int16 [windows, predictions + 1], and the number of leading predictions to drop in each.
+
+    The windows are those of :func:`_passes` over the stream as one text: the first alone, ``score_batch`` at a time,
+    and the last, shorter one alone.
+    """
+    stream, skip, batch = torch.empty(0, dtype=torch.int16), 0, 1
+    for text in texts:
+        tokens = np.append(np.int16(START), np.frombuffer(text, np.uint8))
+        stream = torch.cat([stream, torch.from_numpy(tokens)])
+        while len(stream) > options.context + (batch - 1) * options.stride:
+            yield stream.unfold(0, options.context + 1, options.stride)[:batch], skip
+            stream = stream[batch * options.stride :]
+            skip, batch = options.context - options.stride, options.score_batch
+    if len(stream) > options.context:
+        windows = stream.unfold(0, options.context + 1, options.stride)
+        yield windows, skip
+        stream = stream[len(windows) * options.stride :]
+    if len(stream) > skip + 1:
+        yield stream[None], skip
 
 
 def bits_per_byte(paths: Iterable[Path]) -> float:
