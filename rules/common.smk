@@ -35,6 +35,7 @@ wildcard_constraints:
     slice=r"\d{4}",
     byte_lm=r"[\w-]+",
     initial=r"\w+",
+    initial_recipe=r"\w+-[0-9a-f]{12}",
     variant="|".join(experiment.variants),
     target_variant="|".join(experiment.variants),
     source=r"[\w-]+",

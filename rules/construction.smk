@@ -27,6 +27,34 @@ rule build_initial:
         " --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
 
 
+rule build_initial_recipe:
+    input:
+        variants.initial_files,
+        counts="<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
+    output:
+        directory("<results>/initial/{corpus}/{scheme}/{initial_recipe}/{size}"),
+    log:
+        "<logs>/build_initial_recipe/{corpus}/{scheme}/{initial_recipe}/{size}.log",
+    benchmark:
+        "<benchmarks>/build_initial_recipe/{corpus}/{scheme}/{initial_recipe}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        content=content_of(variants.initial_files),
+        construction=variants.initial_method,
+        recipe=variants.initial_recipe,
+        code=variants.initial_code,
+    threads: 1
+    resources:
+        mem_mb=variants.initial_memory,
+        runtime=extend_on_retry(240),
+    message:
+        "build initial vocabulary {wildcards.initial_recipe} of {wildcards.size} tokens"
+    shell:
+        "tokbench build {params.construction:q} --recipe {params.recipe:q} --counts {input.counts:q}"
+        " --size {wildcards.size} --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
+
+
 rule build:
     input:
         variants.files,

@@ -3,6 +3,8 @@
 What functions of Python receive as texts and ids: each is read as what it is, or rejected in one line.
 """
 
+import copy
+import pickle
 import platform
 import re
 import subprocess
@@ -23,6 +25,7 @@ from tests.conftest import Tokbench as Command
 from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer, Vocabulary
 from tokbench.candidates.running_text import Documents
+from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
 
@@ -92,6 +95,29 @@ def test_initial_vocabulary_given(counts: PretokenCounts) -> None:
     assert set(drawn.vocabulary.tokens) < set(large.vocabulary.tokens)
 
 
+def test_recipe_of_the_initial_vocabulary(counts: PretokenCounts) -> None:
+    named, mapped, given = (
+        tokbench.build("pathpiece", counts, 270, initial_size=300, initial=initial)
+        for initial in ("bpe", {"method": "bpe"}, {"method": "bpe", "max_token_bytes": 3})
+    )
+    assert mapped.vocabulary.tokens == named.vocabulary.tokens
+    assert mapped.origin == named.origin
+    large = tokbench.build("bpe", counts, 300, max_token_bytes=3)
+    start = tokbench.build("pathpiece", counts, 270, initial=large.vocabulary, initial_size=300)
+    assert given.vocabulary.tokens == start.vocabulary.tokens != named.vocabulary.tokens
+    recipe = given.origin["construction"]["initial"]
+    assert recipe == large.origin["construction"]
+
+
+def test_recipes_copy_and_read_as_a_name(counts: PretokenCounts) -> None:
+    """Methods look the construction up by its name."""
+    recipe = InitialRecipe("bpe", constructions["bpe"].options(max_token_bytes=3))
+    for same in (copy.deepcopy(recipe), pickle.loads(pickle.dumps(recipe))):
+        assert (same, same.options, same.setting) == ("bpe", recipe.options, recipe.setting)
+    drawn = tokbench.build("randtrain", counts, 270, initial_size=300, initial=recipe.setting)
+    assert max(map(len, drawn.vocabulary.tokens)) == 3
+
+
 def test_measure_takes_texts_or_counts(counts: PretokenCounts) -> None:
     made = tokbench.build("bpe", counts, 280)
     rows = tokbench.measure(made, TEXTS)
@@ -142,6 +168,18 @@ def test_compare(counts: PretokenCounts) -> None:
             "initial: 'bpe' starts from no vocabulary; leave it out",
         ),
         (lambda counts: tokbench.build("pathpiece", counts, 300, initial=5), "initial 5: give a tokbench.Vocabulary"),
+        (
+            lambda counts: tokbench.build("pathpiece", counts, 300, initial={"method": "randtrain"}),
+            "pathpiece: initial: 'randtrain' is not an initial vocabulary (bpe, ngram, unigram)",
+        ),
+        (
+            lambda counts: tokbench.build("pathpiece", counts, 300, initial={"method": "bpe", "max_token": 3}),
+            "pathpiece: initial.max_token: unknown key. Did you mean 'max_token_bytes'?",
+        ),
+        (
+            lambda counts: tokbench.build("bpe", counts, 300, initial={"method": "ngram"}),
+            "initial: 'bpe' starts from no vocabulary; leave it out",
+        ),
         (lambda counts: tokbench.build("bpe", counts, 300, segmentation=5), "'5' is not a segmentation"),
         (lambda counts: tokbench.build(5, counts, 300), "'5' is not a construction"),
         (

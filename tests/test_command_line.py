@@ -236,6 +236,30 @@ def test_initial_vocabulary(counts: PretokenCounts, scores: Path, tmp_path: Path
     assert (alone / "tokens.vocab").read_bytes() == (given / "tokens.vocab").read_bytes()
 
 
+def test_recipe_of_an_initial_vocabulary(
+    counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench
+) -> None:
+    """By ``--set`` and ``--recipe``; with the folder of the same recipe the result is the same."""
+    initial = '{"method":"bpe","max_token_bytes":5}'
+    by_set = build(
+        tokbench, "pathpiece", counts, scores, tmp_path / "set", "--name", "x", "--set", f"initial={initial}"
+    )
+    large = build(tokbench, "bpe", counts, scores, tmp_path / "large", "--set", "max_token_bytes=5", size=2000)
+    given = tmp_path / "given"
+    where = ["--counts", tmp_path / "set.parquet", "--initial", large, "-o", given, "--size", 900, "--name", "x"]
+    done(tokbench("build", "pathpiece", "--recipe", f'{{"initial":{initial},"initial_size":2000}}', *where))
+    other = tokbench("build", "pathpiece", "--set", "initial={method: bpe, max_token_bytes: 6}", *where)
+    assert other.status == 2
+    assert "was made with max_token_bytes 5, and the option initial.max_token_bytes says 6; change one" in other.stderr
+    for file in ("tokens.vocab", "tokbench.json"):
+        assert (by_set / file).read_bytes() == (given / file).read_bytes()
+    assert Tokenizer.load(given).origin["construction"]["initial"]["max_token_bytes"] == 5
+    short = build(tokbench, "pathpiece", counts, scores, tmp_path / "short", "--set", "initial={method: bpe}")
+    named = build(tokbench, "pathpiece", counts, scores, tmp_path / "named", "--set", "initial=bpe")
+    assert (short / "tokens.vocab").read_bytes() == (named / "tokens.vocab").read_bytes()
+    assert (short / "tokens.vocab").read_bytes() != (given / "tokens.vocab").read_bytes()
+
+
 def test_files_of_a_tokenizer(counts: PretokenCounts, scores: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     folder = build(tokbench, "bpe", counts, scores, tmp_path / "bpe")
     files = {"tokens.vocab", "merges.tsv", "tokbench.json", "tokenizer.json", "tokenizer_config.json", "manifest.json"}

@@ -28,7 +28,7 @@ from tokbench.config.sections import (
     TranslationRuns,
     Variant,
 )
-from tokbench.construction import Construction, constructions
+from tokbench.construction import Construction, constructions, options_with_recipes
 from tokbench.corpus import parallel, sources
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_COUNT, LARGEST_LEGACY_SEED, LARGEST_SEED, LARGEST_VOCABULARY
 from tokbench.metric import metrics
@@ -82,6 +82,18 @@ valid UTF-8 is a character by itself, neither letter, number nor blank. A patter
 string or takes too long ends in one line. Files and folders of one with options bear a hash of these. In paths and in
 names of Python, `scheme` is short for pre-tokenization.
 """
+INITIAL = """\
+A top-down construction starts from a larger vocabulary. `initial` is the construction that builds it: its name, or a
+mapping with its options. These are Hugging Face's rules of Unigram:
+
+```yaml
+construction:
+  method: pathpiece
+  initial: {method: unigram, whole_characters: false, pruning_loss: tokenizers}
+```
+
+Variants that start from the same vocabulary share its build.
+"""
 ELSEWHERE = """\
 A variant that says `from` and `path` is a tokenizer as its maker hands it on, in place of a recipe. No size is asked of
 it: tables know it by the number of tokens that a text can give. [Tokenizers made
@@ -108,6 +120,9 @@ def reference() -> str:
             ELSEWHERE,
             *pretokenization_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),
+            "#### Initial vocabularies",
+            "",
+            INITIAL,
             *method_sections("### Segmentations", "variants.NAME.segmentation", segmentations.methods()),
             *section("## Byte language models", "byte_lms.NAME", ByteLmRecipeOptions),
             *section("### Byte n-gram models", "byte_lms.NAME", ByteNgramOptions),
@@ -188,13 +203,14 @@ def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Itera
     """One section a method: its summary, what it needs and its options."""
     yield from (heading, "")
     for method in methods:
+        options = options_with_recipes(method) if isinstance(method, Construction) else method.options
         yield from (
             f"#### `{method.name}`",
             "",
             summary_of(method),
             *known_of(method),
             "",
-            *key_table(path, method.options),
+            *key_table(path, options),
         )
 
 

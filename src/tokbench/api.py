@@ -21,8 +21,8 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation
-from tokbench.construction import Construction, constructions
+from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
+from tokbench.construction import Construction, InitialRecipe, constructions, options_with_recipes
 from tokbench.errors import TokbenchError, shortened
 from tokbench.metric import families_of, metrics
 from tokbench.options import validated
@@ -131,7 +131,7 @@ def build(
     *,
     segmentation: str | None = None,
     segmentation_options: dict[str, Any] | None = None,
-    initial: Vocabulary | str | None = None,
+    initial: Vocabulary | str | Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int = 1,
     name: str = "",
@@ -145,8 +145,8 @@ def build(
         size: tokens wanted, the 256 bytes included; fewer come where the text yields no more.
         segmentation: name of the segmentation, see ``tokbench.segmentations``; the construction's own where left out.
         segmentation_options: options of the segmentation; their defaults where left out.
-        initial: the vocabulary that a top-down method starts from, or the name of the construction that builds it from
-            the counts; the method's own default where left out.
+        initial: the vocabulary that a top-down method starts from, or the construction that builds it from the counts:
+            its name, or a mapping with its ``method`` and options. Default: the method's own.
         seed: of everything that is drawn at random.
         threads: threads to use; they do not change the result.
         name: what tables call the tokenizer; the construction's name where left out.
@@ -159,9 +159,12 @@ def build(
     method = constructions[construction]
     _check_source(method, source)
     _check_initial(method, source, initial)
-    if isinstance(initial, str):
+    kind = method.options
+    if isinstance(initial, Mapping):
+        options, initial, kind = options | {"initial": dict(initial)}, None, options_with_recipes(method)
+    elif isinstance(initial, str):
         options, initial = options | {"initial": initial}, None
-    chosen = validated(options, method.options, construction)
+    chosen: Any = validated(options, kind, construction)
     cut, shared = own_segmentation(method, chosen)
     given = segmentation_options or ({} if segmentation and segmentation != cut else shared)
     cut_options = validated(given, segmentations[segmentation or cut].options, segmentation or cut)
@@ -169,7 +172,8 @@ def build(
         raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
     if method.initial and initial is None:
         counts = source if isinstance(source, PretokenCounts) else None
-        initial = initial_vocabulary(counts, chosen, seed=seed, threads=threads)
+        make = vocabulary_of_recipe if isinstance(chosen.initial, InitialRecipe) else initial_vocabulary
+        initial = make(counts, chosen, seed=seed, threads=threads)
     return build_tokenizer(
         method,
         source,
@@ -271,8 +275,11 @@ def _check_initial(construction: Construction, source: Any, initial: Any) -> Non
     if not construction.initial:
         if initial is not None:
             raise TokbenchError(f"initial: '{name}' starts from no vocabulary; leave it out")
-    elif not isinstance(initial, Vocabulary | str | None):
-        raise TokbenchError(f"initial {shown(initial)}: give a tokbench.Vocabulary, or the name of a construction")
+    elif not isinstance(initial, Vocabulary | str | Mapping | None):
+        raise TokbenchError(
+            f"initial {shown(initial)}: give a tokbench.Vocabulary, the name of a construction, or a mapping with its "
+            "method and options"
+        )
     elif not isinstance(initial, Vocabulary) and not isinstance(source, PretokenCounts):
         raise TokbenchError(f"initial: '{name}' starts from a vocabulary, and none is built without counts; give one")
 

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.construction import Construction, constructions
+from tokbench.construction import Construction, InitialRecipe, constructions
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_folder
 from tokbench.io.numbers import LARGEST_SEED, LARGEST_VOCABULARY, MOST_THREADS, whole_argument
@@ -106,6 +108,44 @@ def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int
     method = constructions[options.initial]
     check_alphabet(method, options.initial_size, "initial_size")
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
+
+
+def vocabulary_of_recipe(counts: PretokenCounts | None, options: Any, *, seed: int, threads: int) -> Vocabulary:
+    """The vocabulary that a top-down method starts from, where ``options.initial`` is a recipe.
+
+    Raises:
+        TokbenchError: as :func:`initial_vocabulary`.
+    """
+    if counts is None:
+        raise TokbenchError(
+            "the method starts from a vocabulary; name its folder with --initial, or build it by --counts"
+        )
+    method, recipe = constructions[options.initial], options.initial
+    check_alphabet(method, options.initial_size, "initial_size")
+    return method.function(counts, options.initial_size, recipe.options, seed=seed, threads=threads)
+
+
+def starting_from(construction: Construction, initial: Vocabulary) -> Construction:
+    """Return a top-down method that always starts from one vocabulary."""
+    return replace(construction, function=partial(construction.function, initial=initial), initial=False)
+
+
+def check_recipe(folder: str, recipe: InitialRecipe) -> None:
+    """Reject the folder of an initial vocabulary that other options were built with, where it has a record of them.
+
+    Raises:
+        TokbenchError: an option of the recipe differs.
+    """
+    if not (Path(folder) / SETTINGS).is_file():
+        return
+    record = Tokenizer.load(folder).origin.get("construction", {})
+    for key, value in recipe.setting.items():
+        if key in record and record[key] != value:
+            option = "initial" if key == "method" else f"initial.{key}"
+            raise TokbenchError(
+                f"--initial {folder}: was made with {key} {record[key]}, and the option {option} says {value}; "
+                "change one"
+            )
 
 
 READERS = {

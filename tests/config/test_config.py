@@ -17,7 +17,7 @@ from tests.conftest import Tokbench, tool_of
 from tests.support.workflow.checkout import Prepared
 from tokbench.commands.methods import schema
 from tokbench.config.load import read, validate
-from tokbench.construction import construction
+from tokbench.construction import construction, constructions
 from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.io.yaml import parse_yaml
@@ -111,6 +111,8 @@ def test_short_and_long_forms(key: str, form: Any, experiment: dict[str, Any], m
     [
         ("construction", "bpee"),
         ("construction", {"method": "bpe", "initial": "bpe"}),
+        ("construction", {"method": "pathpiece", "initial": {"method": "sage"}}),
+        ("construction", {"method": "pathpiece", "initial": {"method": "bpe", "max_token": 4}}),
         ("segmentation", "gready"),
         ("pretokenization", "gtp2"),
         ("sizes", "1024"),
@@ -121,6 +123,24 @@ def test_schema_rejects(key: str, form: Any, experiment: dict[str, Any]) -> None
     assert SCHEMA.is_valid(experiment)
     experiment["variants"]["bpe"][key] = form
     assert not SCHEMA.is_valid(experiment)
+
+
+def test_recipes_of_initial_vocabularies(experiment: dict[str, Any]) -> None:
+    """A mapping whose options are all defaults is the name."""
+    options = {"method": "unigram", "pruning_loss": "tokenizers"}
+    forms = {"name": "unigram", "mapping": {"method": "unigram"}, "default": {"method": "unigram", "final_cut": "need"}}
+    for name, initial in (forms | {"options": options}).items():
+        experiment["variants"][name] = {
+            "pretokenization": "gpt2",
+            "construction": {"method": "pathpiece", "initial": initial},
+        }
+    assert SCHEMA.is_valid(experiment)
+    variants = validate(experiment, "mine").variants
+    written = {name: variants[name].construction.model_dump(mode="json")["initial"] for name in (*forms, "options")}
+    assert [written.pop(name) for name in forms] == ["unigram"] * 3
+    kind = constructions["unigram"].options
+    assert written["options"] == {"method": "unigram", **kind(pruning_loss="tokenizers").model_dump(mode="json")}
+    assert variants["options"].construction.initial == "unigram"
 
 
 def test_presets_are_changed_key_by_key(experiment: dict[str, Any]) -> None:

@@ -92,6 +92,42 @@ MISTAKES: list[tuple[str, Any, str]] = [
         "variants.pathpiece.construction.initial: 'bpee' is not an initial vocabulary (bpe, ngram, unigram). "
         "Did you mean 'bpe'?",
     ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"method": "bpee"},
+        "variants.pathpiece.construction.initial: 'bpee' is not an initial vocabulary (bpe, ngram, unigram). "
+        "Did you mean 'bpe'?",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"method": "sage"},
+        "variants.pathpiece.construction.initial: 'sage' is not an initial vocabulary (bpe, ngram, unigram).",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"max_token_bytes": 4},
+        "variants.pathpiece.construction.initial: the key 'method' is missing; add it with one of bpe, ngram, unigram",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"method": "bpe", "max_token": 4},
+        "variants.pathpiece.construction.initial.max_token: unknown key. Did you mean 'max_token_bytes'?",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"method": "bpe", "max_token_bytes": 1},
+        "variants.pathpiece.construction.initial.max_token_bytes: must be at least 2 (found 1)",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        {"method": "bpe", "initial": "ngram"},
+        "variants.pathpiece.construction.initial.initial: unknown key. Known here: alphabet,",
+    ),
+    (
+        "variants/pathpiece/construction/initial",
+        ["bpe"],
+        "variants.pathpiece.construction.initial: must be a name or a mapping, {key: value} (found ['bpe'])",
+    ),
     ("variants/bpe/construction", "bpee", f"variants.bpe.construction: 'bpee' is not one of {CONSTRUCTIONS}."),
     ("variants/bpe/segmentation", "greeedy", f"variants.bpe.segmentation: 'greeedy' is not one of {SEGMENTATIONS}."),
     (

@@ -24,6 +24,7 @@ from tokbench.workflow.job_states import Job, Plan, PlannedRun
 
 COMMAND_OF = {
     "build_initial": "build",
+    "build_initial_recipe": "build",
     "count_split": "count",
     "evaluate_checkpoint": "evaluate",
     "merge_part": "merge_counts",

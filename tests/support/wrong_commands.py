@@ -121,6 +121,23 @@ COMMANDS: list[tuple[str, Pieces]] = [
         "build pathpiece --counts @counts.parquet --size 300 -o @out --initial @tokenizer --set initial_size=512",
         ("--initial", "was made with 300, and the option initial_size says 512"),
     ),
+    (
+        "build pathpiece --counts @counts.parquet --size 300 -o @out --initial @tokenizer "
+        "--set initial={method:_unigram,seed_size:_5}",
+        ("--initial", "was made with method bpe, and the option initial says unigram"),
+    ),
+    (
+        "build pathpiece --counts @counts.parquet --size 300 -o @out --set initial={method:_sage}",
+        ("--set (pathpiece): initial: 'sage' is not an initial vocabulary (bpe, ngram, unigram)",),
+    ),
+    (
+        "build pathpiece --counts @counts.parquet --size 300 -o @out --set initial={method:_bpe,max_token:_5}",
+        ("--set (pathpiece): initial.max_token: unknown key. Did you mean 'max_token_bytes'?",),
+    ),
+    (
+        "build sage --documents @texts.parquet --size 300 -o @out --set initial={method:_bpe,max_token_bytes:_5}",
+        ("--initial", "--counts"),
+    ),
     ("build bytespan --size 800 -o @out", ("'bytespan' reads byte scores",)),
     ("build bytespan --size 800 --scores @nowhere -o @out", ("nowhere: no such file of byte scores",)),
     ("build bytespan --size 800 --scores @texts.parquet -o @out", ("texts.parquet",)),

@@ -25,6 +25,7 @@ from tokbench.segmentation import segmentations
 from tokbench.workflow import fingerprint as module
 from tokbench.workflow.fingerprint import Uses, fingerprint
 from tokbench.workflow.shell import FILES as PACKAGED
+from tokbench.workflow.tokenizers import Variants
 
 SOURCE = Path(module.__file__).parents[1]
 
@@ -335,14 +336,18 @@ WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
     *("note_untagged", "told"),
+    *("options_with_recipes", "InitialRecipe", "check_recipe"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
+NOT_READ = {"tokbench.building:read_running", "tokbench.building:read_scored"}
+INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 NOT_CHOSEN = {
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
-    "build": {"tokbench.building:read_running", "tokbench.building:read_scored"},
-    "build_initial": {"tokbench.building:read_running", "tokbench.building:read_scored"},
+    "build": NOT_READ | INITIAL_FROM_COUNTS,
+    "build_initial": NOT_READ | INITIAL_FROM_COUNTS,
+    "build_initial_recipe": NOT_READ | INITIAL_FROM_COUNTS,
     "split_corpus": {"tokbench.corpus.documents:lines_of", "tokbench.corpus.documents:read_findings"},
     "prepare": {
         "tokbench.corpus.prepare:link_shards",
@@ -358,6 +363,11 @@ NOT_CHOSEN = {
     "cite": {"tokbench.report.bibliography:cited"},
 }
 """What a rule's job does not come to, as its recipe chooses otherwise or has the answer."""
+
+
+def recipe_name() -> str:
+    [initial] = Variants(read(PLANNED, FILES)).initial(SimpleNamespace(variant="pathpiece_unigram"))
+    return initial
 
 
 @pytest.fixture(scope="module")
@@ -377,6 +387,7 @@ def named() -> dict[str, tuple[str, ...]]:
             scheme="gpt2",
             byte_lm="bytes",
             initial="bpe",
+            initial_recipe=recipe_name(),
             resource="gold",
             model="small",
             corpus="books",

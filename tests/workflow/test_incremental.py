@@ -14,9 +14,11 @@ import yaml
 
 from tests.support.workflow.checkout import ROOT, Checkout
 from tokbench.config.load import read
+from tokbench.construction import InitialRecipe, constructions
 from tokbench.errors import TokbenchError
 from tokbench.workflow import resources, run
 from tokbench.workflow.run import check_packages
+from tokbench.workflow.tokenizers import initial_name
 
 EXPERIMENT = Path(__file__).parents[1] / "support" / "workflow" / "planned.yaml"
 SIZES = (1024, 1280)
@@ -24,7 +26,7 @@ REPORT = {"figures", "typeset", "report.html"}
 PARTS = ("packed", "models", "embeddings")
 COUNTED = ("tokens", "speeds")
 ON_GOLD = ("intrinsic", "words")
-VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "bytespan")
+VARIANTS = ("bpe", "bpe_greedy", "unigram", "pathpiece_bpe", "pathpiece_ngram", "pathpiece_unigram", "bytespan")
 READ = ("bpe", "unigram", "ranks")
 """Variants that the language models read."""
 BOARD = {"leaderboard.json", "leaderboard.csv"}
@@ -67,6 +69,13 @@ def tokenizers(*variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
         | {f"{part}/{variant}/{size}/books.json" for part in COUNTED for variant in variants for size in sizes}
         | {"examples"}
     )
+
+
+def recipe_of(method: str, **options: Any) -> set[str]:
+    """The initial vocabulary that a recipe describes."""
+    kind = constructions[method].options
+    recipe = InitialRecipe(method, kind(**options))
+    return {f"initial/books/first_space/{initial_name(recipe)}/2048"}
 
 
 def measured_on(resource: str, *variants: str, sizes: tuple[int, ...] = SIZES) -> set[str]:
@@ -217,6 +226,42 @@ def test_comments_messages_and_resources_rerun_nothing(finished: Checkout) -> No
             id="initial vocabulary that is there",
         ),
         pytest.param(
+            "variants.pathpiece_bpe.construction.initial",
+            {"method": "ngram", "max_token_bytes": 16},
+            tokenizers("pathpiece_bpe") | FINAL,
+            id="the same initial vocabulary as a recipe",
+        ),
+        pytest.param(
+            "variants.pathpiece_bpe.construction.initial", {"method": "bpe"}, set(), id="recipe without options"
+        ),
+        pytest.param(
+            "variants.pathpiece_unigram.construction.initial.shrinking_factor",
+            0.75,
+            set(),
+            id="default of an initial recipe",
+        ),
+        pytest.param(
+            "variants.pathpiece_unigram.construction.initial.shrinking_factor",
+            0.5,
+            tokenizers("pathpiece_unigram")
+            | FINAL
+            | recipe_of("unigram", pruning_loss="tokenizers", shrinking_factor=0.5),
+            id="option of an initial recipe",
+        ),
+        pytest.param(
+            "variants.another",
+            {
+                "pretokenization": "first_space",
+                "construction": {
+                    "method": "randtrain",
+                    "initial": {"pruning_loss": "tokenizers", "method": "unigram"},
+                    "initial_size": 2048,
+                },
+            },
+            tokenizers("another") | FINAL | {CITED},
+            id="new variant from an equal recipe",
+        ),
+        pytest.param(
             "variants.another",
             {"pretokenization": "gpt2", "construction": {"method": "unigram", "shrinking_factor": 0.5}},
             tokenizers("another") | FINAL,
@@ -299,7 +344,14 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        pytest.param("construction/unigram.py", with_models("unigram") | FINAL, id="construction"),
+        pytest.param(
+            "construction/unigram.py",
+            recipe_of("unigram", pruning_loss="tokenizers")
+            | with_models("unigram")
+            | tokenizers("pathpiece_unigram")
+            | FINAL,
+            id="construction, of an initial recipe too",
+        ),
         pytest.param(
             "kernels/bpe.pyx",
             {"initial/books/first_space/bpe/2048"}
@@ -308,7 +360,11 @@ def test_change_of_configuration(finished: Checkout, tmp_path: Path, key: str, v
             | FINAL,
             id="kernel, of an initial vocabulary too",
         ),
-        pytest.param("kernels/pathpiece.pyx", tokenizers("pathpiece_bpe", "pathpiece_ngram") | FINAL, id="kernel"),
+        pytest.param(
+            "kernels/pathpiece.pyx",
+            tokenizers("pathpiece_bpe", "pathpiece_ngram", "pathpiece_unigram") | FINAL,
+            id="kernel",
+        ),
         pytest.param("kernels/merge.pxd", with_models("bpe") | FINAL, id="kernel of a segmentation"),
         pytest.param(
             "metric/renyi.py",

@@ -42,13 +42,17 @@ def method_options(method: "Method", settings: Sequence[str] | dict[str, Any], f
     Raises:
         TokbenchError: an unknown option or a value of the wrong type; the message names it.
     """
+    from tokbench.construction import Construction, options_with_recipes
     from tokbench.options import validated
 
     values = dict(settings) if isinstance(settings, dict) else settings_of(settings, flag)
     named = values.pop("method", method.name)
     if named != method.name:
         raise TokbenchError(f"{flag}: names the method '{named}', and the command '{method.name}'; name one of them")
-    return validated(values, method.options, f"{flag} ({method.name})")
+    options = method.options
+    if isinstance(method, Construction) and isinstance(values.get("initial"), Mapping):
+        options = options_with_recipes(method)
+    return validated(values, options, f"{flag} ({method.name})")
 
 
 def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:

@@ -86,7 +86,14 @@ def build_command(
     output: str,
 ) -> None:
     """Build a vocabulary by METHOD and write its tokenizer to a folder."""
-    from tokbench.building import build_from_files, check_alphabet, own_segmentation
+    from tokbench.building import (
+        build_from_files,
+        check_alphabet,
+        check_recipe,
+        own_segmentation,
+        starting_from,
+        vocabulary_of_recipe,
+    )
     from tokbench.commands.parameters import chosen_scheme
     from tokbench.commands.recipes import (
         check_needs,
@@ -98,7 +105,7 @@ def build_command(
         recipe,
         settings_of,
     )
-    from tokbench.construction import constructions
+    from tokbench.construction import InitialRecipe, constructions
     from tokbench.segmentation import segmentations
 
     started = time.monotonic()
@@ -118,6 +125,9 @@ def build_command(
         recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
     )
     segmentation_options = method_options(segmentations[cut], cut_options, "--segmentation")
+    start = getattr(chosen, "initial", None)
+    if initial and isinstance(start, InitialRecipe):
+        check_recipe(initial, start)
 
     if counts and megabytes is not None and construction.source == "counts":
         check_needs(construction, chosen, counts, least, megabytes, bool(initial))
@@ -126,9 +136,12 @@ def build_command(
         exit_status.describe_task(
             f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy
         )
+    source = construction_inputs_source_of(construction, pretokens, scores, documents, scheme)
+    if not initial and isinstance(start, InitialRecipe):
+        construction = starting_from(construction, vocabulary_of_recipe(pretokens, chosen, seed=seed, threads=threads))
     tokenizer = build_from_files(
         construction,
-        construction_inputs_source_of(construction, pretokens, scores, documents, scheme),
+        source,
         size,
         chosen,
         cut,

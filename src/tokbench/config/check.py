@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import Size, Split, Variant, files_among, mistakes_elsewhere
-from tokbench.construction import constructions
+from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.sources import (
     CountsSource,
@@ -59,7 +59,7 @@ def _built(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.built.items():
         key = f"variants.{name}"
         construction = constructions[variant.construction.method]
-        for option, path in files_among(variant.construction).items():
+        for option, path in _files(variant).items():
             if not path.is_file():
                 yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
             yield from path_mistakes(f"{key}.construction.{option}", [path], patterns=True)
@@ -79,6 +79,15 @@ def _built(experiment: Experiment) -> Iterator[str]:
         if variant.byte_lm is not None:
             yield from unknown_names(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         yield from _segmentation(key, variant)
+
+
+def _files(variant: Variant) -> dict[str, Path]:
+    """The files that options of the construction name, and those of its initial vocabulary."""
+    files = files_among(variant.construction)
+    initial = getattr(variant.construction, "initial", None)
+    if isinstance(initial, InitialRecipe):
+        files |= {f"initial.{option}": path for option, path in files_among(initial.options).items()}
+    return files
 
 
 def _elsewhere(experiment: Experiment) -> Iterator[str]:

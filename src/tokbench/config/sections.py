@@ -17,7 +17,7 @@ from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
-from tokbench.construction import constructions
+from tokbench.construction import constructions, options_with_recipes
 from tokbench.corpus.sources import SOURCE_TYPES, AnySource, CountsSource
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
@@ -203,7 +203,7 @@ def _choice(registry: Registry, key: str = "method") -> Any:
     models = [
         create_model(
             f"{method.name}_{registry.kind.replace(' ', '_')}",
-            __base__=method.options,
+            __base__=options_with_recipes(method) if registry is constructions else method.options,
             **{key: (Literal[method.name], ...)},  # type: ignore[call-overload]
         )
         for method in registry.methods()

@@ -1,10 +1,12 @@
 """Vocabulary construction: one module per method, which chooses the tokens."""
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, TypeVar, get_args
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -102,6 +104,76 @@ def _checked(name: str) -> str:
 
 InitialName = Annotated[str, _GivesInitial()]
 """A construction to start from; "Tokenization Is More Than Compression", section 3.2, has ngram, bpe and unigram."""
+
+
+class InitialRecipe(str):
+    """A construction to start from with options of its own; as text, and in comparisons, the construction's name.
+
+    Methods read ``options.initial`` as a name, with or without such options.
+
+    Attributes:
+        options: an instance of the construction's class of options.
+    """
+
+    options: Options
+
+    def __new__(cls, method: str, options: Options) -> Self:
+        recipe = super().__new__(cls, method)
+        recipe.options = options
+        return recipe
+
+    def __getnewargs__(self) -> tuple[str, Options]:  # type: ignore[override]
+        return str(self), self.options
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """``method`` and all options, as JSON holds them."""
+        return {"method": str(self), **self.options.model_dump(mode="json")}
+
+
+class _NameOrRecipe:
+    """A name, or a mapping with ``method`` and options; one whose options are all defaults is the name."""
+
+    def _read(self, value: Any, handler: Callable[[Any], Options]) -> str:
+        if isinstance(value, str):
+            return value if isinstance(value, InitialRecipe) else _checked(value)
+        name = value.get("method") if isinstance(value, Mapping) else None
+        if isinstance(name, str):
+            _checked(name)
+        values = handler(value).model_dump()
+        name = values.pop("method")
+        kind = constructions[name].options
+        options = kind.model_validate(values)
+        return name if options == kind() else InitialRecipe(name, options)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        plain = core_schema.plain_serializer_function_ser_schema(_initial_setting)
+        return core_schema.no_info_wrap_validator_function(self._read, handler(source), serialization=plain)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"enum": _giving()}, handler(schema)]}
+
+
+def _initial_setting(initial: str) -> str | dict[str, Any]:
+    return initial.setting if isinstance(initial, InitialRecipe) else initial
+
+
+def options_with_recipes(method: Construction) -> type[Options]:
+    """The class of a method's options; the ``initial`` of a top-down method may also be a recipe, see
+    :class:`InitialRecipe`."""
+    field = method.options.model_fields.get("initial")
+    if field is None or not any(isinstance(one, _GivesInitial) for one in field.metadata):
+        return method.options
+    choice: Any = functools.reduce(operator.or_, map(_recipe_model, _giving()))
+    forms = Annotated[choice, Field(discriminator="method"), _NameOrRecipe()]
+    default = ... if field.is_required() else field.get_default(call_default_factory=True)
+    return create_model(method.options.__name__, __base__=method.options, initial=(forms, default))
+
+
+def _recipe_model(name: str) -> type[Options]:
+    method: Any = Literal[name]
+    return create_model(f"{name}_initial", __base__=constructions[name].options, method=(method, ...))
+
 
 Function = TypeVar("Function", bound=Callable[..., Vocabulary])
 

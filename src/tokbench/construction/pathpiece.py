@@ -47,7 +47,7 @@ class PathPieceOptions(Options):
     ties: Literal["longest", "random"] = "longest"
     """Which last token of equally short paths is taken: the longest (PathPieceL) or a random one (PathPieceR)."""
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to start from."""
+    """Construction of the vocabulary to start from, or a mapping with its ``method`` and options."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to start from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2, le=MAX_WIDTH)

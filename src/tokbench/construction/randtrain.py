@@ -30,8 +30,9 @@ PARTS = 16
 
 class RandTrainOptions(Options):
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to draw from. Tokens of n-grams weigh what they count in the text, overlapping
-    occurrences included; other tokens what they count after segmentation by the initial vocabulary's own method."""
+    """Construction of the vocabulary to draw from, or a mapping with its ``method`` and options. Tokens of n-grams
+    weigh what they count in the text, overlapping occurrences included; other tokens what they count after segmentation
+    by the initial vocabulary's own method."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to draw from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2)

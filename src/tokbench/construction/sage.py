@@ -39,7 +39,7 @@ Sizes = Annotated[tuple[Annotated[int, Field(ge=256)], ...], AfterValidator(chec
 
 class SageOptions(Options):
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to start from."""
+    """Construction of the vocabulary to start from, or a mapping with its ``method`` and options."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
     """Size of the vocabulary to start from, before tokens that are too long are left out."""
     max_token_bytes: int = Field(16, ge=2)

@@ -185,12 +185,18 @@ def recipes(experiment: Experiment) -> str:
             "corpus": experiment.corpus_of(name),
             "pretokenization": variant.pretokenization,
             "pretokenizer": pretokenization_of(variant.pretokenization).label,
-            "construction": variant.construction.model_dump(mode="json"),
+            "construction": _by_name(variant.construction),
             "segmentation": segmentation,
         }
     models = {name: model.recipe() for name, model in experiment.models.items()}
     translating = {name: model.model_dump(mode="json") for name, model in experiment.translation_models.items()}
     return canonical({"variants": variants, "models": models, "translation_models": translating})
+
+
+def _by_name(construction: Any) -> dict[str, Any]:
+    """A construction in full, with the name of its initial vocabulary, by which papers call it."""
+    values: dict[str, Any] = construction.model_dump(mode="json")
+    return values | ({"initial": str(construction.initial)} if isinstance(values.get("initial"), dict) else {})
 
 
 TOKENIZERS = 12

@@ -18,7 +18,7 @@ from tokbench.adapters.read import FILES
 from tokbench.building import READERS
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
-from tokbench.construction import Construction, constructions
+from tokbench.construction import Construction, InitialRecipe, constructions
 from tokbench.io.compression import COMPRESSED
 from tokbench.metric import Sight, families_of
 from tokbench.pretokenization import Pretokenization, pretokenization_of
@@ -84,9 +84,9 @@ class Variants:
         return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
 
     def initial(self, wildcards: Any) -> list[str]:
-        """Initial vocabulary that the construction starts from."""
+        """Initial vocabulary that the construction starts from, as paths call it."""
         options = self._variant(wildcards).construction
-        return [options.initial] if self._construction(wildcards).initial else []
+        return [initial_name(options.initial)] if self._construction(wildcards).initial else []
 
     def initial_size(self, wildcards: Any) -> list[int]:
         """Size of that vocabulary."""
@@ -116,6 +116,31 @@ class Variants:
         phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
         return fingerprint(*_stages(construction), *phases)
 
+    def initial_method(self, wildcards: Any) -> str:
+        """Name of the construction of an initial vocabulary that has options of its own."""
+        return str(self._initial_recipe(wildcards))
+
+    def initial_recipe(self, wildcards: Any) -> str:
+        """All options of that construction."""
+        return canonical(self._initial_recipe(wildcards).setting)
+
+    def initial_files(self, wildcards: Any) -> list[str]:
+        """The user's files that these options name."""
+        return [str(path) for path in files_among(self._initial_recipe(wildcards).options).values()]
+
+    def initial_code(self, wildcards: Any) -> str:
+        """Fingerprint of that construction."""
+        return _initial_code(self._initial_recipe(wildcards))
+
+    def initial_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
+        """MB that building such a vocabulary asks for."""
+        return memory_for_counts([self.initial_method(wildcards)], input.get("counts"), attempt)
+
+    def _initial_recipe(self, wildcards: Any) -> InitialRecipe:
+        chosen = (getattr(variant.construction, "initial", None) for variant in self.experiment.built.values())
+        recipes = (initial for initial in chosen if isinstance(initial, InitialRecipe))
+        return next(recipe for recipe in recipes if initial_name(recipe) == wildcards.initial_recipe)
+
     def _variant(self, wildcards: Any) -> Variant:
         return self.experiment.built[wildcards.variant]
 
@@ -128,13 +153,24 @@ class Variants:
 
 def initial_code(wildcards: Any) -> str:
     """Fingerprint of an initial vocabulary's construction."""
-    construction = constructions[wildcards.initial]
-    return fingerprint(*_stages(construction), construction.definition)
+    return _initial_code(wildcards.initial)
 
 
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
     """MB that building an initial vocabulary asks for."""
     return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
+
+
+def _initial_code(name: str) -> str:
+    construction = constructions[name]
+    return fingerprint(*_stages(construction), construction.definition)
+
+
+def initial_name(initial: str) -> str:
+    """The construction's name, and a digest of its options where it has options of its own."""
+    if not isinstance(initial, InitialRecipe):
+        return initial
+    return f"{initial}-{hashlib.sha256(canonical(initial.setting).encode()).hexdigest()[:12]}"
 
 
 def _stages(construction: Construction) -> tuple[str, ...]:
