@@ -129,6 +129,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
     assert {node for edge in edges for node in edge} <= nodes
     if graph == "--rulegraph":
         unused = {
+            "build_initial_recipe",
             "count",
             "deal_part",
             "encode_shard",
