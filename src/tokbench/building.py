@@ -110,6 +110,7 @@ def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
 
 
+# A function next to initial_vocabulary, because that one is in the fingerprint of every tokenizer.
 def vocabulary_of_recipe(counts: PretokenCounts | None, options: Any, *, seed: int, threads: int) -> Vocabulary:
     """The vocabulary that a top-down method starts from, where ``options.initial`` is a recipe.
 

@@ -22,9 +22,11 @@ from tokbench.models.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.models.evaluation.suites import local_tasks
 from tokbench.models.memory import lm_training_seconds
 from tokbench.models.pretraining.budget import kept_at
+from tokbench.published import facts
+from tokbench.published.comparison import same_recipe
 from tokbench.workflow.models import Translations
 from tokbench.workflow.resources import MAX_RUNTIME
-from tokbench.workflow.targets import all_along, all_tokenizers, all_trained
+from tokbench.workflow.targets import all_along, all_tokenizers, all_trained, recipes
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
@@ -291,6 +293,17 @@ def test_models_end_within_the_attempts_of_the_command(
     for one in all_trained(experiment):
         seconds = lm_training_seconds(experiment.models[one.model], int(one.size))
         assert (seconds or 0) < (1 + int(retries)) * MAX_RUNTIME * 60
+
+
+def test_initial_recipes_are_compared_with_the_paper_by_name(text: Path) -> None:
+    """Hugging Face's rules of Unigram, from which two variants start."""
+    experiment = load("pathpiece", text)
+    compared = json.loads(recipes(experiment))["variants"]
+    for name in ("sage_unigram", "pathpiece_unigram"):
+        initial = experiment.variants[name].construction.initial
+        assert (initial.options.pruning_loss, initial.options.whole_characters) == ("tokenizers", False)
+        [row] = facts.variants().filter(paper="pathpiece", variant=name).iter_rows(named=True)
+        assert same_recipe(compared[name], row)
 
 
 def test_corpora_of_greedtok(text: Path) -> None:
