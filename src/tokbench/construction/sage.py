@@ -45,7 +45,8 @@ class SageOptions(Options):
     max_token_bytes: int = Field(16, ge=2)
     """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
     lines: int = Field(1_000_000, ge=1)
-    """Lines of text to read, chosen at random with the seed, in random order."""
+    """Lines of text to read, chosen at random with the seed, in random order. A line ends with a line feed or with its
+    document; contexts and segmentations keep inside a line."""
     schedule: Sizes | None = None
     """Sizes after each batch, descending; by default those of version 2.0, continued downwards."""
     embedding_schedule: Sizes = (262_144, 131_072, 65_536, 49_152, 40_960, 32_768)
