@@ -345,7 +345,10 @@ def test_one_tidy_table(tokenizers: Path, tmp_path: Path, tokbench: Tokbench) ->
     behind = board.filter(pl.col("verdict") != "best").row(0, named=True)
     low, value, high = (behind[key] for key in ("behind_low", "behind", "behind_high"))
     assert behind["over"] == "words"
-    assert low < value < high or low == value == high == 0  # On Python 3.12's documentation both cut the words alike.
+    if f1["bpe"]["value"] != f1["greedwmc"]["value"]:
+        assert low < value < high
+    else:  # As on the documentation of Python 3.12, on which the vocabularies are built.
+        assert (low, value, high) == (0, 0, 0)
     (tmp_path / "tokenizers").mkdir()
     for name in ("bpe", "greedwmc"):
         (tmp_path / "tokenizers" / name).mkdir()
