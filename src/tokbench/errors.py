@@ -1,12 +1,16 @@
 """Mistakes in the input: how they are raised, and how a name that is not known is told."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 SHOWN = 40
 """Characters of a wrong value that a message repeats."""
 
 LISTED = 200
 """Characters of the names that a message lists."""
+
+FILES = 3
+"""Files that a message names."""
 
 
 class TokbenchError(Exception):
@@ -33,6 +37,12 @@ def on_one_line(text: str) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names that come from a file, for a message: on one line, and cut where they are many."""
     return shortened(", ".join(names), LISTED)
+
+
+def listed_files(files: Sequence[Path]) -> str:
+    """Return the first paths of a list in full, and how many more there are: ``a.txt, b.txt, c.txt and 4 more``."""
+    more = f" and {len(files) - FILES:,} more" if len(files) > FILES else ""
+    return ", ".join(on_one_line(str(file)) for file in files[:FILES]) + more
 
 
 def joined(names: Sequence[str]) -> str:

@@ -146,6 +146,13 @@ def test_files_of_equal_content(tmp_path: Path, experiment: dict[str, Any], tokb
     assert equal_files(source) == [line]
     twice = JsonLinesSource(type="jsonl", path={"en": [str(texts / "a.txt")], "de": [str(texts / "a.txt")]})
     assert equal_files(twice) == [f"2 files have equal content: {texts}/a.txt, {texts}/a.txt"]
+    names = [texts / f"{'long' * 50}{number}.txt" for number in range(5)]
+    for name in names:
+        name.write_text("many\n")
+    several = f"5 files have equal content: {names[0]}, {names[1]}, {names[2]} and 2 more"
+    assert equal_files(source) == [line, several]
+    for name in names:
+        name.unlink()
     assert equal_files(CountsSource(type="counts", path=[str(texts)])) == []
     assert equal_files(EmbeddedSource(type="embedded")) == []
     experiment["corpora"] = {"pydoc": {"source": {"type": "text", "path": str(texts)}}}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.sources import CountsSource, FileSource, Source, files_of
 from tokbench.corpus.splits import CHUNK, UNUSED
-from tokbench.errors import TokbenchError, listed
+from tokbench.errors import TokbenchError, listed_files
 
 DIGEST = 16
 """Bytes of a document's digest (BLAKE2b)."""
@@ -151,7 +151,7 @@ def equal_files(source: Source) -> list[str]:
             for file in files:
                 by_content[size, _content(file)].append(file)
     same = (files for files in by_content.values() if len(files) > 1)
-    return [f"{len(files):,} files have equal content: {listed(map(str, files))}" for files in same]
+    return [f"{len(files):,} files have equal content: {listed_files(files)}" for files in same]
 
 
 def _content(path: Path) -> bytes:

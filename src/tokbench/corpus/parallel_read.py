@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
 from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
-from tokbench.errors import TokbenchError, listed
+from tokbench.errors import TokbenchError, listed, listed_files
 from tokbench.io.parquet import column_of, is_text, parquet, pieces, raw, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
 from tokbench.runtime.memory_limit import DocumentLimit
@@ -66,7 +66,7 @@ def _lines(source: LinePairs, languages: tuple[str, str], largest: DocumentLimit
         if first is None or second is None:
             shorter, longer = (alone[0], alone[1]) if first is None else (alone[1], alone[0])
             raise TokbenchError(
-                f"{listed(map(str, shorter))}: ends after {number:,} lines, and {listed(map(str, longer))} goes on; "
+                f"{listed_files(shorter)}: ends after {number:,} lines, and {listed_files(longer)} goes on; "
                 "pairs are lines with the same number, so give files of the same length"
             )
         yield first, second
