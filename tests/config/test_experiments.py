@@ -55,6 +55,7 @@ HUB = {
     "HuggingFaceFW/fineweb-edu": "87f09149ef4734204d70ed1d046ddc9ca3f2b8f9",
     "Zyphra/dclm-dedup": "1046a49ee913f67e358b99bcb9c65f226f8289bf",
     "JeanKaddour/minipile": "18ad1b0c701eaa0de03d3cecfdd769cbc70ffbd0",
+    "tiiuae/falcon-refinedweb": "c735840575b629292b41da8dde11dcd523d4f91c",
     "monology/pile-uncopyrighted": "3be90335b66f24456a5d6659d9c8d208c0357119",
     "wikimedia/wikipedia": "b04c8d1ceb2f5cd4588862100d08de323dccfbaa",
 }
@@ -80,6 +81,8 @@ RANKS = {
     ("pathpiece random", "ngram", "digit", "shortest_path random"): 18,
 }
 """Table 1 of "Tokenization Is More Than Compression": the phases of a variant and its rank."""
+SEVENTH = ("pathpiece longest", "ngram", "space_digit", "shortest_path")
+"""The model of 1.3B that tables 12 and 13 have and table 14 has not."""
 RANDTRAIN = {
     ("randtrain", initial, scheme, cut)
     for (initial, scheme), cut in product(
@@ -229,7 +232,8 @@ SPANS = (
 @pytest.mark.parametrize("name", ["pathpiece", "bytespan", "bytespan_25_languages"])
 def test_small_form_has_the_same_variants(name: str, text: Path) -> None:
     whole, small = load(name, text), load(f"small/{SMALL[name]}", text)
-    left_out = {f"entropy_{pair}" for pair in SPANS} if name == "bytespan_25_languages" else set()
+    spans = {f"entropy_{pair}" for pair in SPANS}
+    left_out = {"bytespan_25_languages": spans, "pathpiece": {"pathpiece_ngram_space_digit"}}.get(name, set())
     assert left_out <= whole.variants.keys()
     assert [variant for variant in whole.variants if variant not in left_out] == list(small.variants)
     for variant in small.variants:
@@ -245,23 +249,24 @@ def test_hub_corpora_are_the_known_ones(name: str, text: Path) -> None:
             assert HUB[corpus.source.dataset] == corpus.source.revision
 
 
-@pytest.mark.parametrize("name", ["pathpiece", "small/pathpiece"])
-def test_variants_of_tokenization_is_more_than_compression(name: str, text: Path) -> None:
+@pytest.mark.parametrize(("name", "further"), [("pathpiece", [SEVENTH]), ("small/pathpiece", [])])
+def test_variants_of_tokenization_is_more_than_compression(name: str, further: list[Any], text: Path) -> None:
     experiment = load(name, text)
     found = Counter(phases(experiment, variant) for variant in experiment.variants)
-    assert found == Counter([*RANKS, *RANDTRAIN])
+    assert found == Counter([*RANKS, *RANDTRAIN, *further])
     built = Counter(len(experiment.sizes_of(variant)) for variant in experiment.variants)
-    assert built == {len(experiment.sizes): 18, 1: 8}
+    assert built == {len(experiment.sizes): 18, 1: 8 + len(further)}
 
 
 def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:
     experiment = load("pathpiece", text)
     models = all_trained(experiment)
-    assert Counter(trained.model for trained in models) == {"mpt_350m": 62, "mpt_1_3b": 6, "mpt_2_4b": 4}
-    large = {"mpt_1_3b": {1, 2, 3, 6, 11, 15}, "mpt_2_4b": {1, 2, 3, 6}}
-    for name, ranks in large.items():
+    assert Counter(trained.model for trained in models) == {"mpt_350m": 62, "mpt_1_3b": 7, "mpt_2_4b": 4}
+    large = {"mpt_1_3b": {1, 2, 3, 6, 11, 15, "seventh"}, "mpt_2_4b": {1, 2, 3, 6}}
+    ranks = RANKS | {SEVENTH: "seventh"}
+    for name, chosen in large.items():
         built = [trained for trained in models if trained.model == name]
-        assert {RANKS[phases(experiment, trained.variant)] for trained in built} == ranks
+        assert {ranks[phases(experiment, trained.variant)] for trained in built} == chosen
         assert {trained.size for trained in built} == {40960}
     assert experiment.sizes == [32768, 40960, 49152]
     lengths = {(model.batches, model.batch, model.max_seq_len) for model in experiment.models.values()}
@@ -308,7 +313,7 @@ def test_initial_recipes_are_compared_with_the_paper_by_name(text: Path) -> None
 
 def test_corpora_of_greedtok(text: Path) -> None:
     experiment = load("greedtok", text)
-    assert list(experiment.corpora) == ["un", "arxiv", "pubmed", "wiki", "dclm", "dclm_fifth"]
+    assert list(experiment.corpora) == ["un", "arxiv", "pubmed", "wiki", "refinedweb", "dclm", "dclm_fifth"]
     chosen = {
         corpus: Counter(
             (experiment.variants[variant].construction.method, *(size - 256 for size in experiment.sizes_of(variant)))
@@ -321,6 +326,18 @@ def test_corpora_of_greedtok(text: Path) -> None:
     short, long = (1000, 2000, 3000, 4000, 5000), (2000, 4000, 6000, 8000, 10000)
     for corpus, budgets in {"un": short, "arxiv": short, "pubmed": long, "wiki": long}.items():
         assert chosen[corpus] == {(method, *budgets): times for method, times in methods.items()}, corpus
+    assert chosen["refinedweb"] == {(method, *long): 1 for method in ("greedtok", "greedwmc")}
+
+
+def test_wiki_of_greedtok_may_be_files_of_the_users(text: Path) -> None:
+    """The paper extracts a dump by wikiextractor, whose articles are JSON Lines, and its CJK ablation takes some."""
+    file = FOLDER / "greedtok.yaml"
+    assert "corpora='{wiki: {source: jsonl}}' wiki=" in file.read_text(encoding="utf-8")
+    changed = {"corpora": {"wiki": {"source": "jsonl"}}, "wiki": str(text)}
+    experiment = read_all([file], given(file, text) | changed)
+    source = experiment.corpora["wiki"].source
+    assert (source.type, source.path, source.text_field) == ("jsonl", [str(text)], "text")
+    assert experiment.corpora["wiki"].splits == load("greedtok", text).corpora["wiki"].splits
 
 
 def test_models_of_greedtok(text: Path) -> None:
@@ -336,6 +353,10 @@ def test_models_of_greedtok(text: Path) -> None:
     assert experiment.corpora["dclm"].source.max_documents == 600_000_000
     assert experiment.corpora["dclm_fifth"].splits["tokenizer"] == 0.2
     assert [len(suite.tasks) for suite in experiment.suites.values()] == [11]
+    shares = {one.share for one in all_along(experiment)}
+    assert {(one.model, one.variant) for one in all_along(experiment)} == {one[:2] for one in trained}
+    assert shares == {"0.2", "0.4", "0.6", "0.8"}
+    assert list(kept_at(experiment.models["greedtok_1b"], 150_000).values()) == [30_000, 60_000, 90_000, 120_000]
 
 
 def test_vocabularies_of_picky_bpe(text: Path) -> None:
