@@ -383,6 +383,14 @@ def test_vocabularies_of_picky_bpe(text: Path) -> None:
         for variant in experiment.variants.values()
     )
     assert others == {"picky_bpe": 25, "bpe_trimmed": 4, "post_removal": 5, "unigram": 1}
+    unigram = experiment.variants["en_de_unigram"].construction
+    sentencepiece = (
+        unigram.alphabet,
+        unigram.seed_counts,
+        unigram.split_by_unicode_script,
+        unigram.split_by_whitespace,
+    )
+    assert (*sentencepiece, unigram.final_cut) == ("character", "occurrences", True, True, "score")
 
 
 @pytest.mark.parametrize("name", ["picky_bpe", "small/picky_bpe"])

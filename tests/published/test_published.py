@@ -25,7 +25,7 @@ from tokbench.published.comparison import MODELS
 from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judged, printed_span
 from tokbench.published.recompute import FILES, compared, recompute, released
 from tokbench.report.figures import style
-from tokbench.report.published import translations_table
+from tokbench.report.published import bold_table, translations_table
 from tokbench.tokenizer.hugging_face import spell
 from tokbench.vocabulary import BYTES
 
@@ -48,6 +48,32 @@ def test_bleu_by_the_printed_intervals() -> None:
     assert row["p"] == pytest.approx(2 * stats.norm.sf(1.1 / error))
     assert (row["low"], row["high"]) == pytest.approx((-1.1 - np.hypot(1.0, 1.5), -1.1 + np.hypot(1.0, 1.5)))
     assert row["holm"] == pytest.approx(min(1.0, 12 * row["p"])) or frame["holm"].min() == 1.0
+
+
+def test_bold_by_the_printed_numbers() -> None:
+    """COMET's bold cells are the best down to some score; of BLEU one group has a score told from its best."""
+    frame = bold_table().frame
+    assert len(frame) == 45
+    by_rule = frame.filter(bleu_by_rule="bold")
+    assert by_rule.select("task", "size").unique().rows() == [("separate", 32768)]
+    assert by_rule["variant"].to_list() == ["picky_10", "picky_09", "picky_08", "picky_07"]
+    marked = []
+    for _, group in frame.group_by("where", "corpus", "task", "size"):
+        bold, plain = (group.filter(comet_printed=mark)["behind"] for mark in ("bold", ""))
+        assert bold.min() == 0
+        assert bold.max() < plain.min()
+        marked.append((bold.max(), plain.min()))
+    assert len(marked) == 9
+    assert max(low for low, _ in marked) == 0.002
+    assert min(high for _, high in marked) == 0.001
+
+
+@needs(PUBLISHED)
+def test_bold_is_that_of_the_papers_text() -> None:
+    text = next((PUBLISHED.parent / "papers").glob("003_*.txt")).read_text(encoding="utf-8")
+    first = re.findall(r"\| (?:[.\d]+(?:\$\^\{\\ast\}\$)?) +\| [\d.]+ \$\\pm\$ [\d.]+ +\| (\**)[\d.]+", text)
+    second = re.findall(r"& [\d.]+[^&]*& [\d.]+ \$\\pm\$ [\d.]+ & (\**)[\d.]+", text)
+    assert ["bold" if stars else "" for stars in (*first, *second)] == bold_table().frame["comet_printed"].to_list()
 
 
 def chosen(statistics: tuple[Statistic, ...], name: str, **wanted: str) -> list[Statistic]:
@@ -115,7 +141,7 @@ def test_table_2_of_picky_bpe_is_that_of_the_papers_text() -> None:
     printed = re.findall(r"& ([\d.]+)[^&]*& ([\d.]+) \$\\pm\$ ([\d.]+) & \**([\d.]+)", table)
     ours = facts.cells().filter(paper="picky_bpe", where="Table 2")
     found = [
-        (f"{threshold[0]}.{threshold[1]}", *part.sort("metric")["value"])
+        (f"{threshold[0]}.{threshold[1]}", *part.filter(pl.col("metric") != "comet_bold").sort("metric")["value"])
         for (_, _, variant), part in ours.group_by("task", "size", "variant", maintain_order=True)
         for threshold in [variant.removeprefix("picky_")]
     ]

@@ -37,7 +37,8 @@ def cells() -> pl.DataFrame:
     Returns:
         ``paper``, ``where`` (table), ``corpus``, ``model``, ``variant``, ``size`` (tokens with the 256 bytes, Int64),
         ``task`` (of translations whether vocabularies are ``joint`` or ``separate``, whose size is then that of each
-        side), ``metric``, ``unit``, ``value`` (as printed); empty text where a column does not apply.
+        side), ``metric`` (``comet_bold``, 1, where the paper prints COMET in bold), ``unit``, ``value`` (as printed);
+        empty text where a column does not apply.
     """
     return _read("cells").cast({"size": pl.Int64})
 

@@ -23,6 +23,7 @@ from tokbench.io.atomic import atomic_folder
 from tokbench.published import facts
 from tokbench.published.facts import DIFFERS, MISSING, PAPERS, SAME, VERDICTS, WITHIN, Statistic
 from tokbench.published.recompute import ModelSet, compared, recompute, released
+from tokbench.published.translations import JOINT
 from tokbench.report.figures.style import COLUMN, FULL, save
 from tokbench.report.layout import Drawing, PrintedColumn, Table
 from tokbench.report.published_figures import drawings
@@ -30,6 +31,7 @@ from tokbench.report.sections.comparisons import TEST, average_ranks, comparison
 from tokbench.report.typeset import to_markdown, write_table
 from tokbench.report.wording import words
 from tokbench.statistics.distributions import chi_squared_tail
+from tokbench.statistics.verdicts import ALPHA
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tabulation.table import Kind
 
@@ -87,6 +89,63 @@ def _differences() -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def bold_table() -> Table:
+    """Cells of tables 1 and 2 in bold, and what the paper's rule of bold makes of the printed numbers."""
+    cells = facts.cells().filter(pl.col("where").is_in(["Table 1", "Table 2"]), paper=PAPER)
+    keys = ["where", "corpus", "task", "size"]
+    groups = cells.with_columns(pl.col("value").cast(pl.Float64)).pivot(
+        "metric", index=[*keys, "variant"], values="value"
+    )
+    rows = [row for _, part in groups.group_by(keys, maintain_order=True) for row in _by_the_rule(part)]
+    columns = [
+        PrintedColumn("where", "printed in"),
+        PrintedColumn("corpus", "direction"),
+        PrintedColumn("task", "vocabulary"),
+        PrintedColumn("size", kind="count"),
+        PrintedColumn("variant"),
+        PrintedColumn("comet", "COMET", "real", 3),
+        PrintedColumn("comet_printed", "COMET in print"),
+        PrintedColumn("behind", "below the best", "real", 3),
+        PrintedColumn("bleu", "BLEU", "real", 1),
+        PrintedColumn("bleu_interval", "±", "real", 1),
+        PrintedColumn("bleu_by_rule", "BLEU by the rule"),
+    ]
+    caption = (
+        "Tables 1 and 2 of “BPE Gets Picky”: cells in bold. The paper's rule: the best of a group and what is not "
+        "significantly worse, or nothing if no score is. The size is that of each side."
+    )
+    notes = [
+        "COMET has no printed intervals, so the rule cannot be recomputed: the best is bold in every group, and no "
+        "bold cell is below one that is not; .001 below the best is not bold in one group, .002 is in another.",
+        "BLEU is never bold in print. By the rule: two-sided test against the best from the printed intervals, as if "
+        "unpaired, Holm's correction over the group, level .05.",
+    ]
+    return Table("picky-bpe-bold", caption, pl.DataFrame(rows), columns, notes=notes, folded=True)
+
+
+def _by_the_rule(group: pl.DataFrame) -> list[dict[str, Any]]:
+    rows = group.to_dicts()
+    best = max(rows, key=lambda row: row["bleu"])
+    others = [row for row in rows if row is not best]
+    standard = [hypot(row["bleu_interval"], best["bleu_interval"]) / NORMAL for row in others]
+    p = [
+        chi_squared_tail(((best["bleu"] - row["bleu"]) / error) ** 2, 1)
+        for row, error in zip(others, standard, strict=True)
+    ]
+    worse = [row["variant"] for row, adjusted in zip(others, holm(p).tolist(), strict=True) if adjusted < ALPHA]
+    comet = max(row["comet"] for row in rows)
+    return [
+        {
+            **row,
+            "task": row["task"] or JOINT,
+            "comet_printed": "bold" if row["comet_bold"] else "",
+            "behind": round(comet - row["comet"], 3),
+            "bleu_by_rule": "bold" if worse and row["variant"] not in worse else "",
+        }
+        for row in rows
+    ]
 
 
 KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
@@ -170,7 +229,7 @@ def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets:
         made.append(table_of("released-files", caption, released, "real", 4))
     for models in sets:
         made += _of_set(models)
-    return [*made, translations_table(), recipes_table()]
+    return [*made, translations_table(), bold_table(), recipes_table()]
 
 
 def agreement_table(statistics: Sequence[Statistic]) -> Table:
