@@ -360,6 +360,32 @@ def test_covered_pairs(tokens: list[bytes], pairs: list[tuple[bytes, int]]) -> N
     assert found == twin.covered_pairs(list(known.tokens), list(counts.items()))
 
 
+@given(
+    st.lists(st.text("ab", min_size=2, max_size=4).map(str.encode), max_size=6),
+    st.lists(st.tuples(st.integers(1, 400), st.text("ab", max_size=9)), min_size=1, max_size=3),
+)
+@settings(max_examples=20, deadline=None)
+def test_long_tokens_occur_and_cover_as_short_ones(tokens: list[bytes], runs: list[tuple[int, str]]) -> None:
+    known = vocabulary(*dict.fromkeys([*tokens, b"a" * 257, b"a" * 300 + b"b"]))
+    text = b"".join(b"a" * length + other.encode() for length, other in runs)
+    counts = PretokenCounts.from_pairs([(text, 3), (b"ab" + b"a" * 258, 5)])
+    found = covered_pairs(Trie(*known.flat()), counts.data, counts.offsets, counts.counts)
+    assert found == twin.covered_pairs(list(known.tokens), list(counts.items()))
+    assert substring_occurrences(known, counts).tolist() == twin.matches(counts.items(), known.tokens)
+
+
+def test_metrics_of_tokens_take_long_runs() -> None:
+    """A construction from a run of one letter has tokens of half the run, a quarter, and so on."""
+    run = 1_000_000
+    lengths = [2**power for power in range(1, 20)]
+    known = vocabulary(*(b"a" * length for length in lengths))
+    counts = PretokenCounts.from_pairs([(b"a" * run, 1)])
+    rows = measure(Greedy(known), counts, families={"partition_cover": Options(), "unigram_objective": Options()})
+    assert value(rows, "covered_pairs") == run - 1
+    assert value(rows, "unigram_objective", "cover") == value(rows, "unigram_objective", "tokenizer") < 0
+    assert substring_occurrences(known, counts)[256:].tolist() == [run + 1 - length for length in lengths]
+
+
 def test_removed_tokens_are_those_whose_last_event_is_a_removal() -> None:
     events = (
         Event(False, (b"h", b"e")),

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.external_tokenizers import DATA, needs
@@ -184,6 +184,27 @@ def test_likelihood_equals_twin(tokens: list[bytes], texts: list[bytes], data: s
     found = cut(make("likelihood", Vocabulary(vocabulary.tokens, scores=scores)), *texts)
     expected = [likelihood_twin.likelihood(text, known) for text in texts]
     assert [[vocabulary.tokens[index] for index in ids] for ids in found] == expected
+
+
+@given(
+    st.lists(st.text("ab", min_size=2, max_size=4).map(str.encode), max_size=6),
+    st.lists(st.tuples(st.integers(1, 400), st.text("ab", max_size=9)), min_size=1, max_size=3),
+    st.randoms(use_true_random=False),
+)
+@settings(max_examples=20, deadline=None)
+def test_long_tokens_are_used_as_short_ones(tokens: list[bytes], runs: list[tuple[int, str]], draw: Random) -> None:
+    """Likelihood and cover find tokens of more than 256 bytes by other means than short ones."""
+    tokens = list(dict.fromkeys([*BYTES, *tokens, b"a" * 257, b"a" * 300 + b"b"]))
+    texts = [b"".join(b"a" * length + other.encode() for length, other in runs), b"a" * 257, b"a" * 600]
+    scores = np.array([draw.choice([-4.0, -3.0, -2.5, -1.0]) for _ in tokens])
+    vocabulary = Vocabulary(tuple(tokens), scores=scores)
+    known = dict(zip(tokens, scores.tolist(), strict=True))
+    for name, expected in (
+        ("likelihood", [likelihood_twin.likelihood(text, known) for text in texts]),
+        ("cover", [likelihood_twin.cover(text, tokens[256:]) for text in texts]),
+    ):
+        found = cut(make(name, vocabulary), *texts)
+        assert [[tokens[number] for number in ids] for ids in found] == expected
 
 
 @given(NEW_TOKENS, st.text("ab", min_size=1, max_size=10).map(str.encode), st.data())

@@ -12,6 +12,7 @@ Reference: ``cover`` in :mod:`tokbench.reference.segmentation`.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
+from tokbench.kernels.matches cimport LONG, SuffixLinks, follow
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
@@ -51,12 +52,14 @@ cdef class CoverSegmenter(PretokenSegmenter):
     """
 
     cdef Trie trie
+    cdef SuffixLinks links      # None where no token is long
     cdef const int32_t[::1] lengths
 
     def __init__(self, Trie trie not None, lengths: NDArray[np.int32]):
         if any(trie.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.trie = trie
+        self.links = SuffixLinks(trie) if trie.view.max_length > LONG else None
         self.lengths = np.array(lengths, np.int32)
         if self.lengths.shape[0] < trie.tokens:
             raise ValueError(f"{self.lengths.shape[0]} lengths for {trie.tokens} tokens")
@@ -71,6 +74,8 @@ cdef class CoverSegmenter(PretokenSegmenter):
         cdef const TrieView* trie = &self.trie.view
         cdef int64_t found = 0, start, end
         cdef int32_t node, token
+        if size > LONG and self.links is not None:
+            return self.match_by_links(text, size, ids, matches, room)
         for start in range(size):
             node = step(trie, 0, text[start])
             ids[start] = token_at(trie, node)
@@ -88,6 +93,31 @@ cdef class CoverSegmenter(PretokenSegmenter):
                     if found < room:
                         matches[found] = (<uint64_t>token << 32) | <uint64_t>start
                     found += 1
+        return found
+
+    cdef int64_t match_by_links(
+        self, const uint8_t* text, int64_t size, int32_t* ids, uint64_t* matches, int64_t room
+    ) noexcept nogil:
+        """The same, from the ends of the matches."""
+        cdef const TrieView* trie = &self.trie.view
+        cdef const int32_t* suffix = &self.links.suffix[0]
+        cdef const int32_t* last = &self.links.last[0]
+        cdef int64_t found = 0, end
+        cdef int32_t node = 0, match, width
+        for end in range(1, size + 1):
+            ids[end - 1] = token_at(trie, step(trie, 0, text[end - 1]))
+            node = follow(trie, suffix, node, text[end - 1])
+            match = last[node]
+            while match:
+                width = self.links.depth[match]
+                if width == size:
+                    ids[0] = token_at(trie, match)
+                    return -1
+                if width > 1:
+                    if found < room:
+                        matches[found] = (<uint64_t>token_at(trie, match) << 32) | <uint64_t>(end - width)
+                    found += 1
+                match = last[suffix[match]]
         return found
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:

@@ -6,6 +6,9 @@ Reference: ``covered`` in :mod:`tokbench.reference.segmentation`.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+import numpy as np
+
+from tokbench.kernels.matches cimport LONG, SuffixLinks, follow
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
@@ -31,6 +34,8 @@ def covered_pairs(
     cdef const TrieView* view = &trie.view
     cdef int64_t item, start, place, end, reach, found, total = 0
     cdef int32_t node
+    if view.max_length > LONG:
+        return _covered_by_links(trie, data, offsets, counts)
     with nogil:
         for item in range(counts.shape[0]):
             found = 0
@@ -47,5 +52,33 @@ def covered_pairs(
                 if end > reach:
                     found += end - max(reach, start)
                     reach = end
+            total += found * counts[item]
+    return total
+
+
+cdef int64_t _covered_by_links(
+    Trie trie, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts
+) except -1:
+    """The same from the end of each pre-token: of the tokens that end at one place the longest covers the others."""
+    cdef SuffixLinks links = SuffixLinks(trie)
+    cdef const TrieView* view = &trie.view
+    cdef int64_t item, start, end, reach, found, longest = 1, total = 0
+    cdef int32_t node
+    for item in range(counts.shape[0]):
+        longest = max(longest, offsets[item + 1] - offsets[item])
+    cdef int32_t[::1] widths = np.zeros(longest, np.int32)      # of the longest token that ends at a place
+    with nogil:
+        for item in range(counts.shape[0]):
+            node = 0
+            for end in range(offsets[item], offsets[item + 1]):
+                node = follow(view, &links.suffix[0], node, data[end])
+                widths[end - offsets[item]] = links.depth[links.last[node]]
+            found = 0
+            reach = offsets[item + 1] - 1       # Where the first byte of the farthest occurrence so far stands.
+            for end in range(offsets[item + 1] - 1, offsets[item] - 1, -1):
+                start = end + 1 - max(widths[end - offsets[item]], 1)
+                if start < reach:
+                    found += min(reach, end) - start
+                    reach = start
             total += found * counts[item]
     return total

@@ -10,6 +10,7 @@ Reference: ``likelihood`` in :mod:`tokbench.reference.segmentation`.
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from tokbench.kernels.matches cimport LONG, SuffixLinks, follow
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
@@ -18,6 +19,60 @@ cdef struct Arrival:
     double score        # sum of the scores of that segmentation
     int32_t width       # bytes of the last token
     int32_t token       # its id
+
+
+cdef void arrive(
+    const TrieView* trie, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals
+) noexcept nogil:
+    """Find the last token of the best segmentation of each beginning of a pre-token."""
+    cdef Arrival best
+    cdef double score
+    cdef int64_t end, start
+    cdef int32_t node, token
+    for end in range(1, size + 1):
+        best.score = -INFINITY
+        best.width = best.token = 0
+        node = 0
+        for start in range(end - 1, -1, -1):
+            node = step(trie, node, text[start])
+            if node < 0:
+                break
+            token = token_at(trie, node)
+            if token < 0:
+                continue
+            score = scores[token] + arrivals[start].score
+            if score >= best.score:
+                best.score = score
+                best.width = <int32_t>(end - start)
+                best.token = token
+        arrivals[end] = best
+
+
+cdef void arrive_by_links(
+    const TrieView* trie, SuffixLinks links, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals,
+    int32_t* nodes,
+) noexcept nogil:
+    """The same, from the longest to the shortest token that begins at a place, found by suffix links."""
+    cdef const int32_t* suffix = &links.suffix[0]
+    cdef const int32_t* last = &links.last[0]
+    cdef Arrival* arrival
+    cdef double score
+    cdef int64_t start
+    cdef int32_t node = 0
+    for start in range(size - 1, -1, -1):
+        node = follow(trie, suffix, node, text[start])
+        nodes[start] = last[node]
+        arrivals[start + 1].width = 0
+    for start in range(size):
+        node = nodes[start]
+        while node:
+            arrival = arrivals + start + links.depth[node]
+            score = scores[token_at(trie, node)] + arrivals[start].score
+            if not arrival.width or score > arrival.score:
+                arrival.score = score
+                arrival.width = links.depth[node]
+                arrival.token = token_at(trie, node)
+            node = last[suffix[node]]
 
 
 cdef class LikelihoodSegmenter(PretokenSegmenter):
@@ -40,34 +95,22 @@ cdef class LikelihoodSegmenter(PretokenSegmenter):
             if token >= 0 and (token >= scores.shape[0] or not isfinite(scores[token])):
                 raise ValueError(f"token {token} has no finite score")
         self.suffixes = suffixes
+        self.links = SuffixLinks(suffixes) if suffixes.view.max_length > LONG else None
         self.scores = scores
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const TrieView* trie = &self.suffixes.view
         cdef const double* scores = &self.scores[0]
-        cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
-        cdef Arrival best
-        cdef double score
+        cdef Arrival* arrivals = <Arrival*>reserve(
+            scratch, (size + 1) * sizeof(Arrival) + size * sizeof(int32_t)
+        )
         cdef int64_t end, start, written = 0
-        cdef int32_t node, token, swap
+        cdef int32_t swap
         arrivals[0].score = 0
-        for end in range(1, size + 1):
-            best.score = -INFINITY
-            best.width = best.token = 0
-            node = 0
-            for start in range(end - 1, -1, -1):
-                node = step(trie, node, text[start])
-                if node < 0:
-                    break
-                token = token_at(trie, node)
-                if token < 0:
-                    continue
-                score = scores[token] + arrivals[start].score
-                if score >= best.score:
-                    best.score = score
-                    best.width = <int32_t>(end - start)
-                    best.token = token
-            arrivals[end] = best
+        if size > LONG and self.links is not None:
+            arrive_by_links(trie, self.links, scores, text, size, arrivals, <int32_t*>(arrivals + size + 1))
+        else:
+            arrive(trie, scores, text, size, arrivals)
         end = size
         while end:
             ids[written] = arrivals[end].token

@@ -2,6 +2,9 @@
 """Occurrences of given tokens at every place of a text, overlapping ones included.
 
 Reference: ``matches`` in :mod:`tokbench.reference.segmentation`.
+
+Every place of a text is walked through the trie of the tokens. Where tokens are long, as on a run of one letter, that
+takes the square of the run; suffix links (Aho and Corasick 1975, CACM 18:333-340) take one step for each byte.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -9,6 +12,50 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 import numpy as np
 
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
+
+
+cdef class SuffixLinks:
+    """Suffix links of a trie: from the node of a string to that of its longest proper suffix in the trie.
+
+    Fields, for other kernels; all but ``order`` have an entry for each slot of the trie, and 0 is the root:
+        order: the nodes, every one after those of its suffixes.
+        suffix: node of the longest proper suffix.
+        last: node of the longest suffix that is a token, the string itself included; 0 for none.
+        depth: bytes of the string.
+    """
+
+    def __cinit__(self, Trie trie not None):
+        cdef const TrieView* view = &trie.view
+        cdef int32_t[::1] order = np.zeros(trie.nodes, np.int32)
+        cdef int32_t[::1] suffix = np.zeros(view.slots, np.int32)
+        cdef int32_t[::1] last = np.zeros(view.slots, np.int32)
+        cdef int32_t[::1] depth = np.zeros(view.slots, np.int32)
+        cdef int32_t[::1] first = np.zeros(view.slots, np.int32)        # a child of each node
+        cdef int32_t[::1] sibling = np.zeros(view.slots, np.int32)      # another child of the same parent
+        cdef int32_t node, child, parent
+        cdef int64_t done = 0, found = 1
+        with nogil:
+            for child in range(1, view.slots):
+                parent = view.units[child].check
+                if parent >= 0:
+                    sibling[child] = first[parent]
+                    first[parent] = child
+            while done < found:
+                node = order[done]
+                done += 1
+                child = first[node]
+                while child:
+                    depth[child] = depth[node] + 1
+                    if node:
+                        suffix[child] = follow(view, &suffix[0], suffix[node], <uint8_t>(child - view.units[node].base))
+                    last[child] = child if token_at(view, child) >= 0 else last[suffix[child]]
+                    order[found] = child
+                    found += 1
+                    child = sibling[child]
+        self.order = order
+        self.suffix = suffix
+        self.last = last
+        self.depth = depth
 
 
 def count_matches(
@@ -43,6 +90,9 @@ def count_matches(
     cdef const TrieView* view = &trie.view
     cdef int64_t item, start, place
     cdef int32_t node
+    if view.max_length > LONG:
+        _count_by_links(trie, data, offsets, counts, first, last, total)
+        return totals
     with nogil:
         for item in range(first, last):
             for start in range(offsets[item], offsets[item + 1]):
@@ -54,3 +104,33 @@ def count_matches(
                     if token_at(view, node) >= 0:
                         total[token_at(view, node)] += counts[item]
     return totals
+
+
+cdef int _count_by_links(
+    Trie trie,
+    const uint8_t[::1] data,
+    const int64_t[::1] offsets,
+    const int64_t[::1] counts,
+    int64_t first,
+    int64_t last,
+    int64_t[::1] total,
+) except -1:
+    """Add the occurrences of each token to ``total``: those of a string are part of those of its suffixes."""
+    cdef SuffixLinks links = SuffixLinks(trie)
+    cdef const TrieView* view = &trie.view
+    cdef const int32_t* suffix = &links.suffix[0]
+    cdef int64_t[::1] times = np.zeros(view.slots, np.int64)
+    cdef int64_t item, place, i
+    cdef int32_t node
+    with nogil:
+        for item in range(first, last):
+            node = 0
+            for place in range(offsets[item], offsets[item + 1]):
+                node = follow(view, suffix, node, data[place])
+                times[node] += counts[item]
+        for i in range(links.order.shape[0] - 1, 0, -1):
+            node = links.order[i]
+            times[suffix[node]] += times[node]
+            if token_at(view, node) >= 0:
+                total[token_at(view, node)] += times[node]
+    return 0
