@@ -82,7 +82,8 @@ rule read_sizes:
 
 rule split_corpus:
     input:
-        collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
+        sizes=collect("<results>/parts/{{corpus}}/sizes/{part}.parquet", part=corpora.parts),
+        units=corpora.units,
     output:
         temp(directory("<results>/parts/{corpus}/places")),
     log:
@@ -92,7 +93,9 @@ rule split_corpus:
     conda:
         "../envs/tokenizers.yaml"
     params:
+        content=content_of(corpora.units),
         recipe=corpora.split_recipe,
+        units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
         code=fingerprint("tokbench.corpus.shuffle:assign_documents"),
     threads: 1
     resources:
@@ -101,8 +104,8 @@ rule split_corpus:
     message:
         "split the documents of corpus {wildcards.corpus}"
     shell:
-        "tokbench split_corpus --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q}"
-        " &> {log:q}"
+        "tokbench split_corpus --memory {resources.mem_mb:q} --recipe {params.recipe:q} {params.units:q} -o {output:q}"
+        " -- {input.sizes:q} &> {log:q}"
 
 
 rule deal_part:
@@ -176,10 +179,11 @@ rule write_shards:
 
 rule prepare:
     input:
-        corpora.files_at_once,
-        collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
-        collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
-        collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
+        files=corpora.files_at_once,
+        parallel=collect("<results>/parallel/{parallel}", parallel=corpora.parallel),
+        hub=collect("<resources>/hub/{digest}.parquet", digest=corpora.digest_at_once),
+        shards=collect("<results>/parts/{{corpus}}/shards/{group}", group=corpora.groups),
+        units=corpora.units_at_once,
     output:
         directory("<results>/corpus/{corpus}"),
     log:
@@ -189,8 +193,9 @@ rule prepare:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        content=content_of(corpora.files_at_once),
+        content=content_of(corpora.contents_at_once),
         recipe=corpora.recipe,
+        units=lambda wildcards, input: ["--units", *input.units] if input.units else [],
         code=corpora.code,
     threads: 1
     resources:
@@ -199,7 +204,8 @@ rule prepare:
     message:
         "prepare corpus {wildcards.corpus}"
     shell:
-        "tokbench prepare --memory {resources.mem_mb:q} --recipe {params.recipe:q} -o {output:q} -- {input:q} &> {log:q}"
+        "tokbench prepare --memory {resources.mem_mb:q} --recipe {params.recipe:q} {params.units:q} -o {output:q}"
+        " -- {input.files:q} {input.parallel:q} {input.hub:q} {input.shards:q} &> {log:q}"
 
 
 rule prepare_parallel:

@@ -9,6 +9,8 @@ from tokbench.workflow.targets import (
     baseline_flags,
     pilot_flags,
     pilot_tables,
+    unit_flags,
+    unit_tables,
     recipes,
     venn_flags,
 )
@@ -92,6 +94,7 @@ rule analyse:
     input:
         tables="<results>/tables",
         pilot=pilot_tables(experiment),
+        units=unit_tables(experiment),
     output:
         directory("<results>/statistics"),
     log:
@@ -101,10 +104,11 @@ rule analyse:
     conda:
         "../envs/tokenizers.yaml"
     params:
-        content=content_of(lambda wildcards: pilot_tables(experiment)),
+        content=content_of(lambda wildcards: pilot_tables(experiment) + unit_tables(experiment)),
         recipes=lambda wildcards: recipes(experiment),
         baseline=baseline_flags(experiment),
         pilot=pilot_flags(experiment),
+        units=unit_flags(experiment),
         code=fingerprint("tokbench.statistics.inputs:analyse", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
@@ -113,5 +117,5 @@ rule analyse:
     message:
         "compute the statistics"
     shell:
-        "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} {params.pilot:q} -o {output:q}"
-        " -- {input.tables:q} &> {log:q}"
+        "tokbench analyse --recipes {params.recipes:q} {params.baseline:q} {params.pilot:q} {params.units:q}"
+        " -o {output:q} -- {input.tables:q} &> {log:q}"

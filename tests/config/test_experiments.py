@@ -242,6 +242,25 @@ def test_small_form_has_the_same_variants(name: str, text: Path) -> None:
         assert one.construction.method == other.construction.method
 
 
+@pytest.mark.parametrize("name", ["pathpiece", "picky_bpe", "bytespan"])
+def test_form_of_the_papers_sizes(name: str, text: Path) -> None:
+    """Built as in the small form of the paper, at sizes of the full form, without models."""
+    experiment = load(f"sizes/{name}", text)
+    full, small = load(name, text), load(f"small/{name}", text)
+    assert experiment.name == f"{name}_sizes"
+    assert list(experiment.variants) == list(small.variants)
+    assert experiment.sizes == (full.sizes if name != "picky_bpe" else [8192, 16384, 32768, 65536])
+    assert not experiment.runs
+    assert not experiment.translations
+    prefix = "en_de_" if name == "picky_bpe" else ""
+    others = {variant: full.variants[prefix + variant] for variant in small.variants if variant != "scaffold"}
+    for variant, other in others.items():
+        own = experiment.variants[variant]
+        assert (own.pretokenization, own.segmentation) == (other.pretokenization, other.segmentation)
+        if name != "bytespan":
+            assert own.construction == other.construction
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_hub_corpora_are_the_known_ones(name: str, text: Path) -> None:
     for corpus in load(name, text).corpora.values():

@@ -246,6 +246,12 @@ def in_languages(own: list[float], *, documents: int = 40) -> pl.DataFrame:
 
 def test_verdicts_of_token_ngrams() -> None:
     found = judge_ngram_bits(in_languages([0.1, 0.1]), {})
+    smaller = judge_ngram_bits(in_languages([0.1, 0.1]), {}, {("a", found["size"][0])})
+    of_a = pl.col("a") == "a"
+    assert smaller.filter(of_a)["low"].null_count() == len(found.filter(of_a)) > 0
+    assert smaller.filter(of_a)["difference"].to_list() == pytest.approx(found.filter(of_a)["difference"].to_list())
+    assert set(smaller.filter(of_a)["verdict"]) == {"not tested"}
+    assert smaller.filter(~of_a)["low"].equals(found.filter(~of_a)["low"])
     assert found.select("order", "training_bytes").rows() == [(2, 5), (1, 9), (2, 9)]
     row = found.row(2, named=True)
     assert (row["verdict"], row["documents"], row["excluded"]) == ("better", 80, None)
@@ -314,6 +320,10 @@ def test_languages_that_disagree_tell_nothing_whatever_their_documents() -> None
     assert row["verdict"] == NOT_TOLD
     assert row["between"] == pytest.approx(np.std([0.1, -0.08, 0.06, -0.05], ddof=1), rel=0.1)
     assert (row["order"], row["training_bytes"], row["languages"], row["documents"]) == (2, 9, 4, 160)
+    smaller = ngrams_over_languages(in_languages([0.1, -0.08, 0.06, -0.05]), {}, {(row["a"], row["size"])})
+    left = smaller.row(0, named=True)
+    assert (left["difference"], left["low"], left["verdict"]) == (row["difference"], None, "not tested")
+    assert left["reason"].startswith("left out, as one of the two has fewer tokens")
     agreed = ngrams_over_languages(in_languages([0.1, 0.08, 0.09, 0.11]), {}).row(0, named=True)
     assert agreed["verdict"] == "better"
     assert agreed["low"] < -0.095 < agreed["high"] < 0

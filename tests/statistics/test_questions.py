@@ -283,16 +283,31 @@ def test_alone_at_a_size_it_is_compared_with_nothing() -> None:
 
 
 def test_a_nominal_size_that_it_does_not_have_gives_no_point(equal: Tables, short: Tables) -> None:
-    for name in ("correlations", "measures"):
-        count = "n" if name == "correlations" else "pairs"
-        by_size, tokens = (
-            [frame[name].filter(metric=metric)[count].item() for frame in (equal, short)]
-            for metric in ("renyi_efficiency_2.5", "corpus_token_count")
-        )
-        assert tokens[0] == tokens[1], "other measures are its own"
-        assert by_size[0] - by_size[1] == {"n": 1, "pairs": 3}[count]
+    by_size, tokens = (
+        [frame["correlations"].filter(metric=metric)["n"].item() for frame in (equal, short)]
+        for metric in ("renyi_efficiency_2.5", "corpus_token_count")
+    )
+    assert tokens[0] == tokens[1], "other measures are its own"
+    assert by_size[0] - by_size[1] == 1
     pair = pl.col("metric_a").str.starts_with("corpus") & pl.col("metric_b").str.starts_with("renyi")
     assert [frame["metric_correlations"].filter(pair)["n"].item() for frame in (equal, short)] == [8, 7]
+
+
+def test_bits_of_a_smaller_vocabulary_are_not_tested(equal: Tables, short: Tables) -> None:
+    of_sage = (pl.col("a") == "sage") | (pl.col("b") == "sage")
+    whole, without = (frame["bits_comparisons"] for frame in (equal, short))
+    there, here = (frame.filter(of_sage, size=2048) for frame in (whole, without))
+    assert len(here) == 3
+    assert here["difference"].to_list() == pytest.approx(there["difference"].to_list())
+    assert here["holm"].null_count() == here["low"].null_count() == len(here)
+    assert set(here["verdict"]) == {"not tested"}
+    assert set(here["reason"]) == {"left out, as one of the two has fewer tokens than others of the size"}
+    others = [frame.filter(~of_sage, size=2048) for frame in (whole, without)]
+    assert others[0]["low"].equals(others[1]["low"])
+    assert (others[1]["holm"] <= others[0]["holm"]).all(), "the family has fewer tests"
+    assert without.filter(size=1024).equals(whole.filter(size=1024))
+    pairs = [frame["measures"].filter(metric="corpus_token_count")["pairs"].item() for frame in (equal, short)]
+    assert pairs == [12, 9]
 
 
 def shown(smaller: float) -> ReportContent:

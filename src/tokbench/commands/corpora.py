@@ -69,12 +69,20 @@ def fetch_tokenizer_command(recipe: str, output: str) -> None:
         fetch_files(wanted.path, wanted.revision, Path(folder))
 
 
+units_option = click.option(
+    "--units",
+    type=click.Path(exists=True, dir_okay=False),
+    help="CSV with the columns document and unit: documents of a unit fall into one split.",
+)
+
+
 @click.command("prepare")
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
 @click.option("-o", "--output", required=True, type=OutputFolder("corpus"), help="Folder of the corpus.")
+@units_option
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
-def prepare_command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
+def prepare_command(recipe: str, output: str, units: str | None, megabytes: int, files: tuple[str, ...]) -> None:
     """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub).
 
     Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
@@ -94,7 +102,8 @@ def prepare_command(recipe: str, output: str, megabytes: int, files: tuple[str, 
     with atomic_folder(output, "corpus") as folder:
         allowed, longest = without_windows(allowance(megabytes), source), corpus.longest_document
         drop = corpus.duplicates == "drop"
-        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop)
+        grouped = Path(units) if units else None
+        totals = prepare(source, shares_of(corpus), seed, corpus.shards, folder, cache, allowed, longest, drop, grouped)
         say_findings(folder)
     for split, (documents, size) in totals.items():
         click.echo(f"{split}: {documents:,} documents, {size:,} bytes", err=True)
@@ -168,9 +177,10 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
 @click.command("split_corpus")
 @click.option("--recipe", required=True, help="Source, splits, shards and seed as JSON, as in the configuration.")
 @click.option("-o", "--output", required=True, type=OutputFolder("places"), help="Folder of the places.")
+@units_option
 @memory_option(DEFAULT)
 @click.argument("sizes", nargs=-1, required=True)
-def split_corpus_command(recipe: str, output: str, megabytes: int, sizes: tuple[str, ...]) -> None:
+def split_corpus_command(recipe: str, output: str, units: str | None, megabytes: int, sizes: tuple[str, ...]) -> None:
     """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
     from tokbench.commands.recipes import corpus_of, say_findings, shares_of
     from tokbench.corpus.shuffle import assign_documents
@@ -190,6 +200,7 @@ def split_corpus_command(recipe: str, output: str, megabytes: int, sizes: tuple[
             allowance(megabytes),
             corpus.longest_document,
             corpus.duplicates == "drop",
+            Path(units) if units else None,
         )
         say_findings(folder)
     for split, (documents, size) in totals.items():

@@ -81,17 +81,22 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_content
 
 
-def by_corpus(baselines: tuple[str, ...]) -> dict[str, str]:
-    """The variants named, by corpus.
+def by_corpus(words: tuple[str, ...], option: str = "--baseline", value: str = "VARIANT") -> dict[str, str]:
+    """Parse words ``CORPUS=VALUE`` of an option; return the values by corpus.
+
+    Args:
+        words: what the option was given.
+        option: its name, for messages.
+        value: what it expects for each corpus, for messages.
 
     Raises:
-        TokbenchError: a word is not of this form, or a corpus is given two.
+        TokbenchError: a word is not of this form, or a corpus is given two values.
     """
-    for baseline in baselines:
-        if "=" not in baseline:
-            raise TokbenchError(f"--baseline {baseline}: expected CORPUS=VARIANT")
-    named = [baseline.split("=", 1) for baseline in baselines]
-    for corpus, variant in named:
-        if [corpus, variant] != next(one for one in named if one[0] == corpus):
-            raise TokbenchError(f"--baseline {corpus}={variant}: this corpus has another one already; name one")
+    for word in words:
+        if "=" not in word:
+            raise TokbenchError(f"{option} {word}: expected CORPUS={value}")
+    named = [word.split("=", 1) for word in words]
+    for corpus, given in named:
+        if [corpus, given] != next(pair for pair in named if pair[0] == corpus):
+            raise TokbenchError(f"{option} {corpus}={given}: this corpus has another one already; name one")
     return dict(named)

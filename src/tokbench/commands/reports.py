@@ -120,9 +120,16 @@ def tabulate_command(
     "--pilot", type=click.Path(exists=True, file_okay=False), help="Statistics of a pilot, for the seeds needed."
 )
 @click.option("--detect", type=Real(LEAST), default=DETECT, show_default=True, help="Bits per byte to be seen.")
+@click.option("--units", multiple=True, metavar="CORPUS=FILE", help="CSV of the units of a corpus's documents.")
 @click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
 def analyse_command(
-    tables: str, recipes: str, baselines: tuple[str, ...], pilot: str | None, detect: float, output: str
+    tables: str,
+    recipes: str,
+    baselines: tuple[str, ...],
+    pilot: str | None,
+    detect: float,
+    units: tuple[str, ...],
+    output: str,
 ) -> None:
     """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
     corrections, what they could have seen, comparisons question by question, bits per byte by seed and document and
@@ -134,7 +141,12 @@ def analyse_command(
     from tokbench.tabulation.table import write_tables
 
     material = StatisticsInputs(
-        Path(tables), mapping_of(recipes, "--recipes"), by_corpus(baselines), Path(pilot) if pilot else None, detect
+        Path(tables),
+        mapping_of(recipes, "--recipes"),
+        by_corpus(baselines),
+        Path(pilot) if pilot else None,
+        detect,
+        {corpus: Path(file) for corpus, file in by_corpus(units, "--units", "FILE").items()},
     )
     made = analyse(material)
     write_tables(made, Path(output), "statistics")

@@ -21,6 +21,7 @@ from tokbench.corpus.sources import (
     TextSource,
     files_of,
 )
+from tokbench.corpus.units import read_units
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.paths import folder_mistakes, path_mistakes
 from tokbench.models.evaluation.local_tasks import task_files
@@ -53,6 +54,24 @@ def _measured(experiment: Experiment) -> Iterator[str]:
         for corpus in experiment.measured_on_of(name) if name in experiment.elsewhere else ():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
                 yield f"{key}: corpus '{corpus}' holds counts, and a tokenizer made elsewhere is measured on text"
+
+
+def unit_mistakes(experiment: Experiment) -> Iterator[str]:
+    """One line for each table of units that cannot be used."""
+    for name, corpus in experiment.corpora.items():
+        if corpus.units is None:
+            continue
+        if corpus.counted:
+            yield f"corpora.{name}.units: a corpus of counts has no documents; leave the key out"
+            continue
+        yield from path_mistakes(f"corpora.{name}.units", [corpus.units])
+        if not corpus.units.is_file():
+            yield f"corpora.{name}.units: no file '{corpus.units}'; name a CSV with the columns document and unit"
+            continue
+        try:
+            read_units(corpus.units)
+        except TokbenchError as error:
+            yield f"corpora.{name}.units: {error}"
 
 
 def _built(experiment: Experiment) -> Iterator[str]:
@@ -217,6 +236,7 @@ def check(experiment: Experiment) -> list[str]:
         *parallel_mistakes(experiment),
         *_splits(experiment),
         *_resources(experiment),
+        *unit_mistakes(experiment),
         *variant_mistakes(experiment),
         *_suites(experiment),
         *_offline_tasks(experiment),

@@ -61,6 +61,10 @@ class Corpus(Options):
     """What is done about documents of the evaluation split that are also in the tokenizer or pretraining split, byte
     for byte: ``keep`` counts them, ``drop`` leaves them out of the evaluation split, too. Splits that are the same as
     another by ``splits`` are not compared."""
+    units: Path | None = None
+    """CSV file with the columns ``document``, a document's number in the source from 0, and ``unit``, the name of what
+    it belongs to, such as an author. The documents of a unit fall into one split, and statistics over documents take
+    a unit for one observation. The evaluation split has at most 1,000 documents then."""
     longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
     """Bytes above which a document is written as several, so that nothing has to hold gigabytes of it; ``null`` for
     never. It is cut before a space between two letters where there is one in the second half of such a piece, after a

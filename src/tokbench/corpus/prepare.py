@@ -31,6 +31,7 @@ def prepare(
     allowed: MemoryLimit = UNBOUND,
     longest: int | None = None,
     drop_duplicates: bool = False,
+    units: Path | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
@@ -51,6 +52,7 @@ def prepare(
             lie in one shard, one after the other. Shard, limits and shares depend on the size of all pieces together.
         drop_duplicates: leave documents out of the evaluation split that are also in a split that models are made
             from, see :mod:`tokbench.corpus.duplicates`.
+        units: table of the documents that belong together, see :mod:`tokbench.corpus.units`; they fall into one split.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -71,7 +73,9 @@ def prepare(
         places = Path(name)
         sizes, part, queue = places / "sizes.parquet", places / "0000.parquet", places / "queue.parquet"
         check_text(source, *write_sizes(read(notes=notes), sizes, notes), languages)
-        split_totals = assign_documents(plain, shares, seed, shards, [sizes], places, allowed, longest, drop_duplicates)
+        split_totals = assign_documents(
+            plain, shares, seed, shards, [sizes], places, allowed, longest, drop_duplicates, units
+        )
         totals = read_totals(places)
         every = range(len(totals.documents))
         partition_part(plain, read(), part, batches_of(every, totals, allowed), queue, allowed)

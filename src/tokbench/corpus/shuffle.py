@@ -23,6 +23,7 @@ from tokbench.corpus.shards import LONGEST
 from tokbench.corpus.sources import Limits, Source, check_text, is_limited, language_of
 from tokbench.corpus.splits import LONGEST as LONGEST_KEY
 from tokbench.corpus.splits import UNUSED, describe_splits, document_sizes, longest_in, shards_of, split_documents
+from tokbench.corpus.units import check_documents, number_units
 from tokbench.errors import TokbenchError
 from tokbench.io.encodings import Notes
 from tokbench.io.parquet import parquet, pieces, require, whole
@@ -54,6 +55,7 @@ def assign_documents(
     allowed: MemoryLimit,
     longest: int | None = None,
     drop_duplicates: bool = False,
+    units: Path | None = None,
 ) -> dict[str, tuple[int, int]]:
     """Assign the documents of every part to shards, ``{part}.parquet``, and sum up each shard, ``shards.parquet``.
 
@@ -69,7 +71,7 @@ def assign_documents(
         folder: where the files go.
         allowed: memory; each document needs :data:`PER_DOCUMENT` bytes, and those of a digest if they are compared.
         longest: bytes above which documents are in pieces.
-        drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
+        drop_duplicates, units: as in :func:`tokbench.corpus.prepare.prepare`.
 
     Returns:
         Documents and bytes of each split that has a share; a document in pieces is one.
@@ -91,7 +93,10 @@ def assign_documents(
     for some in chain.from_iterable(parts):
         seen.add(*some)
     whole, languages = seen.documents()
-    splits = split_documents(whole, fractions, seed, languages)
+    grouped = None if units is None else number_units(units, seen.numbers())
+    splits = split_documents(whole, fractions, seed, languages, grouped)
+    if units is not None:
+        check_documents(units, splits, fractions)
     duplicates = Duplicates(seen.digests(), splits, fractions, whole)
     if drop_duplicates:
         duplicates.drop(splits)
@@ -210,6 +215,10 @@ class _Seen:
         check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
         self.untagged = merge_untagged(languages, self._numbers)
         return sizes, np.delete(languages, self.rests) if self.rests else languages
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Return the numbers of whole documents, int64 [documents]; each piece of a document has a number, too."""
+        return np.delete(np.arange(self._taken), self.rests)
 
     def digests(self) -> NDArray[np.uint64]:
         """Return the digests of whole documents, uint64 [documents, 2]; they are kept no longer."""

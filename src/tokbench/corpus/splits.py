@@ -22,7 +22,11 @@ BITS = 4
 
 
 def split_documents(
-    sizes: ArrayLike, fractions: Mapping[str, float], seed: int, languages: ArrayLike | None = None
+    sizes: ArrayLike,
+    fractions: Mapping[str, float],
+    seed: int,
+    languages: ArrayLike | None = None,
+    units: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int8]:
     """Assign each document to one split, so that the splits' shares of bytes follow the fractions in each language.
 
@@ -36,6 +40,8 @@ def split_documents(
         fractions: share of each split, in order; what is missing to 1 is left unused.
         seed: decides the order.
         languages: a number for the language of each document, from 0, int32 [n]; one language where it is left out.
+        units: a number for the unit of each document, from 0, int32 [n]; the documents of a unit fall into one split,
+            and count as one document in the language of the first. By default each document is a unit.
 
     Returns:
         The split of each document as its place among the fractions, int8 [n]; :data:`UNUSED` for unused ones.
@@ -43,6 +49,11 @@ def split_documents(
     Raises:
         TokbenchError: a split with a positive fraction gets no document.
     """
+    if units is not None:
+        first = np.unique(units, return_index=True)[1]
+        of_units = None if languages is None else np.asarray(languages)[first]
+        together = np.bincount(units, np.asarray(sizes)).astype(np.int64)
+        return split_documents(together, fractions, seed, of_units)[units]
     lengths, shares = np.asarray(sizes), np.cumsum(list(fractions.values()))
     lengths = lengths if lengths.dtype.kind == "i" else lengths.astype(np.int64)
     tags = np.zeros(len(lengths), np.int8) if languages is None else np.asarray(languages, np.int32)

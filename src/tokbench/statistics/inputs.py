@@ -1,6 +1,6 @@
 """What the makers of statistics take: the tidy tables of a run, read once, and accuracies over seeds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.corpus.units import read_units
 from tokbench.io.tables import read_frame
 from tokbench.statistics.equal_size import given_back, undersized_vocabularies
 from tokbench.statistics.model_bits import BITS_COMPARISONS
@@ -31,6 +32,8 @@ class StatisticsInputs:
         chosen: variant that others are relative to, by corpus.
         pilot: folder of a pilot's statistics, where there was one.
         detect: difference of bits per byte that is to be seen.
+        units: table of the units of documents, by corpus, see :mod:`tokbench.corpus.units`; by default a document is
+            a unit.
     """
 
     folder: Path
@@ -38,6 +41,7 @@ class StatisticsInputs:
     chosen: Mapping[str, str] = field(default_factory=dict)
     pilot: Path | None = None
     detect: float = DETECT
+    units: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def every(self) -> pl.DataFrame:
@@ -89,7 +93,8 @@ class StatisticsInputs:
     def bits_by_seed(self) -> pl.DataFrame:
         """Bits of every document by language models, likewise, without tokenizers that do not give back all of a text:
         they spell other documents than the rest."""
-        return with_seeds(given_back(self._read("document_bits"), MODEL_BITS), self._seeds)
+        bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.units)
+        return with_seeds(given_back(bits, MODEL_BITS), self._seeds)
 
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:
@@ -107,12 +112,14 @@ class StatisticsInputs:
         spell other documents than the rest."""
         from tokbench.statistics.ngram_bits import KEY
 
-        return given_back(self._read("ngram_documents"), KEY)
+        bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
+        return given_back(bits, KEY)
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:
         """Tokens of every document; nothing where an older version has made the tables."""
-        return self._read_newer("tokens_by_document", schema(TOKENS))
+        tokens = self._read_newer("tokens_by_document", schema(TOKENS))
+        return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.units)
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:
@@ -175,6 +182,31 @@ class StatisticsInputs:
 
     def _read(self, name: str) -> pl.DataFrame:
         return read_frame(self.folder / f"{name}.parquet", "tabulate again")
+
+
+def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, Path]) -> pl.DataFrame:
+    """Sum the rows of documents over the documents of each unit.
+
+    Args:
+        frame: a table with a row for each document: columns ``corpus``, ``document`` and others.
+        summed: columns of numbers that are summed; rows that differ in any other column stay apart.
+        units: the table of units of each corpus that has one, see :mod:`tokbench.corpus.units`.
+
+    Returns:
+        The same columns; ``document`` is the first of its unit. Rows of other corpora are unchanged.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.corpus.units.read_units`.
+    """
+    parts = [frame.filter(~pl.col("corpus").is_in(list(units)))]
+    for corpus, path in units.items():
+        named = read_units(path)
+        known = pl.DataFrame({"document": list(named), "unit": list(named.values())})
+        rows = frame.filter(corpus=corpus).sort("document", maintain_order=True).join_asof(known, on="document")
+        keys = [name for name in rows.columns if name not in {*summed, "document"}]
+        sums = rows.group_by(keys, maintain_order=True).agg(pl.col(*summed).sum(), pl.col("document").min())
+        parts.append(sums.select(frame.columns))
+    return pl.concat(parts) if units else frame
 
 
 def compared_in(pilot: Path) -> pl.DataFrame:

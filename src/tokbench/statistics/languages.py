@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.kernels.exact import exact_sum
+from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
 from tokbench.statistics.estimate import Estimate, Mixed, random_intercept
 from tokbench.statistics.judgements import BITS, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
@@ -24,7 +25,9 @@ MODEL_KEY = ("corpus", "model", "suite", "size")
 PLACE = ["language", "document", "bytes"]
 
 
-def ngrams_over_languages(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str]) -> pl.DataFrame:
+def ngrams_over_languages(
+    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
+) -> pl.DataFrame:
     """Every two tokenizers by the token n-gram models of the highest order on the largest budget.
 
     Returns:
@@ -32,18 +35,21 @@ def ngrams_over_languages(ngram_documents: pl.DataFrame, baselines_of_tokenizers
     """
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     frame = ngram_documents.filter(last).with_columns(seed=pl.lit(0))
-    rows = [row for row, _ in _compared(frame, NGRAM_KEY, baselines_of_tokenizers)]
+    rows = [row for row, _ in _compared(frame, NGRAM_KEY, baselines_of_tokenizers, fewer)]
     return pl.DataFrame(rows, schema=NGRAM_LANGUAGES.schema, orient="row")
 
 
-def models_over_languages(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str]) -> pl.DataFrame:
+def models_over_languages(
+    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+) -> pl.DataFrame:
     """Every two tokenizers by the language models of a corpus, suite and size, whose seeds vary, too.
 
     Returns:
         The columns of :data:`BITS_LANGUAGES`; no row for a corpus without two languages. With one seed there is a
-        difference and no interval; with fewer than three seeds there is no test.
+        difference and no interval; with fewer than three seeds there is no test, nor where one of the two has fewer
+        tokens than others.
     """
-    rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, trained=True)]
+    rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)]
     return pl.DataFrame(rows, schema=BITS_LANGUAGES.schema, orient="row")
 
 
@@ -77,7 +83,12 @@ class _Text:
 
 
 def _compared(
-    frame: pl.DataFrame, key: Sequence[str], baselines: Mapping[str, str], *, trained: bool = False
+    frame: pl.DataFrame,
+    key: Sequence[str],
+    baselines: Mapping[str, str],
+    fewer: Undersized,
+    *,
+    trained: bool = False,
 ) -> Iterator[tuple[Row, int]]:
     """A row for each pair of each group with two languages or more, and its seeds."""
     for head, part in frame.sort(*key, "variant").group_by(*key, maintain_order=True):
@@ -93,6 +104,9 @@ def _compared(
         lowest = min(bits, key=lambda one: (fsum(map(fsum, bits[one].values())) / len(bits[one]), one))
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(sorted(bits), lowest, baselines))})
         found = {pair: _estimated(text, bits[pair[0]], bits[pair[1]], trained) for pair in pairs}
+        for pair, (fit, _, seeds) in found.items():
+            if any((name, head[-1]) in fewer for name in pair):
+                found[pair] = fit, LEFT_OUT, seeds
         tested = [pair for pair in pairs if not isinstance(found[pair][1], str)]
         told = dict(zip(tested, judge([found[pair][1] for pair in tested]), strict=True))  # type: ignore[misc]
         for pair in pairs:
@@ -158,7 +172,7 @@ NGRAM_LANGUAGES = TidyTable(
         *_COMMON,
     ),
     maker=ngrams_over_languages,
-    takes=("ngram_documents", "baselines_of_tokenizers"),
+    takes=("ngram_documents", "baselines_of_tokenizers", "fewer"),
     prints=(
         Print(
             "statistics",
@@ -187,7 +201,7 @@ BITS_LANGUAGES = TidyTable(
         Column("seeds", pl.Int64, "seeds that both were trained with", "seeds", "seeds"),
     ),
     maker=models_over_languages,
-    takes=("bits_by_seed", "baselines"),
+    takes=("bits_by_seed", "baselines", "fewer"),
     prints=(
         Print(
             "statistics",

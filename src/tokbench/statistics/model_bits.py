@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tokbench.statistics.equal_size import LEFT_OUT, NONE, Undersized
 from tokbench.statistics.estimate import Spread, ratio_over_both
 from tokbench.statistics.judgements import BITS, Judgement, judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
@@ -28,7 +29,9 @@ KEY = ("corpus", "model", "suite", "size")
 ONE_DOCUMENT = "one document: how much the difference varies from document to document is not known"
 
 
-def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str]) -> pl.DataFrame:
+def compare_model_bits(
+    bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
+) -> pl.DataFrame:
     """Every two tokenizers of a corpus, model, suite and size.
 
     Args:
@@ -36,17 +39,21 @@ def compare_model_bits(bits_by_seed: pl.DataFrame, baselines: Mapping[str, str])
             ``seed``, which is null where a model was trained once.
         baselines: each variant's, for pairs where variants are many; see
             :func:`tokbench.statistics.pairs.compared`.
+        fewer: variant and size of vocabularies that are not compared, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
         A row for each pair, each two variants once, over the seeds and documents that both have: the columns of
-        :data:`BITS_COMPARISONS`. With one seed or one document there is a difference and no interval; with fewer than
-        three seeds there is no test.
+        :data:`BITS_COMPARISONS`. With one seed or one document, and where one of the two has fewer tokens than others,
+        there is a difference and no interval; with fewer than three seeds there is no test.
     """
     rows: list[Row] = []
     for group in groups(bits_by_seed):
         lowest = min(group.variants, key=lambda one: (group.level(one), one))
         pairs = sorted({(min(pair), max(pair)) for pair in unordered(compared(group.variants, lowest, baselines))})
-        spreads = {pair: group.spread(*pair) for pair in pairs}
+        size = group.key[-1]
+        spreads = {
+            pair: LEFT_OUT if any((name, size) in fewer for name in pair) else group.spread(*pair) for pair in pairs
+        }
         known = {pair: one.estimate for pair, one in spreads.items() if isinstance(one, Spread)}
         told = dict(zip(known, judge(list(known.values())), strict=True))
         rows += [group.row(pair, spreads[pair], told.get(pair)) for pair in pairs]
@@ -153,7 +160,7 @@ BITS_COMPARISONS = TidyTable(
                "which no further seed makes smaller", BITS, "error by documents", 4),
     ),
     maker=compare_model_bits,
-    takes=("bits_by_seed", "baselines"),
+    takes=("bits_by_seed", "baselines", "fewer"),
     prints=(
         Print(
             "statistics",

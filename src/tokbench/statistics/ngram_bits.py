@@ -20,10 +20,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tokbench.statistics.critical_difference import friedman, nemenyi
-from tokbench.statistics.equal_size import FEWER, NONE, Undersized
+from tokbench.statistics.equal_size import FEWER, LEFT_OUT, NONE, Undersized
 from tokbench.statistics.estimate import ratio_over_documents
 from tokbench.statistics.judgements import judge, judgement_columns
 from tokbench.statistics.pairs import WHICH, compared, unordered
+from tokbench.statistics.verdicts import NOT_TESTED
 from tokbench.tabulation.columns import CANNOT, CORPUS, ORDER, P_VALUE, REASON, SIZE, TRAINING_BYTES, VARIANT, A, B
 from tokbench.tabulation.table import Column, Print, TidyTable
 
@@ -125,11 +126,14 @@ PLACE = ["document", "bytes"]
 ONE_DOCUMENT = "one document: how much other documents would differ is not known"
 
 
-def judge_ngram_bits(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str]) -> pl.DataFrame:
+def judge_ngram_bits(
+    ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
+) -> pl.DataFrame:
     """Every two tokenizers of a corpus, size, order and budget, by Student's t over documents.
 
     Returns:
-        The columns of :data:`NGRAM_VERDICTS`, each two variants once.
+        The columns of :data:`NGRAM_VERDICTS`, each two variants once. With one document, and where one of the two has
+        fewer tokens than others, there is a difference and no interval.
     """
     rows: list[tuple[Any, ...]] = []
     for key, part in ngram_documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
@@ -140,13 +144,17 @@ def judge_ngram_bits(ngram_documents: pl.DataFrame, baselines_of_tokenizers: Map
             continue
         lowest = min(bits, key=lambda one: (fsum(bits[one].tolist()), one))
         pairs = sorted({(min(p), max(p)) for p in unordered(compared(list(bits), lowest, baselines_of_tokenizers))})
-        if len(sizes) < 2:
-            rows += [
-                (*key, a, b, float((bits[a] - bits[b])[0] / sizes[0]), *[None] * 7, ONE_DOCUMENT, 1) for a, b in pairs
-            ]
-            continue
-        found = judge([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in pairs])
-        rows += [(*key, *pair, *astuple(one), len(sizes)) for pair, one in zip(pairs, found, strict=True)]
+        smaller = [pair for pair in pairs if any((name, key[-1]) in fewer for name in pair)]
+        tested = [pair for pair in pairs if pair not in smaller] if len(sizes) > 1 else []
+        judgements = judge([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in tested])
+        told = dict(zip(tested, judgements, strict=True))
+        for a, b in pairs:
+            if (a, b) in told:
+                rows.append((*key, a, b, *astuple(told[a, b]), len(sizes)))
+                continue
+            difference = fsum((bits[a] - bits[b]).tolist()) / fsum(sizes.tolist())
+            verdict, reason = (NOT_TESTED, LEFT_OUT) if (a, b) in smaller else (None, ONE_DOCUMENT)
+            rows.append((*key, a, b, difference, *[None] * 4, verdict, None, None, reason, len(sizes)))
     return pl.DataFrame(rows, schema=NGRAM_VERDICTS.schema, orient="row")
 
 
@@ -164,7 +172,7 @@ NGRAM_VERDICTS = TidyTable(
         Column("documents", pl.Int64, "test documents", "documents", "documents"),
     ),
     maker=judge_ngram_bits,
-    takes=("ngram_documents", "baselines_of_tokenizers"),
+    takes=("ngram_documents", "baselines_of_tokenizers", "fewer"),
     prints=(
         Print(
             "statistics",

@@ -99,6 +99,19 @@ class Corpora:
         """The user's files of a corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.files(wildcards)
 
+    def units(self, wildcards: Any) -> list[str]:
+        """The table of units of a corpus, if it has one."""
+        path = self.experiment.corpora[wildcards.corpus].units
+        return [] if path is None else [str(path)]
+
+    def units_at_once(self, wildcards: Any) -> list[str]:
+        """The table of units of a corpus that one job reads."""
+        return [] if self._in_parts(wildcards) else self.units(wildcards)
+
+    def contents_at_once(self, wildcards: Any) -> list[str]:
+        """The user's files that one job reads."""
+        return self.files_at_once(wildcards) + self.units_at_once(wildcards)
+
     def digest_at_once(self, wildcards: Any) -> list[str]:
         """The digest of a hub corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.digest(wildcards)
@@ -175,6 +188,7 @@ class Corpora:
         recipe = corpus.model_dump(mode="json")
         if corpus.longest_document == LONGEST_DOCUMENT:
             del recipe["longest_document"]
+        del recipe["units"]
         if corpus.duplicates == "keep":
             del recipe["duplicates"]
         for key, usual in {"encoding": UTF_8, "bad_lines": "reject"}.items():

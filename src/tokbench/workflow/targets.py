@@ -160,6 +160,17 @@ def pilot_flags(experiment: Experiment) -> list[str]:
     return [] if pilot is None else ["--pilot", str(pilot), "--detect", repr(experiment.statistics.detect)]
 
 
+def unit_tables(experiment: Experiment) -> list[str]:
+    """The tables of units of all corpora that have one."""
+    return list(dict.fromkeys(str(corpus.units) for corpus in experiment.corpora.values() if corpus.units))
+
+
+def unit_flags(experiment: Experiment) -> list[str]:
+    """The table of units of each corpus that has one."""
+    units = {name: corpus.units for name, corpus in experiment.corpora.items() if corpus.units}
+    return [word for name, path in units.items() for word in ("--units", f"{name}={path}")]
+
+
 def venn_flags(experiment: Experiment) -> list[str]:
     """The variants of the Venn diagram: the report's, or the first three that are built, which have sizes in common."""
     chosen = experiment.report.venn or list(experiment.built)[:3]
