@@ -309,8 +309,10 @@ def form(properties: dict[str, Any]) -> str:
         if any("$ref" in part or "oneOf" in part for part in parts):
             return "name or mapping"
         return " or ".join(dict.fromkeys(form(part) for part in parts))
-    if "$ref" in properties or "oneOf" in properties:
+    if any("$ref" in part for part in [properties, *properties.get("oneOf", ())]):
         return "mapping"
+    if "oneOf" in properties:
+        return " or ".join(map(form, properties["oneOf"]))
     kind = properties["type"]
     if kind == "array":
         return f"list of {form(properties['items'])}" if "items" in properties else f"list of {properties['maxItems']}"

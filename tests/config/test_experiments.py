@@ -26,7 +26,7 @@ from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
 from tokbench.workflow.models import Translations
 from tokbench.workflow.resources import MAX_RUNTIME
-from tokbench.workflow.targets import all_along, all_tokenizers, all_trained, recipes
+from tokbench.workflow.targets import all_along, all_tokenizers, all_trained, recipes, venn_flags
 
 FOLDER = Path(__file__).parents[2] / "experiments"
 IN_FULL = (
@@ -275,6 +275,17 @@ def test_variants_of_tokenization_is_more_than_compression(name: str, further: l
     assert found == Counter([*RANKS, *RANDTRAIN, *further])
     built = Counter(len(experiment.sizes_of(variant)) for variant in experiment.variants)
     assert built == {len(experiment.sizes): 18, 1: 8 + len(further)}
+
+
+def test_venn_diagrams_of_tokenization_is_more_than_compression(text: Path) -> None:
+    """Figures 5 and 12; a small form has the first alone."""
+    figures = [["bpe", "pathpiece_bpe", "sage_bpe"], ["unigram", "pathpiece_unigram", "sage_unigram"]]
+    experiment, small = load("pathpiece", text), load("small/pathpiece", text)
+    assert experiment.report.venn_triples == figures
+    assert venn_flags(experiment) == [word for one in figures for name in one for word in ("--venn", name)]
+    assert (small.report.venn, small.report.venn_triples) == (figures[0], figures[:1])
+    printed = [[row[letter] for letter in "abc"] for row in facts.regions().iter_rows(named=True)]
+    assert printed == figures
 
 
 def test_models_of_tokenization_is_more_than_compression(text: Path) -> None:

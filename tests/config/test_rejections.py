@@ -264,6 +264,16 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("report", {"baseline": {"pydoc": "bp"}}, "report.baseline.pydoc: 'bp' is not a variant (bpe, pathpiece, span)."),
     ("report", {"baseline": {"docs": "bpe"}}, "report.baseline.docs: 'docs' is not a corpus (pydoc)."),
     ("report", {"venn": ["bpe", "span"]}, "report.venn: a Venn diagram compares three different variants; name three"),
+    ("report", {"venn": [["bpe"]]}, "report.venn: a Venn diagram compares three different variants; name three"),
+    ("report", {"venn": [["bpe", "span", "pathpiece", "bpe"]]}, "report.venn.0: takes 3 entries at most"),
+    ("report", {"venn": [["bpe", "span", "span"]]}, "report.venn.0: 'span' is listed twice; remove one"),
+    ("report", {"venn": [["bpe"], "span"]}, "report.venn.1: must be a list, [a, b] (found 'span')"),
+    (
+        "report",
+        {"venn": [["bpe", "span", "pathpiece"], ["span", "bpe", "pathpiece"]]},
+        "report.venn: span, bpe, pathpiece are compared twice; remove one",
+    ),
+    ("report", {"venn": 3}, "report.venn: must be a list, [a, b] (found 3)"),
 ]
 
 

@@ -37,7 +37,7 @@ from tokbench.tabulation.tokenizer_pairs import (
     partition_cover_ratio,
     venn_tokens,
 )
-from tokbench.tabulation.vocabularies import venn_regions
+from tokbench.tabulation.vocabularies import venn_by_size, venn_regions
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary
 
@@ -91,6 +91,21 @@ def test_venn_regions_told_of_each_vocabulary(tokens: tuple[list[bytes], ...]) -
         name: len(own) for name, own in named.items()
     }
     assert venn_tokens({("a", 300): named["a"]}, names) == []
+
+
+def test_several_triples_have_the_rows_of_each() -> None:
+    vocabularies = {
+        (name, size): vocabulary(*tokens)
+        for size in (300, 400)
+        for name, tokens in {"a": [b"ab"], "b": [b"ab", b"cd"], "c": [b"cd"], "d": [b"ef"]}.items()
+    }
+    triples = [("a", "b", "c"), ("d", "b", "a")]
+    together = venn_by_size(vocabularies, triples)
+    alone = [venn_by_size(vocabularies, [triple]) for triple in triples]
+    assert together.sort("a", "size").equals(pl.concat(alone))
+    assert together["size"].to_list() == [300, 300, 400, 400]
+    assert together.row(1)[:4] == (300, "d", "b", "a")
+    assert venn_by_size(vocabularies, [("a", "b", "e")]).is_empty()
 
 
 def table(*rows: tuple[str, str, str, float | None, int]) -> pl.DataFrame:

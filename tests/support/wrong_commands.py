@@ -306,6 +306,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("score_translation -o @out @texts.parquet", ("texts.parquet: not translations",)),
     ("evaluate --model @folder --tokenizer @tokenizer --suite offlin -o @out", ("'offlin' is not a preset",)),
     ("tabulate --baseline pydoc -o @out", ("--baseline pydoc: expected CORPUS=VARIANT",)),
+    ("tabulate --venn a --venn b -o @out", ("--venn: a Venn diagram compares three variants (found 2)",)),
     ("tabulate --baseline a=b --baseline a=c -o @out", ("--baseline a=c: this corpus has another one already",)),
     ("tabulate --embeddings x -o @out", ("--embeddings x: expected a folder MODEL/VARIANT/SIZE",)),
     ("tabulate --tokenizer @folder -o @out", ("folder: no tokenizer here",)),

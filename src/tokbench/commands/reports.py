@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
-@click.option("--venn", multiple=True, help="Variant of the Venn diagram; three times.")
+@click.option("--venn", multiple=True, help="Variant of a Venn diagram; three times for each diagram.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
 def tabulate_command(
     intrinsic: tuple[str, ...],
@@ -84,6 +84,8 @@ def tabulate_command(
         for folder in folders:
             if not is_run(Path(folder)):
                 raise TokbenchError(f"{flag} {folder}: expected a folder MODEL/VARIANT/SIZE")
+    if len(venn) % 3:
+        raise TokbenchError(f"--venn: a Venn diagram compares three variants (found {len(venn)}); name three for each")
     measurements = (*intrinsic, *(f"{folder}/measurements.json" for folder in embeddings))
     gathered = Gathered(
         measurements,
@@ -93,7 +95,7 @@ def tabulate_command(
         models,
         downstream,
         by_corpus(baselines),
-        venn,
+        tuple(venn[start : start + 3] for start in range(0, len(venn), 3)),
         token_files=tokens,
         ngram_files=ngram_bits,
         along=convergence,

@@ -426,9 +426,14 @@ def _report(experiment: Experiment) -> Iterator[str]:
         known = corpus in experiment.corpora and variant in experiment.variants
         if known and corpus not in (experiment.corpus_of(variant), *experiment.measured_on_of(variant)):
             yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
-    yield from unknown_names("report.venn", "variant", report.venn, experiment.variants)
-    if report.venn and len(set(report.venn)) != 3:
-        yield "report.venn: a Venn diagram compares three different variants; name three, or leave the key out"
+    compared: set[frozenset[str]] = set()
+    for triple in report.venn_triples:
+        yield from unknown_names("report.venn", "variant", triple, experiment.variants)
+        if len(triple) != 3:
+            yield "report.venn: a Venn diagram compares three different variants; name three, or leave the key out"
+        elif frozenset(triple) in compared:
+            yield f"report.venn: {', '.join(triple)} are compared twice; remove one"
+        compared.add(frozenset(triple))
 
 
 def _released(experiment: Experiment) -> Iterator[str]:

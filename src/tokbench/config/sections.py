@@ -296,6 +296,14 @@ class ModelRuns(Options):
     """Corpus whose pretraining split the models read; the variant's where it is left out."""
 
 
+Triple = Annotated[list[str], Field(max_length=3)]
+
+
+def _one_or_several(value: Any) -> str:
+    """Which alternative a value of ``report.venn`` is meant as: three names, or a list of such triples."""
+    return "triples" if isinstance(value, list) and any(isinstance(entry, list) for entry in value) else "triple"
+
+
 class ReportOptions(Options):
     """What the report says and shows beyond the tables."""
 
@@ -306,11 +314,20 @@ class ReportOptions(Options):
     baseline: str | dict[str, str] | None = None
     """Variant to which the others are relative, or a mapping of corpora to such variants; the first variant of a corpus
     where it is left out."""
-    venn: list[str] = Field(default_factory=list, max_length=3)
-    """Three variants whose vocabularies the Venn diagram compares; the first three where it is left out."""
+    venn: Annotated[
+        Annotated[Triple, Tag("triple")] | Annotated[list[Triple], Tag("triples")], Discriminator(_one_or_several)
+    ] = Field(default_factory=list)
+    """Three variants whose vocabularies the Venn diagram compares, or a list of such triples for several diagrams; the
+    first three variants where it is left out."""
     examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
     """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
     split: where the tokenizers differ most, a few of each language."""
+
+    @property
+    def venn_triples(self) -> list[list[str]]:
+        """The triples of ``venn``, none where it is left out."""
+        names = [entry for entry in self.venn if isinstance(entry, str)]
+        return [names] if names else [entry for entry in self.venn if not isinstance(entry, str)]
 
 
 class TokenizerPair(Options):

@@ -3,7 +3,7 @@
 Intrinsic metrics relative to a named variant, as Picky BPE reports token counts relative to threshold 1.0.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def intrinsic_and_compared(
     tokenizers: Mapping[Key, Tokenizer],
     bounds: Bounds,
     baselines: Mapping[str, str],
-    venn: tuple[str, ...],
+    venn: Sequence[Sequence[str]],
     tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
 ) -> pl.DataFrame:
     """Every measurement, and rows that compare tokenizers: corpus by corpus, and over all resources.
@@ -90,7 +90,7 @@ def intrinsic_and_compared(
         tokenizers: by variant and size.
         bounds: tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size.
         baselines: variant that others are relative to, by corpus.
-        venn: three variants of a Venn diagram; with any other number it has no rows.
+        venn: three variants of each Venn diagram.
         tokens: the tokens of trained models with their embeddings' norms, by model, then by variant and size.
     """
     measured = intrinsic_table(measurements)
@@ -128,7 +128,7 @@ def _compared(
     loaded: Mapping[Key, Tokenizer],
     bounds: Bounds,
     baselines: Mapping[str, str],
-    venn: tuple[str, ...],
+    venn: Sequence[Sequence[str]],
     tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
 ) -> list[pl.DataFrame]:
     frames = [_rows(mean_over_resources(measured), ALL_RESOURCES)]
@@ -139,7 +139,9 @@ def _compared(
         here = {key: loaded[key] for key in sorted(keys & loaded.keys())}
         vocabularies = {key: one.vocabulary for key, one in here.items() if not one.library_name}
         rows = exchanged_tokens(vocabularies, baseline)
-        rows += _without_vocabulary(rows, here) + venn_tokens(vocabularies, venn)
+        rows += _without_vocabulary(rows, here)
+        for triple in venn:
+            rows += venn_tokens(vocabularies, triple)
         for model, tables in tokens.items():
             rows += exchanged_embeddings(tables, vocabularies, baseline, model)
         for language in part.filter(metric="corpus_token_count")["language"].unique().sort():
@@ -182,7 +184,7 @@ INTRINSIC = TidyTable(
     "a metric in one definition, of a tokenizer on a corpus",
     COLUMNS,
     maker=intrinsic_and_compared,
-    takes=("measurements", "tokenizers", "proven", "baselines", "venn_variants", "tokens"),
+    takes=("measurements", "tokenizers", "proven", "baselines", "venn_triples", "tokens"),
     keys=("variant", "size", "corpus", "language", "metric", "definition"),
     command="tabulate",
     prints=(

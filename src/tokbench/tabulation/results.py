@@ -31,7 +31,7 @@ class Gathered:
         models: folders ``models/MODEL/VARIANT/SIZE``.
         downstream: results of models.
         baselines: variant that others are relative to, by corpus.
-        venn_variants: three variants of a Venn diagram.
+        venn_triples: three variants of each Venn diagram.
         token_files: tokens of every document by tokenizers.
         ngram_files: bits of the token n-gram models of tokenizers.
         scored_translations: scores of translation models on tests.
@@ -48,7 +48,7 @@ class Gathered:
     models: tuple[str, ...]
     downstream: tuple[str, ...]
     baselines: Mapping[str, str]
-    venn_variants: tuple[str, ...]
+    venn_triples: tuple[tuple[str, ...], ...]
     token_files: tuple[str, ...] = ()
     ngram_files: tuple[str, ...] = ()
     scored_translations: tuple[str, ...] = ()

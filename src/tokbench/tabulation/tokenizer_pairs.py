@@ -69,15 +69,13 @@ def _common(own: frozenset[Form], theirs: frozenset[Form], baseline: str) -> Mea
 
 
 def venn_tokens(vocabularies: Vocabularies, variants: Sequence[str]) -> Compared:
-    """The regions of a Venn diagram, told of each of the three vocabularies that it is made of.
+    """The regions of a Venn diagram, as rows of each of the three vocabularies that it is made of.
 
     Args:
         vocabularies: by variant and size.
-        variants: three names; with any other number there are no rows.
+        variants: three names.
     """
     rows: Compared = []
-    if len(variants) != 3:
-        return rows
     for size in sorted({size for _, size in vocabularies}):
         if not all((variant, size) in vocabularies for variant in variants):
             continue

@@ -159,12 +159,12 @@ def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"region": pl.String, "tokens": pl.Int64}, orient="row")
 
 
-def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], variants: Sequence[str]) -> pl.DataFrame:
-    """The seven regions of three variants' vocabularies, at each size at which all three stand.
+def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], triples: Sequence[Sequence[str]]) -> pl.DataFrame:
+    """The seven regions of three variants' vocabularies, at each size that all three have.
 
     Args:
         vocabularies: by variant and size.
-        variants: three names; with any other number there are no rows.
+        triples: three names for each diagram.
 
     Returns:
         Columns ``size``, ``a``, ``b``, ``c`` (names), ``only_a``, ``only_b``, ``only_c``, ``a_and_b``, ``a_and_c``,
@@ -172,10 +172,10 @@ def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], variants: S
     """
     rows = []
     for size in sorted({size for _, size in vocabularies}):
-        present = all((variant, size) in vocabularies for variant in variants)
-        if len(variants) == 3 and present:
-            counted = venn_regions({variant: vocabularies[variant, size] for variant in variants})
-            rows.append((size, *variants, *counted["tokens"].to_list()))
+        for variants in triples:
+            if all((variant, size) in vocabularies for variant in variants):
+                counted = venn_regions({variant: vocabularies[variant, size] for variant in variants})
+                rows.append((size, *variants, *counted["tokens"].to_list()))
     return pl.DataFrame(rows, schema=VENN.schema, orient="row")
 
 
@@ -190,7 +190,7 @@ VENN = TidyTable(
         *(Column(name, pl.Int64, f"tokens {where}", "tokens") for name, where in REGIONS.items()),
     ),
     maker=venn_by_size,
-    takes=("vocabularies", "venn_variants"),
+    takes=("vocabularies", "venn_triples"),
     keys=("size", "a", "b", "c"),
     command="tabulate",
     prints=(

@@ -172,9 +172,10 @@ def unit_flags(experiment: Experiment) -> list[str]:
 
 
 def venn_flags(experiment: Experiment) -> list[str]:
-    """The variants of the Venn diagram: the report's, or the first three that are built, which have sizes in common."""
-    chosen = experiment.report.venn or list(experiment.built)[:3]
-    return [word for variant in chosen for word in ("--venn", variant)]
+    """Three variants for each Venn diagram: the report's, or the first three that are built; none of fewer."""
+    first = list(experiment.built)[:3]
+    chosen = experiment.report.venn_triples or [first] * (len(first) == 3)
+    return [word for triple in chosen for variant in triple for word in ("--venn", variant)]
 
 
 def recipes(experiment: Experiment) -> str:
