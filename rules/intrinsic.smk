@@ -11,6 +11,11 @@ rule measure:
             corpus=variants.corpus,
             scheme=measurements.schemes,
         ),
+        reference=collect(
+            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
+            corpus=measurements.reference,
+            scheme=measurements.schemes,
+        ),
         corpus=collect("<results>/corpus/{corpus}", corpus=measurements.corpora),
     output:
         "<results>/intrinsic/{variant}/{size}.json",
@@ -42,6 +47,11 @@ rule measure_on:
         counts=collect(
             "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
             corpus=measurements.corpus,
+            scheme=measurements.schemes,
+        ),
+        reference=collect(
+            "<results>/pretokens/{corpus}/evaluation/{scheme}.parquet",
+            corpus=measurements.reference,
             scheme=measurements.schemes,
         ),
         corpus=collect("<results>/corpus/{corpus}", corpus=measurements.corpora),

@@ -7,6 +7,7 @@ from tokbench.workflow.targets import (
     all_tokenizers,
     all_trained,
     baseline_flags,
+    overlap_flags,
     pilot_flags,
     pilot_tables,
     unit_flags,
@@ -52,6 +53,7 @@ rule tabulate:
         inputs=flags,
         baseline=baseline_flags(experiment),
         venn=venn_flags(experiment),
+        overlaps=overlap_flags(experiment),
         code=fingerprint("tokbench.tabulation.results:tabulate", "tokbench.tabulation.table:write_tables"),
     threads: 1
     resources:
@@ -60,7 +62,8 @@ rule tabulate:
     message:
         "gather the tables"
     shell:
-        "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q} -o {output:q} &> {log:q}"
+        "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q}"
+        " {params.overlaps:q} -o {output:q} &> {log:q}"
 
 
 rule power:

@@ -254,6 +254,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("metrics", {"reny": {}}, "metrics.reny: unknown key. Did you mean 'renyi'?"),
     ("metrics", {"renyi": {"order": [2]}}, "metrics.renyi.order: unknown key. Did you mean 'orders'?"),
     # Names that lead nowhere
+    ("metrics", {"vocabulary": {"words_of": "wiki"}}, "metrics.vocabulary.words_of: 'wiki' is not a corpus (pydoc)."),
     ("variants/bpe/corpus", "pydocs", "variants.bpe.corpus: 'pydocs' is not a corpus (pydoc). Did you mean 'pydoc'?"),
     ("runs/0/variants", ["bp"], "runs.0.variants: 'bp' is not a variant (bpe, pathpiece, span). Did you mean 'bpe'?"),
     ("runs/0/models", ["tinny"], "runs.0.models: 'tinny' is not a model (tiny). Did you mean 'tiny'?"),

@@ -108,6 +108,11 @@ def test_what_a_job_reads(experiment: Any) -> None:
     assert asked.corpora(made) == ["code"]
     read = SimpleNamespace(corpus="corpus/code")
     assert asked.text(made, read) == ["--documents=corpus/code/evaluation/0000.parquet"]
+    assert asked.reference(built) == []
+    words = Measurements(experiment(metrics={"vocabulary": {"words_of": "code"}}))
+    assert (words.reference(built), words.reference(made)) == (["code"], [])
+    counted = SimpleNamespace(counts="a.parquet", reference=["b.parquet"])
+    assert words.text(built, counted) == ["--counts", "a.parquet", "--reference=b.parquet"]
     own = SimpleNamespace(variant="ranks")
     assert asked.corpora(own) == ["news"]
     assert asked.text(own, SimpleNamespace(corpus="corpus/news")) == ["--documents=corpus/news/evaluation/0000.parquet"]
@@ -152,6 +157,12 @@ def test_tables_by_corpus(tokbench: Tokbench, tmp_path: Path) -> None:
             inputs += ["--intrinsic", measured]
     done = tokbench("tabulate", *inputs, "-o", tmp_path / "tables")
     assert done.status == 0, done.stderr
+    [common] = pl.read_parquet(tmp_path / "tables" / "overlaps.parquet").to_dicts()
+    done = tokbench("tabulate", *inputs, "--overlaps", "longer", "-o", tmp_path / "longer")
+    assert done.status == 0, done.stderr
+    [longer] = pl.read_parquet(tmp_path / "longer" / "overlaps.parquet").to_dicts()
+    for column in ("shared", "size_a", "size_b"):
+        assert longer[column] == common[column] - 256
     table = pl.read_parquet(tmp_path / "tables" / "intrinsic.parquet").filter(language="")
     tokens = {
         (v, c): x for v, c, x in table.filter(metric="corpus_token_count").select("variant", "corpus", "value").rows()
@@ -168,6 +179,39 @@ def test_tables_by_corpus(tokbench: Tokbench, tmp_path: Path) -> None:
     assert dict(relative.select("corpus", "value").rows()) == {
         corpus: pytest.approx(tokens["code", corpus] / tokens["news", corpus]) for corpus in ("news", "code")
     }
+
+
+def test_words_of_another_text(tokbench: Tokbench, tmp_path: Path) -> None:
+    """Whole words among those of another text, as if that were measured; everything else is of the text itself."""
+    for name, topics in (("news", TOPICS[:2]), ("code", TOPICS[2:])):
+        (tmp_path / f"{name}.txt").write_bytes(b"\n".join(topics))
+        done = tokbench("count", "--scheme", "gpt2", tmp_path / f"{name}.txt", "-o", tmp_path / f"{name}.parquet")
+        assert done.status == 0, done.stderr
+    news, code, folder = tmp_path / "news.parquet", tmp_path / "code.parquet", tmp_path / "bpe"
+    assert tokbench("build", "bpe", "--counts", news, "--size", "500", "-o", folder).status == 0
+
+    def rows(*arguments: Any) -> dict[tuple[str, str], float]:
+        done = tokbench("measure", folder, *arguments)
+        assert done.status == 0, done.stderr
+        return {(row["metric"], row["definition"]): row["value"] for row in json.loads(done.stdout)["measurements"]}
+
+    few = {"vocabulary": {"frequent_words": 50}}
+    named = {"vocabulary": {"frequent_words": 50, "words_of": "code"}}
+    on_news, on_code = (rows("--counts", counts, "--metrics", json.dumps(few)) for counts in (news, code))
+    found = rows("--counts", news, "--reference", code, "--metrics", json.dumps(named))
+    shares = {
+        (metric, definition.replace(" of code", "")): value
+        for (metric, definition), value in found.items()
+        if metric == "whole_word_share"
+    }
+    assert shares == {key: value for key, value in on_code.items() if key[0] == "whole_word_share"}
+    assert shares != {key: value for key, value in on_news.items() if key[0] == "whole_word_share"}
+    rest = {key: value for key, value in found.items() if key[0] != "whole_word_share"}
+    assert rest == {key: value for key, value in on_news.items() if key[0] != "whole_word_share"}
+    other = tmp_path / "other.parquet"
+    assert tokbench("count", "--scheme", "first_space", tmp_path / "code.txt", "-o", other).status == 0
+    message = tokbench("measure", folder, "--counts", news, "--reference", other).message
+    assert f"{other}: counted with 'first_space'" in message
 
 
 TEXT = b"the cat sat on the mat " * 3000

@@ -35,7 +35,7 @@ from tokbench.metric.vocabulary import VocabularyOptions, whole_words
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import segmentation as twin
-from tokbench.tabulation.vocabularies import overlap, venn_regions
+from tokbench.tabulation.vocabularies import overlap, overlaps_by_size, venn_regions
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 TIMTC = DATA / "timtc"
@@ -198,6 +198,32 @@ def test_whole_words() -> None:
     assert VocabularyOptions().frequent_words == 40_000
 
 
+def test_whole_words_of_a_reference_text() -> None:
+    """Appendix B of "A partition cover approach to tokenization": the words of one corpus for every vocabulary."""
+    own = PretokenCounts.from_pairs([(b" own", 9), (b" the", 1)])
+    reference = PretokenCounts.from_pairs([(b" the", 9), (b"...", 8), (b" of", 7), (b" own", 1)])
+    tokens = (b" the", b" own", "\u0120of".encode(), "\u0120".encode())
+    usage = usage_of(Greedy(vocabulary(*tokens)), own, reference=reference)
+    assert [whole_words(usage, frequent) for frequent in (1, 2, 3)] == [1, 2, 3]
+    assert whole_words(usage_of(Greedy(vocabulary(*tokens)), own), 1) == 1
+
+    def shares(options: VocabularyOptions, reference: PretokenCounts | None) -> list[Measurement]:
+        usage = usage_of(Greedy(vocabulary(*tokens)), own, reference=reference)
+        return [row for row in metrics["vocabulary"].function(usage, options) if row.metric == "whole_word_share"]
+
+    named = VocabularyOptions(frequent_words=2, words_of="wiki")
+    found = shares(named, reference)
+    assert [row.value for row in found] == [2 / 260, 2 / 4]
+    assert found[1].definition == (
+        "tokens longer than one byte that are one of the 2 most frequent pre-tokens of wiki that hold a letter or a "
+        "number / tokens longer than one byte"
+    )
+    assert {row.reason for row in shares(named, None)} == {
+        "the words of wiki are not counted by this tokenizer's pre-tokenization"
+    }
+    assert "pre-tokens that hold" in shares(VocabularyOptions(frequent_words=2), None)[0].definition
+
+
 def test_lengths_of_tokens_that_hold_parts_of_characters() -> None:
     tokens = vocabulary("é".encode(), "é".encode()[1:] + b"a", b"ab")
     assert character_lengths(tokens)[256:].tolist() == [1, 1, 2]
@@ -225,6 +251,11 @@ def test_overlap_of_vocabularies() -> None:
     assert longer["jaccard"].to_list() == [0.25, 0.0, 0.0]
     assert longer["share_of_b"].to_list() == [1 / 3, None, None]
     assert longer["reason"][1] == "no tokens longer than one byte in c"
+    sized = {(name, 258): one for name, one in named.items()}
+    at_size = overlaps_by_size(sized, {}, single_bytes=False)
+    assert at_size.drop("size").equals(longer)
+    assert at_size["tokens"].unique().to_list() == ["longer than one byte"]
+    assert overlaps_by_size(sized)["shared"].to_list() == table["shared"].to_list()
     regions = dict(venn_regions(named).rows())
     assert regions == {"a": 1, "b": 2, "c": 0, "a & b": 1, "a & c": 0, "b & c": 0, "a & b & c": 256}
     with pytest.raises(TokbenchError, match="name two or more"):

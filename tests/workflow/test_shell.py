@@ -43,7 +43,15 @@ from tokbench.config.load import validate
 from tokbench.workflow.corpora import MEMORY, SCORING
 from tokbench.workflow.resources import MAX_RUNTIME
 from tokbench.workflow.shell import FILES, SNAKEFILE, flags, shell_prefix
-from tokbench.workflow.targets import all_tokenizers, baseline_flags, pilot_flags, recipes, unit_flags, venn_flags
+from tokbench.workflow.targets import (
+    all_tokenizers,
+    baseline_flags,
+    overlap_flags,
+    pilot_flags,
+    recipes,
+    unit_flags,
+    venn_flags,
+)
 
 ODD = ["", "a b", "$(touch pwned)", "'", '"', "\\", "-x", "@y", "*", "a\nb", "東京"]
 
@@ -136,6 +144,7 @@ def test_a_thousand_variants(folder: Path, experiment: dict[str, Any], rule: str
         "inputs": flags(None, named),
         "baseline": baseline_flags(many),
         "venn": venn_flags(many),
+        "overlaps": overlap_flags(many),
         "recipes": recipes(many),
         "pilot": pilot_flags(many),
         "units": unit_flags(many),

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 @click.option(
     "--documents", multiple=True, type=TEXT, help="The text itself, where nothing has counted it; may be repeated."
 )
+@click.option(
+    "--reference", type=COUNTS, help="Counts of the text whose words the metric vocabulary looks up (words_of)."
+)
 @click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
 @click.option("--corpus", default="", help="What the text is of, for the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
@@ -49,6 +52,7 @@ def measure_command(
     folder: str,
     counts: str | None,
     documents: tuple[str, ...],
+    reference: str | None,
     variant: str | None,
     corpus: str,
     metrics: str | None,
@@ -93,12 +97,19 @@ def measure_command(
         check_stage("measure", counts, megabytes)
         by_language = read_languages(counts)
     pretokens = all_languages(by_language)
-    if pretokens.scheme not in (None, tokenizer.pretokenization):
-        raise TokbenchError(
-            f"{counts}: counted with '{pretokens.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
-            f"count with {FLAG} {quote(tokenizer.pretokenization)}"
-        )
-    rows = measure_text(tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size)
+    words = None
+    if reference is not None:
+        check_stage("measure", reference, megabytes)
+        words = all_languages(read_languages(reference))
+    for file, read in ((counts, pretokens), (reference, words)):
+        if read is not None and read.scheme not in (None, tokenizer.pretokenization):
+            raise TokbenchError(
+                f"{file}: counted with '{read.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
+                f"count with {FLAG} {quote(tokenizer.pretokenization)}"
+            )
+    rows = measure_text(
+        tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
+    )
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 

@@ -55,6 +55,13 @@ if TYPE_CHECKING:
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of a Venn diagram; three times for each diagram.")
+@click.option(
+    "--overlaps",
+    type=click.Choice(["all", "longer"]),
+    default="all",
+    show_default=True,
+    help="Tokens that the table of common tokens counts: all, or those longer than one byte.",
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
 def tabulate_command(
     intrinsic: tuple[str, ...],
@@ -72,6 +79,7 @@ def tabulate_command(
     parallel: tuple[str, ...],
     baselines: tuple[str, ...],
     venn: tuple[str, ...],
+    overlaps: str,
     output: str,
 ) -> None:
     """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
@@ -103,6 +111,7 @@ def tabulate_command(
         scored_translations=translations,
         translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,
+        overlap_single_bytes=overlaps == "all",
     )
     tables = tabulate(gathered)
     write_tables(tables, Path(output), "tables")

@@ -320,6 +320,10 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             corpus = run.corpus or experiment.corpus_of(name)
             readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
             readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
+    words_of = experiment.metrics.vocabulary.words_of
+    if words_of is not None:
+        yield from unknown_names("metrics.vocabulary.words_of", "corpus", [words_of], experiment.corpora)
+        readers.setdefault((words_of, "evaluation"), "metrics.vocabulary.words_of looks up words of")
     if experiment.ngram_bits is not None:
         for corpus in experiment.measured_corpora():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:

@@ -319,6 +319,9 @@ class ReportOptions(Options):
     ] = Field(default_factory=list)
     """Three variants whose vocabularies the Venn diagram compares, or a list of such triples for several diagrams; the
     first three variants where it is left out."""
+    overlaps: Literal["all", "longer"] = "all"
+    """Tokens that the table of common tokens counts: ``all``, or those ``longer`` than one byte, without the single
+    bytes that every vocabulary has."""
     examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
     """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
     split: where the tokenizers differ most, a few of each language."""

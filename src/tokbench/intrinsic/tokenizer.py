@@ -49,6 +49,7 @@ def measure(
     *,
     families: Families | None = None,
     nominal_size: int | None = None,
+    reference: PretokenCounts | None = None,
 ) -> list[Measurement]:
     """Measure a tokenizer on the pre-token counts of a text, segmenting each unique pre-token once.
 
@@ -58,6 +59,7 @@ def measure(
         families: the metrics to take, with the options of each; every registered one of a text with its defaults when
             None.
         nominal_size: the vocabulary size that was asked for; the number of tokens when None.
+        reference: the pre-tokens of the text whose words are looked up, where that is another (``words_of``).
 
     Returns:
         Rows in order of family name, and in each family's own order.
@@ -68,7 +70,7 @@ def measure(
     if families is None:
         families = {method.name: method.options() for method in families_of("text")}
     methods = [(metrics[name], families[name]) for name in sorted(families)]
-    usage = usage_of(tokenizer, counts, nominal_size)
+    usage = usage_of(tokenizer, counts, nominal_size, reference)
     return [row for method, options in methods for row in method.function(usage, options)]
 
 
@@ -79,6 +81,7 @@ def measure_text(
     *,
     families: Families,
     nominal_size: int | None = None,
+    reference: PretokenCounts | None = None,
 ) -> ByLanguage:
     """Measure a tokenizer on a text and on each of its languages.
 
@@ -88,9 +91,11 @@ def measure_text(
         by_language: those of each language.
         families: options by family; the defaults of those that are not named.
         nominal_size: as for :func:`measure`.
+        reference: as for :func:`measure`.
     """
     chosen = {method.name: families.get(method.name, method.options()) for method in families_of("text")}
-    rows: ByLanguage = [("", row) for row in measure(tokenizer, counts, families=chosen, nominal_size=nominal_size)]
+    of_text = measure(tokenizer, counts, families=chosen, nominal_size=nominal_size, reference=reference)
+    rows: ByLanguage = [("", row) for row in of_text]
     return rows + measure_languages(tokenizer, by_language, families=families, nominal_size=nominal_size)
 
 

@@ -44,6 +44,7 @@ class Usage:
         bounds: int64 [n + 1], where each pre-token's ids start.
         frequencies: int64 [len(vocabulary)], occurrences of each token in the text.
         nominal_size: the vocabulary size that was asked for; a vocabulary may hold fewer tokens.
+        reference: the pre-tokens of another text, whose words are looked up in the vocabulary; may be None.
     """
 
     vocabulary: Vocabulary
@@ -52,6 +53,7 @@ class Usage:
     bounds: NDArray[np.int64]
     frequencies: NDArray[np.int64]
     nominal_size: int
+    reference: PretokenCounts | None = None
 
     @property
     def tokens_per_pretoken(self) -> NDArray[np.int64]:
@@ -69,13 +71,19 @@ class Usage:
         return int(self.frequencies.sum())
 
 
-def usage_of(tokenizer: CountSegmenter, counts: PretokenCounts, nominal_size: int | None = None) -> Usage:
+def usage_of(
+    tokenizer: CountSegmenter,
+    counts: PretokenCounts,
+    nominal_size: int | None = None,
+    reference: PretokenCounts | None = None,
+) -> Usage:
     """Segment the pre-tokens of a text once and count the tokens.
 
     Args:
         tokenizer: what segments.
         counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
         nominal_size: the vocabulary size that was asked for; the number of tokens when None.
+        reference: the pre-tokens of another text, for metrics that look up its words.
 
     Raises:
         TokbenchError: the segmentation does not fit the counts.
@@ -94,6 +102,7 @@ def usage_of(tokenizer: CountSegmenter, counts: PretokenCounts, nominal_size: in
         bounds,
         token_frequencies(ids, bounds, counts.counts, len(vocabulary)),
         len(vocabulary) if nominal_size is None else nominal_size,
+        reference,
     )
 
 

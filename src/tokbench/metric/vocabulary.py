@@ -9,12 +9,18 @@ from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
+MARKED_SPACE = "\u0120".encode()
+"""How byte-level vocabularies print a space."""
 OF_VOCABULARY, OF_LONGER = "/ tokens of the vocabulary", "/ tokens longer than one byte"
 
 
 class VocabularyOptions(Options):
     frequent_words: int = Field(40_000, ge=1)
     """How many of the text's most frequent words a token is looked up in to count as a whole word."""
+
+    words_of: str | None = None
+    """Corpus whose most frequent words these are; each tokenizer's measured text where it is left out. "A partition
+    cover approach to tokenization" takes those of Wikipedia for all."""
 
 
 def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> int:
@@ -23,16 +29,28 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     A word is a pre-token that holds a letter or a number. Words are ordered by count, then by bytes. Tokens that
     only match inside a pre-token are no whole words. With ``longer``, tokens of one byte are left out, as in the paper,
     whose vocabularies are counted without the alphabet.
+
+    The words are those of the usage's reference, if it has one. A leading space may be spelt U+0120 there and in
+    tokens, as in the word list that was released with the paper.
     """
-    is_word = words(usage.counts).tolist()
-    ordered = (token for (token, _), flag in zip(usage.counts.items(), is_word, strict=True) if flag)
+    counts = usage.counts if usage.reference is None else usage.reference
+    is_word = words(counts).tolist()
+    ordered = (token for (token, _), flag in zip(counts.items(), is_word, strict=True) if flag)
     frequent = {token for token, _ in zip(ordered, range(frequent_words), strict=False)}
     continuation = usage.vocabulary.continuation
     inside = [False] * len(usage.vocabulary) if continuation is None else continuation.tolist()
     least = 2 if longer else 1
     tokens = zip(usage.vocabulary.tokens, inside, strict=True)
     whole = {token for token, inner in tokens if not inner and len(token) >= least}
-    return len(whole & frequent)
+    if usage.reference is None:
+        return len(whole & frequent)
+    frequent = set(map(_with_space, frequent))
+    return sum(_with_space(token) in frequent for token in whole)
+
+
+def _with_space(token: bytes) -> bytes:
+    """A token whose leading U+0120, if it has one, is a space."""
+    return b" " + token.removeprefix(MARKED_SPACE) if token.startswith(MARKED_SPACE) else token
 
 
 @metric(
@@ -57,8 +75,8 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
 def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
     """Size, unused tokens, single bytes in use, and whole words.
 
-    Whole words follow appendix B of "A partition cover approach to tokenization", with the words of the measured text
-    in place of those of a reference corpus.
+    Whole words follow appendix B of "A partition cover approach to tokenization". Its words are those of Wikipedia for
+    every corpus (``words_of``); without that option they are those of the measured text.
     """
     if isinstance(usage, EncodedText):
         return [_size(usage.nominal_size)]
@@ -66,8 +84,8 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
     used = usage.frequencies > 0
     unused = size - int(np.count_nonzero(used))
     single = np.fromiter((len(token) == 1 for token in usage.vocabulary.tokens), np.bool_, size)
-    whole = whole_words(usage, options.frequent_words)
-    top = f"the {options.frequent_words} most frequent pre-tokens that hold a letter or a number"
+    of_corpus = "" if options.words_of is None else f" of {options.words_of}"
+    top = f"the {options.frequent_words} most frequent pre-tokens{of_corpus} that hold a letter or a number"
     return [
         _size(size),
         Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
@@ -85,14 +103,23 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
             total,
             "the text has no tokens",
         ),
-        Measurement("whole_word_share", f"tokens that are one of {top} {OF_VOCABULARY}", whole / size, size),
-        ratio(
-            "whole_word_share",
-            f"tokens longer than one byte that are one of {top} {OF_LONGER}",
-            whole_words(usage, options.frequent_words, longer=True),
-            size - int(single.sum()),
-            "all tokens are of one byte",
-        ),
+        *_whole_word_shares(usage, options, top, size - int(single.sum())),
+    ]
+
+
+def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longer: int) -> list[Measurement]:
+    """Whole words over all tokens, and over the ``longer`` ones; without a value where the words are not known."""
+    size = len(usage.vocabulary)
+    of_all = f"tokens that are one of {top} {OF_VOCABULARY}"
+    of_longer = f"tokens longer than one byte that are one of {top} {OF_LONGER}"
+    if options.words_of is not None and usage.reference is None:
+        reason = f"the words of {options.words_of} are not counted by this tokenizer's pre-tokenization"
+        return [Measurement("whole_word_share", definition, None, 0, reason) for definition in (of_all, of_longer)]
+    whole = whole_words(usage, options.frequent_words)
+    long_words = whole_words(usage, options.frequent_words, longer=True)
+    return [
+        Measurement("whole_word_share", of_all, whole / size, size),
+        ratio("whole_word_share", of_longer, long_words, longer, "all tokens are of one byte"),
     ]
 
 

@@ -39,6 +39,7 @@ class Gathered:
         parallel_folders: those of parallel corpora.
         along: results of checkpoints along the training of models.
         word_files: boundaries of every word of gold data by tokenizers.
+        overlap_single_bytes: whether the table of common tokens counts single bytes.
     """
 
     measurements: tuple[str, ...]
@@ -56,6 +57,7 @@ class Gathered:
     parallel_folders: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
     word_files: tuple[str, ...] = ()
+    overlap_single_bytes: bool = True
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:

@@ -41,8 +41,9 @@ def overlap(
     Args:
         vocabularies: by name; pairs come in this order.
         pairs: names of the pairs, where not all are asked for.
-        single_bytes: False leaves out the single bytes, which all vocabularies hold, as the share of common tokens in
-            "A partition cover approach to tokenization" does.
+        single_bytes: False leaves out the single bytes, which all vocabularies hold. "A partition cover approach to
+            tokenization" (figure 5) does not print what it counts: its token sets are those that are added to the 256
+            bytes, so that its share of common tokens is ``share_of_a`` without them.
 
     Returns:
         One row per pair: ``a``, ``b``, ``tokens`` (what was counted), ``size_a``, ``size_b``, ``shared`` = |A and B|,
@@ -64,7 +65,9 @@ def overlap(
 
 
 def overlaps_by_size(
-    vocabularies: Mapping[tuple[str, int], Vocabulary], baselines: Mapping[str, str] | None = None
+    vocabularies: Mapping[tuple[str, int], Vocabulary],
+    baselines: Mapping[str, str] | None = None,
+    single_bytes: bool = True,
 ) -> pl.DataFrame:
     """Common tokens of every two variants at each vocabulary size.
 
@@ -74,6 +77,7 @@ def overlaps_by_size(
     Args:
         vocabularies: by variant and size.
         baselines: variant that others are relative to, by corpus.
+        single_bytes: as for :func:`overlap`.
 
     Returns:
         The columns of :func:`overlap` and ``size``.
@@ -86,7 +90,8 @@ def overlaps_by_size(
             if len(chosen) <= columns.MAX_PAIRWISE_VARIANTS
             else _with_baselines(chosen, (baselines or {}).values())
         )
-        frames.append(overlap(chosen, pairs=pairs).with_columns(size=pl.lit(size, pl.Int64)))
+        counted = overlap(chosen, pairs=pairs, single_bytes=single_bytes)
+        frames.append(counted.with_columns(size=pl.lit(size, pl.Int64)))
     return pl.concat(frames)
 
 
@@ -103,7 +108,7 @@ OVERLAPS = TidyTable(
     "alone",
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
-    takes=("vocabularies", "baselines"),
+    takes=("vocabularies", "baselines", "overlap_single_bytes"),
     keys=("size", "a", "b", "tokens"),
     command="tabulate",
     prints=(

@@ -178,6 +178,12 @@ def venn_flags(experiment: Experiment) -> list[str]:
     return [word for triple in chosen for variant in triple for word in ("--venn", variant)]
 
 
+def overlap_flags(experiment: Experiment) -> list[str]:
+    """Which tokens the table of common tokens counts; nothing for all."""
+    counted = experiment.report.overlaps
+    return [] if counted == "all" else ["--overlaps", counted]
+
+
 def recipes(experiment: Experiment) -> str:
     """Variants and models in full, each variant with its segmentation and the name of its pre-tokenizer."""
     variants: dict[str, dict[str, Any]] = {

@@ -315,6 +315,11 @@ class Measurements:
         variant = self.experiment.built.get(wildcards.variant)
         return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
 
+    def reference(self, wildcards: Any) -> list[str]:
+        """The corpus whose words are looked up in the vocabularies that are built, where one is named."""
+        named = self.experiment.metrics.vocabulary.words_of
+        return [] if named is None or wildcards.variant not in self.experiment.built else [named]
+
     def corpora(self, wildcards: Any) -> list[str]:
         """The corpus on whose documents a tokenizer made elsewhere is measured; none for the others."""
         made = wildcards.variant in self.experiment.elsewhere
@@ -328,14 +333,16 @@ class Measurements:
     def text(self, wildcards: Any, input: Any) -> list[str]:
         """What a tokenizer is measured on, as flags of the command line: counts, or shards of documents."""
         if wildcards.variant in self.experiment.built:
-            counts = input.counts
-            return ["--counts", counts if isinstance(counts, str) else counts[0]]
+            reference = [f"--reference={file}" for file in _several(getattr(input, "reference", ()))]
+            return ["--counts", *_several(input.counts), *reference]
         shards = shard_names(self.experiment, self.corpus(wildcards))
         return [f"--documents={input.corpus}/evaluation/{shard}.parquet" for shard in shards]
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """MB that measuring asks for: by the counts that it reads, once they are there."""
-        return memory_for_counts(["measure"], input.get("counts"), attempt, unknown=UNKNOWN)
+        files = [*_several(input.get("counts")), *_several(input.get("reference"))]
+        needs = [memory_for_counts(["measure"], file, attempt, unknown=UNKNOWN) for file in files or [""]]
+        return sum(needs)
 
     def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
         """Return the MB that the search for a bound asks for, by the counts that it reads once they exist."""
@@ -365,6 +372,11 @@ class Measurements:
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
+
+
+def _several(files: Any) -> list[str]:
+    """The files of an input, of which there may be one or none."""
+    return [files] if isinstance(files, str) else list(files or ())
 
 
 def measured_by(*of: Sight, also: tuple[str, ...] = ()) -> str:

@@ -77,5 +77,7 @@ def vocabularies(content: ReportContent) -> Section:
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")
     else:
-        exhibits.append(rows(OVERLAPS, content.read(overlaps.sort("size", maintain_order=True))))
+        table = rows(OVERLAPS, content.read(overlaps.sort("size", maintain_order=True)))
+        counted = [f"Tokens {which} are counted." for which in overlaps["tokens"].unique().sort() if which != "all"]
+        exhibits.append(replace(table, notes=[*table.notes, *counted]))
     return Section("vocabularies", "Vocabularies", exhibits=exhibits, missing=missing)
