@@ -193,18 +193,32 @@ def test_likelihood_equals_twin(tokens: list[bytes], texts: list[bytes], data: s
 )
 @settings(max_examples=20, deadline=None)
 def test_long_tokens_are_used_as_short_ones(tokens: list[bytes], runs: list[tuple[int, str]], draw: Random) -> None:
-    """Likelihood and cover find tokens of more than 256 bytes by other means than short ones."""
+    """Tokens of more than 256 bytes are found by other means than short ones."""
     tokens = list(dict.fromkeys([*BYTES, *tokens, b"a" * 257, b"a" * 300 + b"b"]))
     texts = [b"".join(b"a" * length + other.encode() for length, other in runs), b"a" * 257, b"a" * 600]
     scores = np.array([draw.choice([-4.0, -3.0, -2.5, -1.0]) for _ in tokens])
     vocabulary = Vocabulary(tuple(tokens), scores=scores)
     known = dict(zip(tokens, scores.tolist(), strict=True))
-    for name, expected in (
-        ("likelihood", [likelihood_twin.likelihood(text, known) for text in texts]),
-        ("cover", [likelihood_twin.cover(text, tokens[256:]) for text in texts]),
+    for name, twin in (
+        ("likelihood", lambda text: likelihood_twin.likelihood(text, known)),
+        ("cover", lambda text: likelihood_twin.cover(text, tokens[256:])),
     ):
         found = cut(make(name, vocabulary), *texts)
-        assert [[tokens[number] for number in ids] for ids in found] == expected
+        assert [[tokens[number] for number in ids] for ids in found] == [twin(text) for text in texts]
+    ids = ids_of(vocabulary)
+    assert cut(make("shortest_path", vocabulary), *texts) == [shortest_path_twin.longest(text, ids) for text in texts]
+    drawn = [shortest_path_twin.random(text, ids, 7) for text in texts]
+    assert cut(make("shortest_path", vocabulary, ties="random", seed=7), *texts) == drawn
+
+
+@pytest.mark.parametrize("name", ["greedy", "longest_suffix", "shortest_path", "likelihood", "cover"])
+def test_long_runs_take_no_square_of_their_length(name: str) -> None:
+    """A vocabulary that is built from a run of one letter has tokens of half the run, a quarter, and so on."""
+    tokens = (*BYTES, *(b"a" * 2**power for power in range(1, 20)))
+    vocabulary = Vocabulary(tokens, scores=np.full(len(tokens), -1.0))
+    [ids] = cut(make(name, vocabulary), b"a" * 1_000_000)
+    assert sum(len(tokens[number]) for number in ids) == 1_000_000
+    assert len(ids) == (1_000_000).bit_count()
 
 
 @given(NEW_TOKENS, st.text("ab", min_size=1, max_size=10).map(str.encode), st.data())

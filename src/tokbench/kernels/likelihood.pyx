@@ -10,7 +10,7 @@ Reference: ``likelihood`` in :mod:`tokbench.reference.segmentation`.
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tokbench.kernels.matches cimport LONG, SuffixLinks, follow
+from tokbench.kernels.matches cimport LONG, SuffixLinks, follow, forward_links
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
@@ -49,30 +49,30 @@ cdef void arrive(
 
 
 cdef void arrive_by_links(
-    const TrieView* trie, SuffixLinks links, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals,
-    int32_t* nodes,
+    SuffixLinks links, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals
 ) noexcept nogil:
-    """The same, from the longest to the shortest token that begins at a place, found by suffix links."""
+    """The same, from the longest to the shortest token that ends at a place, found by suffix links."""
+    cdef const TrieView* trie = &links.trie.view
     cdef const int32_t* suffix = &links.suffix[0]
     cdef const int32_t* last = &links.last[0]
-    cdef Arrival* arrival
+    cdef Arrival best
     cdef double score
-    cdef int64_t start
-    cdef int32_t node = 0
-    for start in range(size - 1, -1, -1):
-        node = follow(trie, suffix, node, text[start])
-        nodes[start] = last[node]
-        arrivals[start + 1].width = 0
-    for start in range(size):
-        node = nodes[start]
-        while node:
-            arrival = arrivals + start + links.depth[node]
-            score = scores[token_at(trie, node)] + arrivals[start].score
-            if not arrival.width or score > arrival.score:
-                arrival.score = score
-                arrival.width = links.depth[node]
-                arrival.token = token_at(trie, node)
-            node = last[suffix[node]]
+    cdef int64_t end
+    cdef int32_t node = 0, match, width
+    for end in range(1, size + 1):
+        node = follow(trie, suffix, node, text[end - 1])
+        best.score = -INFINITY
+        best.width = best.token = 0
+        match = last[node]
+        while match:
+            width = links.depth[match]
+            score = scores[token_at(trie, match)] + arrivals[end - width].score
+            if not best.width or score > best.score:
+                best.score = score
+                best.width = width
+                best.token = token_at(trie, match)
+            match = last[suffix[match]]
+        arrivals[end] = best
 
 
 cdef class LikelihoodSegmenter(PretokenSegmenter):
@@ -95,22 +95,19 @@ cdef class LikelihoodSegmenter(PretokenSegmenter):
             if token >= 0 and (token >= scores.shape[0] or not isfinite(scores[token])):
                 raise ValueError(f"token {token} has no finite score")
         self.suffixes = suffixes
-        self.links = SuffixLinks(suffixes) if suffixes.view.max_length > LONG else None
+        self.links = forward_links(suffixes)
         self.scores = scores
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        cdef const TrieView* trie = &self.suffixes.view
         cdef const double* scores = &self.scores[0]
-        cdef Arrival* arrivals = <Arrival*>reserve(
-            scratch, (size + 1) * sizeof(Arrival) + size * sizeof(int32_t)
-        )
+        cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
         cdef int64_t end, start, written = 0
         cdef int32_t swap
         arrivals[0].score = 0
         if size > LONG and self.links is not None:
-            arrive_by_links(trie, self.links, scores, text, size, arrivals, <int32_t*>(arrivals + size + 1))
+            arrive_by_links(self.links, scores, text, size, arrivals)
         else:
-            arrive(trie, scores, text, size, arrivals)
+            arrive(&self.suffixes.view, scores, text, size, arrivals)
         end = size
         while end:
             ids[written] = arrivals[end].token

@@ -8,6 +8,7 @@ cdef enum:
 
 
 cdef class SuffixLinks:
+    cdef Trie trie
     cdef int32_t[::1] order
     cdef int32_t[::1] suffix
     cdef int32_t[::1] last
@@ -21,3 +22,6 @@ cdef inline int32_t follow(const TrieView* trie, const int32_t* suffix, int32_t 
         node = suffix[node]
         child = step(trie, node, byte)
     return child if child >= 0 else 0
+
+
+cdef SuffixLinks forward_links(Trie suffixes)

@@ -17,7 +17,8 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 cdef class SuffixLinks:
     """Suffix links of a trie: from the node of a string to that of its longest proper suffix in the trie.
 
-    Fields, for other kernels; all but ``order`` have an entry for each slot of the trie, and 0 is the root:
+    Fields, for other kernels; arrays but ``order`` have an entry for each slot of the trie, and 0 is the root:
+        trie: the trie.
         order: the nodes, every one after those of its suffixes.
         suffix: node of the longest proper suffix.
         last: node of the longest suffix that is a token, the string itself included; 0 for none.
@@ -52,10 +53,45 @@ cdef class SuffixLinks:
                     order[found] = child
                     found += 1
                     child = sibling[child]
+        self.trie = trie
         self.order = order
         self.suffix = suffix
         self.last = last
         self.depth = depth
+
+
+cdef SuffixLinks forward_links(Trie suffixes):
+    """Links of the same tokens spelt forwards, by which those that end at a place are met; None if none is long.
+
+    Args:
+        suffixes: the tokens spelt backwards.
+    """
+    cdef const TrieView* view = &suffixes.view
+    if view.max_length <= LONG:
+        return None
+    cdef int32_t[::1] slots = np.zeros(suffixes.tokens, np.int32)       # of the last node of each token
+    cdef int64_t[::1] offsets = np.zeros(suffixes.tokens + 1, np.int64)
+    cdef int32_t slot, token
+    cdef int64_t place
+    for slot in range(1, view.slots):
+        token = token_at(view, slot)
+        if view.units[slot].check >= 0 and token >= 0:
+            slots[token] = slot
+    for token in range(suffixes.tokens):
+        slot = slots[token]
+        offsets[token + 1] = offsets[token]
+        while slot:
+            offsets[token + 1] += 1
+            slot = view.units[slot].check
+    cdef uint8_t[::1] data = np.zeros(max(offsets[suffixes.tokens], 1), np.uint8)
+    for token in range(suffixes.tokens):
+        slot = slots[token]
+        place = offsets[token]
+        while slot:
+            data[place] = <uint8_t>(slot - view.units[view.units[slot].check].base)
+            place += 1
+            slot = view.units[slot].check
+    return SuffixLinks(Trie(data, offsets, np.asarray(slots) > 0))
 
 
 def count_matches(

@@ -11,6 +11,7 @@ Reference: ``shortest_path`` in :mod:`tokbench.reference.segmentation`.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from tokbench.kernels.matches cimport LONG, SuffixLinks, follow, forward_links
 from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.splitmix cimport advanced, hashed, mixed
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
@@ -21,6 +22,75 @@ cdef struct Arrival:
     int32_t tokens      # how many tokens those segmentations have
     int32_t width       # bytes of the last one
     int32_t token       # its id
+
+
+cdef struct Draws:
+    bint random
+    uint64_t state
+    uint64_t equal      # last tokens met so far that give equally few
+
+
+cdef inline void meet(Arrival* best, int32_t tokens, int32_t width, int32_t token, Draws* draws) noexcept nogil:
+    """Take a last token, wider than those before it, if it gives fewer tokens or, by the rule for ties, equally few."""
+    if tokens > best.tokens:
+        return
+    if tokens < best.tokens:
+        draws.equal = 1
+    elif draws.random:
+        # The k-th of equals replaces the one held with probability 1 / k.
+        draws.equal += 1
+        draws.state = advanced(draws.state)
+        if (mixed(draws.state) >> 32) * draws.equal >> 32:
+            return
+    best.tokens = tokens
+    best.width = width
+    best.token = token
+
+
+cdef void arrive(
+    const TrieView* trie, const uint8_t* text, int64_t size, Arrival* arrivals, Draws* draws
+) noexcept nogil:
+    """Choose the last token of each beginning of a pre-token."""
+    cdef Arrival best
+    cdef int64_t end, start
+    cdef int32_t node
+    for end in range(1, size + 1):
+        best.tokens = 0x7FFFFFFF
+        best.width = best.token = 0
+        node = 0
+        for start in range(end - 1, -1, -1):
+            node = step(trie, node, text[start])
+            if node < 0:
+                break
+            if token_at(trie, node) >= 0:
+                meet(&best, arrivals[start].tokens + 1, <int32_t>(end - start), token_at(trie, node), draws)
+        arrivals[end] = best
+
+
+cdef void arrive_by_links(
+    SuffixLinks links, const uint8_t* text, int64_t size, Arrival* arrivals, int32_t* matches, Draws* draws
+) noexcept nogil:
+    """The same by suffix links, with the tokens that end at a place in ``matches``, the widest first."""
+    cdef const TrieView* trie = &links.trie.view
+    cdef const int32_t* suffix = &links.suffix[0]
+    cdef const int32_t* last = &links.last[0]
+    cdef Arrival best
+    cdef int64_t end, found, i
+    cdef int32_t node = 0, match, width
+    for end in range(1, size + 1):
+        node = follow(trie, suffix, node, text[end - 1])
+        found = 0
+        match = last[node]
+        while match:
+            matches[found] = match
+            found += 1
+            match = last[suffix[match]]
+        best.tokens = 0x7FFFFFFF
+        best.width = best.token = 0
+        for i in range(found - 1, -1, -1):
+            width = links.depth[matches[i]]
+            meet(&best, arrivals[end - width].tokens + 1, width, token_at(trie, matches[i]), draws)
+        arrivals[end] = best
 
 
 cdef class ShortestPathSegmenter(PretokenSegmenter):
@@ -41,6 +111,7 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
         if any(suffixes.find(bytes([value])) < 0 for value in range(256)):
             raise ValueError("the trie lacks one of the 256 bytes")
         self.suffixes = suffixes
+        self.links = forward_links(suffixes)
         self.random = random
         self.seed = seed
         self.placed = random and placed
@@ -51,42 +122,17 @@ cdef class ShortestPathSegmenter(PretokenSegmenter):
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
     ) except -1 nogil:
-        cdef const TrieView* trie = &self.suffixes.view
-        cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival))
-        cdef Arrival best
+        cdef Arrival* arrivals = <Arrival*>reserve(scratch, (size + 1) * sizeof(Arrival) + size * sizeof(int32_t))
         cdef int64_t end, start, written
-        cdef int32_t node, token, tokens
-        cdef uint64_t state = 0, equal
-        if self.random:
-            state = mixed(hashed(text, size) ^ place ^ mixed(advanced(self.seed)))
+        cdef Draws draws
+        draws.random = self.random
+        draws.equal = 0
+        draws.state = mixed(hashed(text, size) ^ place ^ mixed(advanced(self.seed))) if self.random else 0
         arrivals[0].tokens = 0
-        for end in range(1, size + 1):
-            best.tokens = 0x7FFFFFFF
-            best.width = best.token = 0
-            equal = 0
-            node = 0
-            for start in range(end - 1, -1, -1):
-                node = step(trie, node, text[start])
-                if node < 0:
-                    break
-                token = token_at(trie, node)
-                if token < 0:
-                    continue
-                tokens = arrivals[start].tokens + 1
-                if tokens > best.tokens:
-                    continue
-                if tokens < best.tokens:
-                    equal = 1
-                elif self.random:
-                    # The k-th of equals replaces the one held with probability 1 / k.
-                    equal += 1
-                    state = advanced(state)
-                    if (mixed(state) >> 32) * equal >> 32:
-                        continue
-                best.tokens = tokens
-                best.width = <int32_t>(end - start)
-                best.token = token
-            arrivals[end] = best
+        if size > LONG and self.links is not None:
+            arrive_by_links(self.links, text, size, arrivals, <int32_t*>(arrivals + size + 1), &draws)
+        else:
+            arrive(&self.suffixes.view, text, size, arrivals, &draws)
         written = arrivals[size].tokens
         end = size
         for start in range(written - 1, -1, -1):
