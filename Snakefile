@@ -54,3 +54,4 @@ rule all:
         "<results>/leaderboard.json",
         "<results>/leaderboard.csv",
         "<results>/references.bib",
+        [f"<results>/byte_lm/{corpus}/{name}/figures" for corpus, name in byte_lms.drawn],

@@ -58,3 +58,38 @@ rule score_bytes:
     shell:
         "tokbench score_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
         " -o {output:q} -- {input.corpus:q}/tokenizer/{wildcards.shard}.parquet &> {log:q}"
+
+
+# Only where report.byte_signals names sentences.
+rule draw_bytes:
+    input:
+        model="<results>/byte_lm/{corpus}/{byte_lm}/model",
+        scores=collect("<results>/byte_lm/{{corpus}}/{{byte_lm}}/scores/{shard}.parquet", shard=byte_lms.shards),
+    output:
+        report(
+            directory("<results>/byte_lm/{corpus}/{byte_lm}/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            labels={"figure": "{figure}", "byte model": "{byte_lm}", "corpus": "{corpus}"},
+        ),
+    log:
+        "<logs>/draw_bytes/{corpus}/{byte_lm}.log",
+    benchmark:
+        "<benchmarks>/draw_bytes/{corpus}/{byte_lm}.tsv"
+    conda:
+        "../envs/language_models.yaml"
+    params:
+        recipe=byte_lms.recipe,
+        sentences=byte_lms.sentences,
+        code=byte_lms.drawing_code,
+    threads: byte_lms.threads
+    resources:
+        mem_mb=byte_lms.scoring_memory,
+        runtime=extend_on_retry(30),
+        gpu=byte_lms.gpus,
+    message:
+        "draw bytes of sentences with {wildcards.byte_lm} on {wildcards.corpus}"
+    shell:
+        "tokbench draw_bytes --recipe {params.recipe:q} --model {input.model:q} {params.sentences:q} -o {output:q}"
+        " {input.scores:q} &> {log:q}"

@@ -174,7 +174,17 @@ REJECTED = {
 }
 """Commands that need what is not here: they end with a mistake in their recipe, before any library of the hub."""
 ELSEWHERE = (
-    *("draw", "evaluate", "init", "measure_embeddings", "pretrain", "published", "report", "score_translation"),
+    *(
+        "draw",
+        "draw_bytes",
+        "evaluate",
+        "init",
+        "measure_embeddings",
+        "pretrain",
+        "published",
+        "report",
+        "score_translation",
+    ),
     *("measure_translation_embeddings", "train_translation", "translate", "typeset"),
 )
 """Commands that draw, train or ask models: they need the heaviest libraries for what they do."""

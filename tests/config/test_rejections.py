@@ -293,6 +293,17 @@ def test_configuration_without_a_mistake(experiment: dict[str, Any], tmp_path: P
     assert b" with 1 corpus, 3 variants, 3 tokenizers and 1 language model\n" in tokbench("validate", file).stdout
 
 
+def test_bytes_are_drawn_only_of_a_byte_model(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
+    file = tmp_path / "mine.yaml"
+    experiment["report"] = {"byte_signals": ["a sentence"]}
+    file.write_text(yaml.safe_dump(experiment))
+    assert tokbench("validate", file).status == 0
+    del experiment["variants"]["span"]
+    file.write_text(yaml.safe_dump(experiment))
+    expected = f"tokbench: {file}: report.byte_signals: no variant reads a byte language model; add one with byte_lm"
+    assert tokbench("validate", file).message.startswith(expected)
+
+
 def test_several_mistakes_take_a_line_each(experiment: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> None:
     file = tmp_path / "mine.yaml"
     experiment["sizes"], experiment["seed"] = ["big"], "one"

@@ -21,6 +21,8 @@ from tokbench.pretokenization import Scheme, schemes
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.reference import bytespan as twin
+from tokbench.report.figures.signals import byte_signals, byte_table, draw
+from tokbench.report.figures.style import COLUMN, svg
 from tokbench.tokenizer import Tokenizer
 
 Boundaries = Callable[[bytes], NDArray[np.int64]]
@@ -84,6 +86,21 @@ def test_monotonic_and_combined_constraint(threshold: float, expected: list[twin
 
 def test_first_byte_is_a_peak_even_below_the_threshold() -> None:
     assert spans(b"abab", [0.1, 5, 0.2, 0.1], 1.0) == [(1, 4, True)]
+
+
+def test_spans_of_a_sentence_are_drawn_byte_by_byte() -> None:
+    """Figure 1: the word "unstable" under the three constraints, as a table and as a figure that never changes."""
+    values = np.array(SIGNAL, np.float32)
+    sentence = byte_signals(VECTOR, (values, values[::-1].copy()), spaces(VECTOR), "surprisal", 1.3)
+    parts = {name: [VECTOR[start:end] for start, end in found] for name, found in sentence.spans.items()}
+    assert parts["global"] == [b"le"]
+    assert parts["monotonic"] == [b" un", b"stabl", b" and", b"vap"]
+    assert parts["combined"] == [b" un", b"stable", b" and", b"vap"]
+    frame = byte_table([sentence])
+    assert frame["byte"].to_list() == list(VECTOR)
+    assert frame.filter("starts_pretoken")["position"].to_list() == spaces(VECTOR)[:-1].tolist()
+    assert frame["combined"].to_list() == [1] * 3 + [2] * 6 + [3] * 4 + [None] * 2 + [4] * 3 + [None]
+    assert svg(draw(sentence, width=COLUMN)) == svg(draw(sentence, width=COLUMN))
 
 
 def test_a_space_of_its_own_is_left_alone() -> None:

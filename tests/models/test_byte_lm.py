@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from tests.conftest import TOPICS
+from tests.conftest import TOPICS, Tokbench
 from tokbench.candidates.scored_text import read_scores
 from tokbench.commands.recipes import byte_lm_recipe
 from tokbench.construction.bytespan import ByteSpanOptions
@@ -497,6 +497,25 @@ def test_files(tmp_path: Path) -> None:
     assert seen < 1 < unseen < 3
     built = build_bytespan(read_scores([tmp_path / "all.parquet"], "gpt2"), 1000, ByteSpanOptions())
     assert len(built) == 1000
+
+
+def test_bytes_of_sentences_are_drawn(trained: Path, tmp_path: Path, tokbench: Tokbench) -> None:
+    """By n-grams and by a neural model, each sentence scored as a document of its own."""
+    ngram.train(TOPICS[:4], PRESETS["ngram"], tmp_path / "ngram")
+    ngram.score([(0, "en", TOPICS[4])], tmp_path / "ngram", tmp_path / "scores.parquet")
+    for recipe, model in (("ngram", tmp_path / "ngram"), (SMALL.model_dump_json(), trained)):
+        call = ["draw_bytes", "--recipe", recipe, "--model", model, "--pretokenization", "gpt2"]
+        output = tmp_path / f"drawn {model.name}"
+        done = tokbench(*call, "--text", "a sentence", "--text", "ï", "-o", output, tmp_path / "scores.parquet")
+        assert done.status == 0, done.stderr
+        stems = [f"bytes-{number}{end}" for number in (1, 2) for end in ("", "-column")]
+        assert {path.name for path in output.iterdir()} >= {"bytes.csv", *(f"{one}.svg" for one in stems)}
+        frame = pl.read_csv(output / "bytes.csv")
+        assert bytes(frame.filter(sentence=1)["byte"].to_list()) == b"a sentence"
+        assert frame.filter(sentence=2).height == 2
+    found = ngram.load(tmp_path / "ngram").score(b"a sentence")[0]
+    drawn = pl.read_csv(tmp_path / "drawn ngram" / "bytes.csv").filter(sentence=1)["surprisal"]
+    assert drawn.to_list() == pytest.approx(found.tolist())
 
 
 def test_rejections(tmp_path: Path) -> None:

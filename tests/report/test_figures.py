@@ -314,3 +314,18 @@ def test_a_figure_is_drawn_as_it_is_kept(renderer: ModuleType, tmp_path: Path) -
     [drawing] = [one for one in drawings(renderer.content_of(PUBLISHED / "novels")) if one.name == kept.stem]
     save(drawing.draw(width=FULL), tmp_path / drawing.name)
     assert (tmp_path / kept.name).read_bytes() == kept.read_bytes()
+
+
+def test_balancing_is_drawn_where_a_variant_has_its_like(renderer: ModuleType) -> None:
+    """Figure 5 of ByteSpan: the change of fertility by language; nothing where no two variants differ in that alone."""
+    drawn = {
+        name: [one for one in drawings(renderer.content_of(renderer.PUBLISHED / name)) if "balancing" in one.name]
+        for name in ("bytespan_languages", "bytespan")
+    }
+    [figure] = drawn["bytespan_languages"]
+    assert drawn["bytespan"] == []
+    assert figure.variants == ["monotonic_balanced", "combined_balanced"]
+    assert figure.says == (
+        "monotonic_balanced: lower in 15 of 22 languages, mean +0.053. "
+        "combined_balanced: lower in 15 of 22 languages, mean +0.065."
+    )

@@ -345,6 +345,7 @@ INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.build
 NOT_CHOSEN = {
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
+    "draw_bytes": {"tokbench.models.byte_lm.ngram:load"},
     "build": NOT_READ | INITIAL_FROM_COUNTS,
     "build_initial": NOT_READ | INITIAL_FROM_COUNTS,
     "build_initial_recipe": NOT_READ | INITIAL_FROM_COUNTS,

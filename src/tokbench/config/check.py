@@ -438,6 +438,8 @@ def _report(experiment: Experiment) -> Iterator[str]:
         elif frozenset(triple) in compared:
             yield f"report.venn: {', '.join(triple)} are compared twice; remove one"
         compared.add(frozenset(triple))
+    if report.byte_signals and not any(variant.byte_lm for variant in experiment.built.values()):
+        yield "report.byte_signals: no variant reads a byte language model; add one with byte_lm, or leave the key out"
 
 
 def _released(experiment: Experiment) -> Iterator[str]:

@@ -325,6 +325,9 @@ class ReportOptions(Options):
     examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
     """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
     split: where the tokenizers differ most, a few of each language."""
+    byte_signals: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=list, max_length=20)
+    """Sentences of which surprisal, entropy and ByteSpan's spans are drawn byte by byte, for each byte language model
+    that a variant reads (figure 1 of ByteSpan); in ``byte_lm/CORPUS/NAME/figures``."""
 
     @property
     def venn_triples(self) -> list[list[str]]:

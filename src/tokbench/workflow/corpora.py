@@ -409,6 +409,45 @@ class ByteLms:
     def _options(self, wildcards: Any) -> AnyByteLm:
         return self.experiment.byte_lms[wildcards.byte_lm]
 
+    def drawing_code(self, wildcards: Any) -> str:
+        """Fingerprint of what draws the bytes of sentences."""
+        counted, neural = "tokbench.models.byte_lm.ngram:load", "tokbench.models.byte_lm.score:score_texts"
+        return fingerprint(
+            "tokbench.candidates.scored_text:read_scores",
+            "tokbench.construction.bytespan:percentile",
+            "tokbench.report.figures.signals:byte_signals",
+            "tokbench.report.figures.signals:byte_table",
+            "tokbench.report.figures.signals:draw",
+            "tokbench.report.figures.style:save",
+            "tokbench.report.figures.style:COLUMN",
+            "tokbench.pretokenization:pretokenization_of",
+            counted if isinstance(self._options(wildcards), ByteNgramOptions) else neural,
+        )
+
+    @property
+    def drawn(self) -> list[tuple[str, str]]:
+        """Corpus and name of the models whose scores of sentences are drawn; none where no sentence is named."""
+        if not self.experiment.report.byte_signals:
+            return []
+        built = self.experiment.built.items()
+        return list(dict.fromkeys((self.experiment.corpus_of(name), one.byte_lm) for name, one in built if one.byte_lm))
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """Names of the scored shards."""
+        return shard_names(self.experiment, wildcards.corpus)
+
+    def sentences(self, wildcards: Any) -> list[str]:
+        """The sentences, and the pre-tokenization and threshold of the first variant that reads the model, as flags."""
+        variant = next(
+            one
+            for name, one in self.experiment.built.items()
+            if (self.experiment.corpus_of(name), one.byte_lm) == (wildcards.corpus, wildcards.byte_lm)
+        )
+        scheme = canonical_setting(pretokenization_of(variant.pretokenization))
+        low = getattr(variant.construction, "threshold_percentile", 30.0)
+        texts = [word for text in self.experiment.report.byte_signals for word in ("--text", text)]
+        return ["--pretokenization", scheme, "--percentile", repr(low), *texts]
+
 
 def _text(shards: list[Path]) -> int | None:
     """Bytes of text in shards; None while they are not there."""

@@ -19,6 +19,7 @@ NEEDED = {
     "evaluate": ("lm_eval", "torch", "transformers"),
     "train_byte_lm": ("torch", "transformers"),
     "score_bytes": ("torch", "transformers"),
+    "draw_bytes": ("torch", "transformers"),
     "train_translation": ("torch", "transformers"),
     "translate": ("torch", "transformers"),
     "score_translation": ("sacrebleu",),
@@ -27,7 +28,7 @@ NEEDED = {
     "fetch_tasks": ("lm_eval",),
 }
 """Packages that do not come with Tokbench alone, by the stage that imports them."""
-OF_BYTES = ("train_byte_lm", "score_bytes")
+OF_BYTES = ("train_byte_lm", "score_bytes", "draw_bytes")
 
 
 def check_packages(experiment: Experiment, stages: Collection[str]) -> None:

@@ -41,6 +41,21 @@ def score(documents: Documents, model_folder: Path, output: Path, options: ByteL
         write_scores(documents, lambda text: score_text(model, text, options), output)
 
 
+def score_texts(
+    texts: Iterable[bytes], model_folder: Path, options: ByteLmOptions
+) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+    """Surprisal and entropy of each byte of texts, each scored on its own, as :func:`score_text` gives them.
+
+    Raises:
+        TokbenchError: the folder holds no byte-level model, or the device is not there.
+    """
+    device = pick_device(options.device)
+    model = load(model_folder)
+    model.to(device).eval()  # type: ignore[arg-type]
+    with arithmetic(options, device), torch.inference_mode():
+        return [score_text(model, text, options) for text in texts]
+
+
 def score_text(
     model: LlamaForCausalLM, text: bytes, options: ByteLmOptions
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -1,0 +1,154 @@
+"""Surprisal and entropy of each byte of a sentence, with the spans of ByteSpan's three constraints.
+
+Figure 1 of "ByteSpan: Information-Driven Subword Tokenisation": bytes whose signal is low or falls are grouped; grey
+lines are the starts of pre-tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from tokbench.candidates import SignalName
+from tokbench.examples.cut import visible
+from tokbench.kernels.bytespan import find_spans
+from tokbench.report.figures.style import FULL, GREY, INK, RULE, fix_layout, house_style, new_figure, styles
+
+CONSTRAINTS = ("global", "monotonic", "combined")
+"""Low bytes, bytes whose signal falls, and both, from top to bottom."""
+_LETTER = 0.085
+"""Width of a byte, in inches."""
+_MARGIN = 1.1
+"""Width beside the bytes, in inches."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByteSignals:
+    """A sentence of n bytes as a byte language model sees it.
+
+    Attributes:
+        text: its bytes.
+        surprisal: float32 [n], nats.
+        entropy: float32 [n], nats.
+        starts: where its pre-tokens start.
+        signal: which of the two its spans follow.
+        threshold: below which the signal is low, in nats.
+        spans: by constraint (start, end) of each span.
+    """
+
+    text: bytes
+    surprisal: NDArray[np.float32]
+    entropy: NDArray[np.float32]
+    starts: tuple[int, ...]
+    signal: SignalName
+    threshold: float
+    spans: dict[str, tuple[tuple[int, int], ...]]
+
+
+def byte_signals(
+    text: bytes,
+    scores: tuple[NDArray[np.float32], NDArray[np.float32]],
+    bounds: NDArray[np.int64],
+    signal: SignalName,
+    threshold: float,
+) -> ByteSignals:
+    """Find the spans of a sentence.
+
+    Args:
+        text: its bytes.
+        scores: surprisal and entropy of each, in nats.
+        bounds: int64, the starts of its pre-tokens and its end.
+        signal: which of the two is grouped by.
+        threshold: below which it is low, in nats.
+    """
+    values = scores[0 if signal == "surprisal" else 1]
+    found = {
+        "global": find_spans(text, values, bounds, threshold, 0.0, False),
+        "monotonic": find_spans(text, values, bounds, -np.inf, 0.0, True),
+        "combined": find_spans(text, values, bounds, threshold, 0.0, True),
+    }
+    spans = {name: tuple((start, end) for start, end, _ in one.tolist()) for name, one in found.items()}
+    return ByteSignals(text, *scores, tuple(bounds[:-1].tolist()), signal, threshold, spans)
+
+
+def byte_table(sentences: Sequence[ByteSignals]) -> pl.DataFrame:
+    """Return one row a byte: sentence, position, the byte, both signals, whether a pre-token starts there, and by
+    constraint the number of its span in the sentence, from 1 (none where it is in none)."""
+    rows = [
+        {
+            "sentence": number,
+            "position": place,
+            "byte": value,
+            "shown": visible(bytes([value])),
+            "surprisal": float(one.surprisal[place]),
+            "entropy": float(one.entropy[place]),
+            "starts_pretoken": place in one.starts,
+            **{
+                name: next((n for n, (start, end) in enumerate(spans, 1) if start <= place < end), None)
+                for name, spans in one.spans.items()
+            },
+        }
+        for number, one in enumerate(sentences, 1)
+        for place, value in enumerate(one.text)
+    ]
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(CONSTRAINTS, pl.Int64))
+
+
+def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
+    """Lines of surprisal and entropy over the bytes, and below them a bar for each span, a row a constraint; sentences
+    longer than the width go on below.
+
+    Args:
+        one: the sentence.
+        width: inches.
+    """
+    beside = max(int((width - _MARGIN) / _LETTER), 1)
+    lines = -(-len(one.text) // beside)
+    top = 1.08 * float(max(one.surprisal.max(), one.entropy.max(), one.threshold))
+    with house_style():
+        figure = new_figure(width, 0.5 + 1.75 * lines)
+        grid = figure.subplots(lines, squeeze=False).ravel()
+        for line, axes in enumerate(grid):
+            _draw_line(axes, one, line * beside, min(beside, len(one.text)), top)
+        figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, borderpad=0)
+        figure.supylabel("nats", fontsize=8)
+        return fix_layout(figure)
+
+
+def _draw_line(axes: Axes, one: ByteSignals, first: int, beside: int, top: float) -> None:
+    """Bytes from ``first`` on, as many as stand beside each other."""
+    last = min(first + beside, len(one.text))
+    places = list(range(first, last))
+    other = "entropy" if one.signal == "surprisal" else "surprisal"
+    axes.plot(places, getattr(one, one.signal)[first:last], color=INK, marker="o", ms=2.5, lw=1, label=one.signal)
+    axes.plot(places, getattr(one, other)[first:last], color=GREY, lw=0.8, ls=":", label=other)
+    axes.axhline(one.threshold, color=GREY, lw=0.6, ls="--", label="threshold")
+    axes.vlines([start - 0.5 for start in one.starts if first < start < last], -0.62 * top, top, color=RULE, lw=1)
+    levels = {name: -(0.17 + 0.18 * place) * top for place, name in enumerate(CONSTRAINTS)}
+    looks = styles(CONSTRAINTS)
+    for name, level in levels.items():
+        bars = [(max(a, first), min(b, last)) for a, b in one.spans[name] if a < last and b > first]
+        if bars:
+            starts, ends = zip(*bars, strict=True)
+            left, right = np.array(starts) - 0.35, np.array(ends) - 0.65
+            axes.hlines([level] * len(bars), left, right, color=looks[name].colour, lw=4)
+    ticks = [tick for tick in MaxNLocator(4).tick_values(0, top) if 0 <= tick <= top]
+    axes.set_yticks([*levels.values(), *ticks], [*levels, *(f"{tick:g}" for tick in ticks)])
+    axes.set_ylim(-0.62 * top, top)
+    axes.set_xlim(first - 0.8, first + beside - 0.2)
+    axes.set_xticks(places, _letters(one.text)[first:last], fontsize=6, family="DejaVu Sans Mono")
+    axes.tick_params(axis="x", length=0)
+
+
+def _letters(text: bytes) -> list[str]:
+    """The character of each byte, at its first byte; bytes that belong to no character in hexadecimal."""
+    letters = []
+    for character in text.decode("utf-8", "surrogateescape"):
+        encoded = character.encode("utf-8", "surrogateescape")
+        letters += [visible(encoded), *[""] * (len(encoded) - 1)]
+    return letters
