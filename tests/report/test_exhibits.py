@@ -20,6 +20,7 @@ from tokbench.report.sections.downstream import NO_STRADDLING
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
 from tokbench.report.sections.subjects import by_subject
+from tokbench.report.sections.translation import vocabularies
 from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_markdown
 from tokbench.statistics.pairs import compare_pairs, power_table
@@ -194,6 +195,19 @@ def test_numbers_are_of_the_files_that_are_named() -> None:
     assert sources["behind-the-best-bits_per_byte-books-tiny-3-seeds-offline-2048"] == models
     assert "intrinsic/VARIANT/SIZE.json, downstream/" in sources["bits-against-tokens-books"]
     assert "downstream/MODEL/VARIANT/SIZE/SUITE.json" in sources["scoreboard"]
+
+
+def test_every_triple_has_a_venn_diagram_and_counted_tokens_are_named() -> None:
+    content = whole()
+    [row] = content.frames["venn"].to_dicts()
+    venn = pl.DataFrame([row, row | {"a": "random", "c": "bpe"}])
+    longer = content.frames["overlaps"].with_columns(tokens=pl.lit("longer than one byte"))
+    one, two = (vocabularies(altered(content, **frames)) for frames in ({}, {"venn": venn, "overlaps": longer}))
+    names = [exhibit.name for exhibit in two.exhibits]
+    assert names == ["venn-bpe-sage-random-1024", "venn-random-sage-bpe-1024", "overlaps"]
+    assert [exhibit.name for exhibit in one.exhibits] == [names[0], names[2]]
+    assert one.exhibits[-1].notes == []
+    assert two.exhibits[-1].notes == ["Tokens longer than one byte are counted."]
 
 
 def test_what_is_of_vocabularies_alone_is_drawn_once() -> None:
