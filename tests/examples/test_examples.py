@@ -399,6 +399,8 @@ def test_show_the_command(two: list[Path], tmp_path: Path, tokbench: Tokbench, m
     assert b"\x1b[30;48;5;" in tokbench("show", *two, text).stdout
     monkeypatch.setenv("NO_COLOR", "1")
     assert tokbench("show", *two, text).stdout == by_argument.stdout
+    longer = text * 500
+    assert tokbench("show", *two, longer).stdout == tokbench("show", *two, "-", stdin=longer.encode()).stdout
     told = json.loads(tokbench("show", *two, "--json", text).stdout)
     assert [one["name"] for one in told["tokenizers"]] == ["bpe", "unigram"]
     for one in told["tokenizers"]:

@@ -6,6 +6,7 @@ commands.
 The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -363,7 +364,7 @@ def is_ours(place: Path) -> bool:
     """Whether a folder holds a tokenizer that was saved here."""
     from tokbench.tokenizer import SETTINGS
 
-    return (place / SETTINGS).is_file()
+    return os.path.isfile(place / SETTINGS)
 
 
 def reject_unused(reading: ImportOptions, places: Iterable[Path]) -> None:
