@@ -222,7 +222,7 @@ def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path, mon
     import datasets
     from lm_eval.tasks import TaskManager
 
-    from tokbench.models.evaluation.load_tasks import pinned, revision
+    from tokbench.models.evaluation.load_tasks import pinned, revision, unpinned_line
 
     asked = []
 
@@ -236,7 +236,13 @@ def test_revisions_are_asked_for_and_told(torch: ModuleType, tmp_path: Path, mon
     manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
     suite = SuiteOptions(source="hub", tasks=("toy",))
     assert pinned(manager, "toy", suite) == "toy"
+    told = unpinned_line(suite, {"some/set": commit, "other/set": None})
+    assert told == (
+        "warning: not pinned, the newest commit was fetched: some/set, other/set; to pin them, add to the revisions "
+        f"of the suite: some/set: {commit}, other/set: COMMIT"
+    )
     suite = SuiteOptions(source="hub", tasks=("toy",), revisions={"some/set": commit})
+    assert unpinned_line(suite, {"some/set": commit}) is None
     with pytest.raises(FileNotFoundError):
         manager.load([pinned(manager, "toy", suite)])
     assert asked == [{"path": "some/set", "name": None, "data_dir": "x", "revision": commit}]

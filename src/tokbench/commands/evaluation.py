@@ -102,11 +102,15 @@ def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
 def fetch_tasks_command(recipe: str, output: str) -> None:
     """Fetch the data sets of a suite from the Hugging Face hub once; evaluation then needs no network."""
     from tokbench.commands.recipes import recipe_options
-    from tokbench.models.evaluation.load_tasks import fetch_tasks
+    from tokbench.io.json import read_json
+    from tokbench.models.evaluation.load_tasks import fetch_tasks, unpinned_line
     from tokbench.models.evaluation.suites import SuiteOptions, named_suites
 
-    for name in fetch_tasks(recipe_options(recipe, SuiteOptions, named_suites()), Path(output)):
+    suite = recipe_options(recipe, SuiteOptions, named_suites())
+    for name in fetch_tasks(suite, Path(output)):
         click.echo(name, err=True)
+    if warning := unpinned_line(suite, read_json(Path(output) / "revisions.json", "fetch the tasks again")):
+        click.echo(warning, err=True)
 
 
 @click.command("evaluate")

@@ -6,6 +6,7 @@ Fetching the data of a hub suite: the one place of this stage that reaches a net
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,23 @@ def revision(task: "Task") -> str | None:
             if re.fullmatch(r"[0-9a-f]{40}", found := Path(file["filename"]).parent.name):
                 return found
     return None
+
+
+def unpinned_line(suite: SuiteOptions, revisions: Mapping[str, str | None]) -> str | None:
+    """Return one line on the data sets whose commit the suite does not pin; None where it pins all.
+
+    Args:
+        suite: a suite of the hub.
+        revisions: by data set the commit that was fetched.
+    """
+    open_ones = {name: commit for name, commit in revisions.items() if name not in suite.revisions}
+    if not open_ones:
+        return None
+    told = ", ".join(f"{name}: {commit or 'COMMIT'}" for name, commit in open_ones.items())
+    return (
+        f"warning: not pinned, the newest commit was fetched: {', '.join(open_ones)}; to pin them, add to the "
+        f"revisions of the suite: {told}"
+    )
 
 
 def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
