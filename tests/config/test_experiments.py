@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -20,7 +21,12 @@ from tokbench.construction import constructions
 from tokbench.corpus.sources import HubSource
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LMS
 from tokbench.models.evaluation.suites import local_tasks
-from tokbench.models.memory import lm_training_seconds
+from tokbench.models.memory import (
+    byte_lm_flops_per_byte,
+    lm_training_operations,
+    lm_training_seconds,
+    translation_training_flops,
+)
 from tokbench.models.pretraining.budget import kept_at
 from tokbench.published import facts
 from tokbench.published.comparison import same_recipe
@@ -539,3 +545,38 @@ def test_plans_from_stand_in_files(name: str, checkout: Checkout, text: Path) ->
     assert jobs.get("pretrain", 0) == len(all_trained(experiment))
     assert jobs.get("train_translation", 0) == len(Translations(experiment).trained)
     assert {"tabulate", "analyse", "report"} <= jobs.keys()
+
+
+def costs_in(page: str) -> set[str]:
+    text = (FOLDER.parent / "results" / "published" / page / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## What the paper's experiment would cost\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"\d\.\d\de\d+", section))
+
+
+def written(*operations: float) -> set[str]:
+    return {f"{one:.2e}".replace("e+", "e") for one in operations}
+
+
+def test_pages_say_what_the_papers_models_cost(text: Path) -> None:
+    """Operations by the formulas of Tokbench; GreedTok's equal text as 120,000 of 150,000 batches."""
+    experiment = load("pathpiece", text)
+    by_model: dict[str, list[float]] = {}
+    for one in all_trained(experiment):
+        asked = lm_training_operations(experiment.models[one.model], int(one.size))
+        by_model.setdefault(one.model, []).append(asked or 0.0)
+    large = [lm_training_operations(experiment.models[name], 40960) or 0.0 for name in by_model]
+    assert costs_in("pathpiece") == written(*large, sum(map(sum, by_model.values())))
+    greedtok = lm_training_operations(load("greedtok", text).models["greedtok_1b"], 65536) or 0.0
+    assert costs_in("greedtok") == written(greedtok, 2.8 * greedtok)
+    for name, size in (("bytespan", 5e8), ("bytespan_25_languages", 2.5e8)):
+        model = load(name, text).byte_lms["llama"]
+        each = byte_lm_flops_per_byte(model)
+        scored = size * model.context / model.stride * each / 3
+        assert costs_in(SMALL[name]) == written(model.steps * model.batch * model.context * each, scored)
+    picky, sentences = load("picky_bpe", text), np.full(1000, 30)
+    million = sum(
+        1000 * options.epochs * translation_training_flops(options, sentences, sentences, int(one.size))
+        for one in Translations(picky).trained
+        for options in [picky.translation_models[one.model]]
+    )
+    assert costs_in("picky_bpe") == written(million, 4 * million)
