@@ -499,6 +499,7 @@ def test_files(tmp_path: Path) -> None:
     assert len(built) == 1000
 
 
+@pytest.mark.usefixtures("_libraries")
 def test_bytes_of_sentences_are_drawn(trained: Path, tmp_path: Path, tokbench: Tokbench) -> None:
     """By n-grams and by a neural model, each sentence scored as a document of its own."""
     ngram.train(TOPICS[:4], PRESETS["ngram"], tmp_path / "ngram")
