@@ -2,6 +2,7 @@ from tokbench.workflow.targets import (
     all_along,
     all_bounds,
     all_counted,
+    all_evaluated,
     all_measured,
     all_tested,
     all_tokenizers,
@@ -10,6 +11,7 @@ from tokbench.workflow.targets import (
     overlap_flags,
     pilot_flags,
     pilot_tables,
+    splits_made_from,
     unit_flags,
     unit_tables,
     recipes,
@@ -18,6 +20,41 @@ from tokbench.workflow.targets import (
 
 bounds, beside, counted = all_bounds(experiment), all_measured(experiment), all_counted(experiment)
 tokenizers, trained, tested = all_tokenizers(experiment), all_trained(experiment), all_tested(experiment)
+
+
+rule find_leakage:
+    input:
+        corpus="<results>/corpus/{corpus}",
+        others=collect(
+            "<results>/corpus/{of}",
+            of=lambda wildcards: [name for name, _ in splits_made_from(experiment, wildcards.corpus)],
+        ),
+    output:
+        "<results>/leakage/{corpus}.json",
+    log:
+        "<logs>/find_leakage/{corpus}.log",
+    benchmark:
+        "<benchmarks>/find_leakage/{corpus}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        splits=lambda wildcards, input: [
+            f"{folder}/{split}"
+            for folder, (_, split) in zip(input.others, splits_made_from(experiment, wildcards.corpus))
+        ],
+        code=fingerprint(
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.corpus.leakage:find_leakage",
+        ),
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(120),
+    message:
+        "find evaluation text of {wildcards.corpus} in other splits"
+    shell:
+        "tokbench find_leakage --memory {resources.mem_mb:q} -o {output:q}"
+        " -- {input.corpus:q}/evaluation {params.splits:q} &> {log:q}"
 
 
 rule tabulate:
@@ -41,6 +78,7 @@ rule tabulate:
         translation=collect("<results>/translation_scores/{of.path}/{of.test}.json", of=translations.tested),
         translation_embeddings=collect("<results>/translation_embeddings/{of.path}", of=translations.trained),
         parallel=collect("<results>/parallel/{parallel}", parallel=experiment.parallel_corpora),
+        leakage=collect("<results>/leakage/{corpus}.json", corpus=all_evaluated(experiment)),
     output:
         directory("<results>/tables"),
     log:

@@ -123,6 +123,7 @@ CHAIN = {
     "deal_part": ("deal_part --recipe CORPUS --places places/0000.parquet -o queue text.txt", f"{ROWS} yaml"),
     "write_shards": ("write_shards --recipe CORPUS --group 0 --places places -o shards queue", f"{ROWS} yaml"),
     "count": ("count --scheme gpt2 text.txt -o counts.parquet", ROWS),
+    "find_leakage": ("find_leakage -o leakage.json corpus/evaluation corpus/tokenizer", ROWS),
     "merge_counts": ("merge_counts counts.parquet counts.parquet -o merged.parquet", ROWS),
     "import_counts": ("import_counts --scheme gpt2 counts.parquet -o imported.parquet", ROWS),
     "build": ("build bpe --counts counts.parquet --size 300 -o bpe", f"{ROWS} tokenizers yaml"),

@@ -23,7 +23,9 @@ from hypothesis import strategies as st
 
 from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
+from tokbench.config.experiment import Experiment
 from tokbench.corpus.documents import Document, read_documents
+from tokbench.corpus.leakage import find_leakage
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import (
@@ -37,6 +39,8 @@ from tokbench.corpus.sources import (
 )
 from tokbench.corpus.splits import UNUSED, _mix, split_documents
 from tokbench.errors import TokbenchError
+from tokbench.tabulation.documents import leakage_table
+from tokbench.workflow.targets import all_evaluated, splits_made_from
 
 
 def test_embedded_corpus_is_always_the_same_and_imports_nothing() -> None:
@@ -319,3 +323,55 @@ def test_prepare_command(source: Source, tmp_path: Path, tokbench: Tokbench) -> 
     for split in FRACTIONS:
         direct = shard_paths(tmp_path / "direct", split, 2)
         assert list(read_documents(shard_paths(corpus, split, 2))) == list(read_documents(direct))
+
+
+def test_evaluation_text_in_other_splits(tmp_path: Path, tokbench: Tokbench) -> None:
+    run, other = "0123456789" * 5, "abcdefghij" * 4
+    texts = {
+        "evaluation": [f"x{run}y", other, "same", "ends in " + run[:49], "é" * 40],
+        "tokenizer": [f"{run}!", other, "same", "é" * 24],
+        "pretraining": ["é" * 26, "nothing"],
+    }
+    for split, documents in texts.items():
+        rows = write_json_lines(tmp_path / f"{split}.jsonl", [{"text": text} for text in documents])
+        recipe = json.dumps({"source": {"type": "jsonl"}, "splits": {split: 1.0}, "shards": 2})
+        assert tokbench("prepare", "--recipe", recipe, "-o", tmp_path / split / "web", rows).status == 0
+    splits = [tmp_path / split / "web" / split for split in texts]
+    outcome = tokbench("find_leakage", "-o", tmp_path / "web.json", *splits)
+    assert outcome.status == 0
+    [line, second] = outcome.stderr.splitlines()
+    assert line == "web/tokenizer: 1 of 5 documents and 50 of 233 bytes are in shared runs of 50 bytes"
+    assert second == "web/pretraining: 1 of 5 documents and 80 of 233 bytes are in shared runs of 50 bytes"
+    [row, last] = leakage_table([tmp_path / "web.json"]).rows(named=True)
+    assert (row["split"], last["split"]) == ("pretraining", "tokenizer")
+    assert last["equal_documents"] == 2, "short ones, too"
+    assert (last["shared_documents"], last["shared_bytes"], last["shared_share"]) == (1, 50, 50 / 233)
+
+
+def test_of_much_evaluation_text_some_is_looked_at(tmp_path: Path, tokbench: Tokbench) -> None:
+    rows = write_json_lines(tmp_path / "rows.jsonl", [{"text": f"{number:050}"} for number in range(100)])
+    recipe = json.dumps({"source": {"type": "jsonl"}, "splits": {"evaluation": 1.0}, "longest_document": None})
+    assert tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "web", rows).status == 0
+    shards = sorted((tmp_path / "web" / "evaluation").glob("*.parquet"))
+    found = find_leakage("web", shards, {("web", "evaluation"): shards}, largest=1999)
+    assert (found["of_documents"], found["of_bytes"], found["documents"], found["bytes"]) == (100, 5000, 34, 1700)
+    [other] = found["others"]
+    assert (other["equal_documents"], other["documents"], other["bytes"]) == (34, 34, 1700)
+
+
+def test_splits_that_tokenizers_and_models_are_made_from(experiment: dict[str, Any]) -> None:
+    source = {"source": "embedded"}
+    experiment["corpora"] = {
+        "pydoc": source,
+        "other": source,
+        "own": {**source, "splits": {"tokenizer": 1.0, "evaluation": "tokenizer"}},
+    }
+    experiment["measured_on"] = ["other"]
+    asked = Experiment.model_validate(experiment)
+    [variant, *_] = asked.built
+    corpus = asked.corpus_of(variant)
+    assert (corpus, "tokenizer") in splits_made_from(asked, corpus)
+    assert ((corpus, "pretraining") in splits_made_from(asked, corpus)) == bool(asked.runs)
+    assert (corpus, "tokenizer") in splits_made_from(asked, "other")
+    assert ("own", "tokenizer") not in splits_made_from(asked, "own")
+    assert set(all_evaluated(asked)) == {corpus, "other"}

@@ -21,6 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tokbench.kernels
 from tests.support.workflow.checkout import ROOT
@@ -32,10 +34,12 @@ from tokbench.kernels.count import Counter
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.events import EventSegmenter
 from tokbench.kernels.likelihood import LikelihoodSegmenter
+from tokbench.kernels.shared_runs import RunTable
 from tokbench.kernels.trie import Trie
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import merge_counts
 from tokbench.pretokens.files import read_word_list
+from tokbench.reference.ngram import shared_bytes
 from tokbench.vocabulary import BYTES, Vocabulary
 
 SOURCES = sorted(path for path in Path(kernels.__path__[0]).iterdir() if path.suffix in {".pyx", ".pxd"})
@@ -400,3 +404,17 @@ def test_every_kernel_that_allocates_is_walked(told: Told) -> None:
     }
     walked = {kernel for said in told.values() for entry in said for kernel in entry.get("kernels", [])}
     assert allocate - walked == set()
+
+
+TEXTS = st.lists(st.lists(st.sampled_from([b"a", b"b", b"\0", b"ab"]), max_size=12).map(b"".join), max_size=5)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=2), st.integers(1, 6))
+def test_shared_runs_are_the_reference(texts: list[bytes], splits: list[list[bytes]], length: int) -> None:
+    """Of each split in turn: the marks of the one before it are gone."""
+    offsets = np.append(0, np.cumsum([len(text) for text in texts], dtype=np.int64))
+    table = RunTable(np.frombuffer(b"".join(texts), np.uint8), offsets.astype(np.int64), length)
+    for others in splits:
+        for other in others:
+            table.mark(np.frombuffer(other, np.uint8))
+        assert table.shared_bytes().tolist() == shared_bytes(texts, others, length)

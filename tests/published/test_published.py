@@ -25,7 +25,7 @@ from tokbench.published.comparison import MODELS
 from tokbench.published.facts import DIFFERS, MISSING, SAME, WITHIN, PrintedValue, Statistic, judged, printed_span
 from tokbench.published.recompute import FILES, compared, recompute, released
 from tokbench.report.figures import style
-from tokbench.report.published import bold_table, translations_table
+from tokbench.report.published import bold_table, far_p_values, translations_table
 from tokbench.tokenizer.hugging_face import spell
 from tokbench.vocabulary import BYTES
 
@@ -316,7 +316,10 @@ def test_published_writes_tables_figures_and_a_page(
     assert done.status == 0
     assert "differs: 9" in done.stderr
     page = (output / "README.md").read_text()
-    assert "Of 505 numbers" in page
+    assert "print 282 different numbers, 505 times in all. 170 come out at the printed digits. 95 more do not" in page
+    assert "9 differ, and 8 cannot be recomputed" in page
+    assert "| all | 170 | 95 | 9 | 8 |" in page
+    assert [one.published for one in far_p_values(recompute())] == ["8.8e-6", "0.041", "0.025"]
     links = re.findall(r"\]\(([^)]+)\)", page)
     assert links
     assert all((output / link).is_file() for link in links)

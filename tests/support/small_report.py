@@ -22,7 +22,7 @@ from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, TOKENS_BY_DOCUMENT
+from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
@@ -293,6 +293,9 @@ def made() -> ReportContent:
             "metric_correlations": between_metrics(measures),
             "r_squared": between_sizes(scores),
             "imported": imported(),
+            "leakage": pl.DataFrame(
+                [("books", "books", "tokenizer", 60, 6_000, 1, 3, 180, 0.03, None)], LEAKAGE.schema, orient="row"
+            ),
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),
             "bounds": bounds(),
@@ -332,7 +335,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
-         "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
+         "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
          "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",

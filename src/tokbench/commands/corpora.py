@@ -15,6 +15,8 @@
 ``tokbench deal_part``: deal the texts of a part of a corpus out to its shards.
 
 ``tokbench write_shards``: write some of the shards of a corpus from the texts of all its parts.
+
+``tokbench find_leakage``: count evaluation text that is also in other splits.
 """
 
 from pathlib import Path
@@ -22,8 +24,8 @@ from typing import Any
 
 import click
 
-from tokbench.commands.outputs import OutputFolder, columns, output_file
-from tokbench.commands.parameters import Share, Whole, memory_option
+from tokbench.commands.outputs import OutputFolder, columns, keys, output_file
+from tokbench.commands.parameters import Share, Whole, check_memory, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
 from tokbench.runtime.memory_limit import DEFAULT, allowance
@@ -269,3 +271,30 @@ def write_shards_command(
             raise TokbenchError(f"{places}: of {len(totals.documents):,} shards, where --recipe has {len(paths):,}")
         write_partitions(read, own, totals, paths[own.start : own.stop], allowed)
         write_findings(folder, read_findings(Path(places)))
+
+
+@click.command("find_leakage")
+@output_file(mark=keys("corpus", "length", "others"), required=True, help="JSON file of the counts.")
+@memory_option()
+@click.argument("evaluation", type=click.Path(exists=True, file_okay=False))
+@click.argument("others", nargs=-1, type=click.Path(exists=True, file_okay=False))
+def find_leakage_command(output: str, megabytes: int | None, evaluation: str, others: tuple[str, ...]) -> None:
+    """Count the documents and runs of 50 bytes that the split in EVALUATION shares with the splits in OTHERS.
+
+    Each is a folder CORPUS/SPLIT of shards. Of more than 20 MB of evaluation text every second document is looked at,
+    or every third, and so on.
+    """
+    from tokbench.corpus.leakage import find_leakage
+    from tokbench.io.json import write_result
+
+    exit_status.describe_task(f"find text of {evaluation} in other splits")
+    check_memory(megabytes)
+    shards = {(path.parts[-2], path.parts[-1]): sorted(path.glob("*.parquet")) for path in map(Path, others)}
+    found = find_leakage(Path(evaluation).parts[-2], sorted(Path(evaluation).glob("*.parquet")), shards)
+    write_result(output, dict(found))
+    for other in found["others"]:
+        click.echo(
+            f"{other['corpus']}/{other['split']}: {other['documents']:,} of {found['documents']:,} documents and "
+            f"{other['bytes']:,} of {found['bytes']:,} bytes are in shared runs of {found['length']} bytes",
+            err=True,
+        )

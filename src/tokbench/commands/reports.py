@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 @click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
 @click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
+@click.option("--leakage", multiple=True, help="Evaluation text in other splits of a corpus; may be repeated.")
 @click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
 @click.option("--venn", multiple=True, help="Variant of a Venn diagram; three times for each diagram.")
 @click.option(
@@ -80,6 +81,7 @@ def tabulate_command(
     translations: tuple[str, ...],
     translation_embeddings: tuple[str, ...],
     parallel: tuple[str, ...],
+    leakage: tuple[str, ...],
     baselines: tuple[str, ...],
     venn: tuple[str, ...],
     overlaps: str,
@@ -114,6 +116,7 @@ def tabulate_command(
         scored_translations=translations,
         translation_embeddings_folders=translation_embeddings,
         parallel_folders=parallel,
+        leakage_files=leakage,
         overlap_single_bytes=overlaps == "all",
     )
     tables = tabulate(gathered)

@@ -234,7 +234,7 @@ def released(folder: Path | str) -> list[Statistic]:
 
 
 def _regions(vocabularies: Mapping[str, Vocabulary]) -> list[Statistic]:
-    counted = venn_by_size({(name, SIZE): vocabulary for name, vocabulary in vocabularies.items()}, list(FILES))
+    counted = venn_by_size({(name, SIZE): vocabulary for name, vocabulary in vocabularies.items()}, [list(FILES)])
     ours = counted.row(0, named=True)
     printed = facts.regions().filter(where="Figure 5").row(0, named=True)
     short = {name: SIZE - len(vocabulary) for name, vocabulary in vocabularies.items() if len(vocabulary) < SIZE}

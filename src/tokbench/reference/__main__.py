@@ -260,6 +260,12 @@ def of_shares(text: Text) -> Iterator[str]:
         yield f"{steps} steps: {units / WHOLE:.2f} of {upper} tokens with {told} and others"
 
 
+def of_halves(text: bytes) -> str:
+    half = len(text) // 2
+    [found] = ngram.shared_bytes([text[:half]], [text[half:]], 4)
+    return f"{found} of the first {half} bytes are in runs of 4 bytes that the second half has, too"
+
+
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe": of_bpe,
     "bpe_dropout": of_bpe_dropout,
@@ -302,6 +308,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "shares": of_shares,
     "runs": of_runs,
     "sage": of_sage,
+    "shared_bytes": lambda text: iter([of_halves(text.text)]),
     "scaffold_bpe": of_scaffold_bpe,
     "boundaries": lambda text: iter([spelt(text.pretokens)]),
     "shortest_path": lambda text: text.cut(lambda word: segmentation.longest(word, text.ids)),

@@ -165,3 +165,16 @@ def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None)
         text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text))
     )
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def shared_bytes(texts: Sequence[bytes], others: Iterable[bytes], length: int) -> list[int]:
+    """Return how many bytes of each text lie in a run of ``length`` bytes that one of the other texts has, too."""
+    runs = {other[start : start + length] for other in others for start in range(len(other) - length + 1)}
+    found = []
+    for text in texts:
+        inside = [False] * len(text)
+        for start in range(len(text) - length + 1):
+            if text[start : start + length] in runs:
+                inside[start : start + length] = [True] * length
+        found.append(sum(inside))
+    return found

@@ -3,6 +3,8 @@
 Tokens of every document.
 
 Boundaries of every word of gold data.
+
+Text of evaluation splits that is also in text that tokenizers and models are made from.
 """
 
 from collections.abc import Iterable
@@ -11,11 +13,12 @@ from typing import Any
 
 import polars as pl
 
+from tokbench.io.json import read_result
 from tokbench.tabulation.answers import HEAD, Result
-from tokbench.tabulation.columns import BOUNDARIES, CORPUS, LANGUAGE, TOKENS
+from tokbench.tabulation.columns import BOUNDARIES, CORPUS, LANGUAGE, REASON, TOKENS
 from tokbench.tabulation.ngram_bits import LOST
-from tokbench.tabulation.reading import read_long_format, require_key, to_frame
-from tokbench.tabulation.table import Column, TidyTable
+from tokbench.tabulation.reading import AGAIN, read_long_format, require_key, to_frame
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
 def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -121,3 +124,59 @@ ALIGNMENT_BY_WORD = TidyTable(
     keys=("variant", "size", "corpus", "word"),
     command="tabulate",
 )
+
+
+def leakage_table(leakage_files: Iterable[Path | str]) -> pl.DataFrame:
+    """Evaluation text that other splits have, too.
+
+    Args:
+        leakage_files: what ``tokbench find_leakage`` wrote, in any order.
+
+    Raises:
+        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+    """
+    frames = [to_frame([], LEAKAGE.schema, "")]
+    for path in leakage_files:
+        content = read_result(path, AGAIN)
+        head = [require_key(content, key, path) for key in ("corpus", "documents", "bytes")]
+        rows: list[tuple[Any, ...]] = []
+        for other in require_key(content, "others", path, kind=list):
+            names = [require_key(other, key, path, "others.") for key in ("corpus", "split")]
+            counts = [require_key(other, key, path, "others.") for key in ("equal_documents", "documents", "bytes")]
+            share = counts[-1] / head[-1] if head[-1] else None
+            rows.append((head[0], *names, *head[1:], *counts, share, None if head[-1] else "no text"))
+        frames.append(to_frame(rows, LEAKAGE.schema, path))
+    return pl.concat(frames).sort("corpus", "other_corpus", "split")
+
+
+LEAKAGE = TidyTable(
+    "leakage",
+    "the evaluation split of a corpus and a split that tokenizers or models are made from",
+    (
+        CORPUS,
+        Column("other_corpus", pl.String, "corpus of the other split", "", "other corpus"),
+        Column("split", pl.String, "the other split: `tokenizer`, `byte_lm` or `pretraining`", "", "split"),
+        Column("documents", pl.Int64, "evaluation documents that were looked at", "documents", "documents"),
+        Column("bytes", pl.Int64, "their text", "bytes", "bytes"),
+        Column("equal_documents", pl.Int64, "of these, documents that the other split has, byte for byte", "documents",
+               "equal documents"),
+        Column("shared_documents", pl.Int64, "documents with a run of 50 bytes that the other split has", "documents",
+               "with a shared run"),
+        Column("shared_bytes", pl.Int64, "bytes in runs of 50 bytes or more that the other split has", "bytes",
+               "bytes in shared runs"),
+        Column("shared_share", pl.Float64, "their share of the bytes looked at", SHARE, "share (%)", 3),
+        REASON,
+    ),
+    maker=leakage_table,
+    takes=("leakage_files",),
+    keys=("corpus", "other_corpus", "split"),
+    command="tabulate",
+    prints=(
+        Print(
+            "experiment",
+            "Text of evaluation splits that is also in text that tokenizers and models are made from: equal documents, "
+            "and runs of 50 bytes or more. Such text favours whatever was made from it.",
+            arranged=True,
+        ),
+    ),
+)  # fmt: skip

@@ -37,6 +37,7 @@ class Gathered:
         scored_translations: scores of translation models on tests.
         translation_embeddings_folders: embeddings of translation models.
         parallel_folders: those of parallel corpora.
+        leakage_files: files ``leakage/CORPUS.json``.
         along: results of checkpoints along the training of models.
         word_files: boundaries of every word of gold data by tokenizers.
         overlap_single_bytes: whether the table of common tokens counts single bytes.
@@ -55,6 +56,7 @@ class Gathered:
     scored_translations: tuple[str, ...] = ()
     translation_embeddings_folders: tuple[str, ...] = ()
     parallel_folders: tuple[str, ...] = ()
+    leakage_files: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
     word_files: tuple[str, ...] = ()
     overlap_single_bytes: bool = True

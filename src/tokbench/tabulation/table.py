@@ -35,6 +35,7 @@ TableCommand = Literal["tabulate", "analyse", "cut_examples"]
 Form = Literal["table", "figure", "sentence", "signs", "cuts"]
 Section = Literal[
     "summary",
+    "experiment",
     "tokenizers",
     "intrinsic",
     "models",

@@ -88,6 +88,34 @@ def all_counted(experiment: Experiment) -> list[MeasurementTarget]:
     ]
 
 
+def all_evaluated(experiment: Experiment) -> list[str]:
+    """Every corpus on whose evaluation split a tokenizer is measured, as far as these have documents."""
+    return list(dict.fromkeys(one.on for one in all_counted(experiment)))
+
+
+def splits_made_from(experiment: Experiment, corpus: str) -> list[tuple[str, str]]:
+    """Corpus and split of the texts that tokenizers and models are made from that are tested on a corpus.
+
+    A split that is the same as another by ``splits`` is named once, and the evaluation split itself is left out.
+    """
+    read = ["tokenizer", *(["byte_lm"] if experiment.byte_lms else []), *(["pretraining"] if experiment.runs else [])]
+    own = [(corpus, split) for split in read]
+    built = [
+        (experiment.corpus_of(name), "tokenizer")
+        for name in experiment.built
+        if corpus in experiment.measured_on_of(name)
+    ]
+    found: dict[tuple[str, str], None] = {}
+    for name, split in own + built:
+        splits: dict[str, float | str] = dict(experiment.corpora[name].splits.items())
+        share = splits.get(split, 0.0)
+        target = share if isinstance(share, str) else split
+        same = name == corpus and target == splits.get("evaluation")
+        if splits.get(target) and target != "evaluation" and not same and not experiment.corpora[name].counted:
+            found[name, target] = None
+    return list(found)
+
+
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Every corpus, pre-tokenization and size that a tokenizer has, each once.
 

@@ -20,13 +20,14 @@ from tokbench.report.layout import Cutting, NumberSource, PrintedColumn, Section
 from tokbench.report.sections.rows import rows, split, split_all
 from tokbench.report.wording import join_some, listed, pluralise, words
 from tokbench.statistics.scoreboard_rows import ALL_RESOURCES
+from tokbench.tabulation.documents import LEAKAGE
 from tokbench.tabulation.external_tokenizers import IMPORTED
 
 _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
 
 def experiment(content: ReportContent) -> Section:
-    """How many variants, sizes, corpora, models and tasks."""
+    """How many variants, sizes, corpora, models and tasks, and what evaluation splits share with others."""
     facts = [f"{pluralise(len(content.variants), 'tokenizer variant')}: {join_some(content.variants)}."]
     intrinsic, accuracy = content.part("intrinsic"), content.part("accuracy")
     sized = [frame for frame in (intrinsic, accuracy) if frame is not None]
@@ -48,7 +49,7 @@ def experiment(content: ReportContent) -> Section:
             facts.append(f"Suite {suite}, {pluralise(len(tasks), 'task')}: {listed(tasks)}.")
     for corpus, lines in content.findings.items():
         facts += [f"Corpus {corpus}: {line}." for line in lines]
-    return Section("experiment", "The experiment", facts)
+    return Section("experiment", "The experiment", facts, exhibits=[*split(content, LEAKAGE)])
 
 
 def tokenizers(content: ReportContent) -> Section:

@@ -1,0 +1,119 @@
+"""Text of an evaluation split that is also in text that tokenizers and models are made from.
+
+A run is :data:`LENGTH` bytes. A longer stretch of equal text consists of runs; a shorter one is not counted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+
+from tokbench.corpus.documents import ContinuationPiece, Document, read_documents
+from tokbench.corpus.duplicates import Digester
+from tokbench.kernels.shared_runs import RunTable
+
+LENGTH = 50
+"""Bytes of a run: about nine English words."""
+LARGEST = 20_000_000
+"""Bytes of evaluation text that are looked at, about; of more every second or third document and so on."""
+
+
+class SharedText(TypedDict):
+    """What an evaluation split shares with another split."""
+
+    corpus: str
+    split: str
+    equal_documents: int
+    documents: int
+    bytes: int
+
+
+class Leakage(TypedDict):
+    """What an evaluation split shares with others; ``documents`` and ``bytes`` are those that were looked at."""
+
+    corpus: str
+    length: int
+    documents: int
+    bytes: int
+    of_documents: int
+    of_bytes: int
+    others: list[SharedText]
+
+
+def find_leakage(
+    corpus: str,
+    evaluation: Sequence[Path],
+    others: Mapping[tuple[str, str], Sequence[Path]],
+    length: int = LENGTH,
+    largest: int = LARGEST,
+) -> Leakage:
+    """Count the documents and bytes of an evaluation split that other splits have, too.
+
+    Args:
+        corpus: name of the evaluation split's corpus.
+        evaluation: its shards.
+        others: shards of other splits, by corpus and split.
+        length: bytes of a run.
+        largest: bytes of evaluation text to look at; of a larger split every k-th document is taken, with the smallest
+            k for which these are no more on average.
+
+    Returns:
+        For each other split: ``equal_documents``, documents that it has byte for byte; ``documents``, those with a run
+        that it has; and ``bytes`` in such runs.
+
+    Raises:
+        TokbenchError: a shard cannot be read.
+    """
+    total = of_documents = 0
+    for document in read_documents(evaluation):
+        total += len(document.text)
+        of_documents += not isinstance(document, ContinuationPiece)
+    every = max(1, -(-total // largest))
+    taken, digests = _taken(read_documents(evaluation), every)
+    data = np.frombuffer(b"".join(taken), np.uint8)
+    offsets = np.append(0, np.cumsum([len(text) for text in taken], dtype=np.int64))
+    table = RunTable(data, offsets, length)
+    firsts = np.flatnonzero(np.array([digest is not None for digest in digests], bool))
+    found: list[SharedText] = []
+    for (name, split), shards in others.items():
+        seen, digester, last = set[bytes](), Digester(), b""
+        for document in read_documents(shards):
+            if not isinstance(document, ContinuationPiece) and last:
+                seen.add(last)
+            last = digester.digest(document)
+            table.mark(np.frombuffer(document.text, np.uint8))
+        seen.add(last)
+        pieces = table.shared_bytes()
+        whole = np.add.reduceat(pieces, firsts) if len(firsts) else pieces
+        equal = sum(digest in seen for digest in digests if digest is not None)
+        shared = int((whole > 0).sum())
+        found.append(
+            {"corpus": name, "split": split, "equal_documents": equal, "documents": shared, "bytes": int(whole.sum())}
+        )
+    return {
+        "corpus": corpus,
+        "length": length,
+        "documents": len(firsts),
+        "bytes": len(data),
+        "of_documents": of_documents,
+        "of_bytes": total,
+        "others": found,
+    }
+
+
+def _taken(documents: Iterable[Document], every: int) -> tuple[list[bytes], list[bytes | None]]:
+    """The texts of every k-th document, and the digest of each document at its first piece, None at others."""
+    texts: list[bytes] = []
+    digests: list[bytes | None] = []
+    digester, number, first = Digester(), -1, 0
+    for document in documents:
+        goes_on = isinstance(document, ContinuationPiece)
+        number += not goes_on
+        if number % every:
+            continue
+        first = first if goes_on else len(digests)
+        texts.append(document.text)
+        digests.append(None)
+        digests[first] = digester.digest(document)
+    return texts, digests
