@@ -91,5 +91,5 @@ rule draw_bytes:
     message:
         "draw bytes of sentences with {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
-        "tokbench draw_bytes --recipe {params.recipe:q} --model {input.model:q} {params.sentences:q} -o {output:q}"
+        "tokbench draw_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q} {params.sentences:q} -o {output:q}"
         " {input.scores:q} &> {log:q}"

@@ -37,7 +37,6 @@ UNBOUND = {
     "make_tasks": QUESTIONS,
     "import_tasks": QUESTIONS,
     "cut_examples": QUESTIONS,
-    "draw_bytes": "takes some sentences",
     "score_translation": "takes a test's sentences, some thousand",
     "published": "takes the numbers of the papers",
     "cite": OF_RUNS,

@@ -32,7 +32,7 @@ import click
 
 from tokbench.commands.inputs import CONFIGURATION, SCORES, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
-from tokbench.commands.parameters import Real, chosen_scheme, pretokenization_option
+from tokbench.commands.parameters import Real, chosen_scheme, memory_option, pretokenization_option
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
 from tokbench.statistics.verdicts import DETECT, LEAST
@@ -251,6 +251,7 @@ def draw_command(content: "ReportContent", output: str) -> None:
 @click.option("--signal", default="surprisal", show_default=True, type=click.Choice(["surprisal", "entropy"]))
 @click.option("--percentile", default=30.0, show_default=True, type=Real(0, 100), help="Of the scores; below is low.")
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
+@memory_option()
 @click.argument("scores", nargs=-1, required=True, type=SCORES)
 def draw_bytes_command(
     recipe: str,
@@ -260,6 +261,7 @@ def draw_bytes_command(
     signal: "SignalName",
     percentile: float,
     output: str,
+    megabytes: int | None,
     scores: tuple[str, ...],
 ) -> None:
     """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans that ByteSpan's
@@ -267,11 +269,13 @@ def draw_bytes_command(
     from functools import partial
 
     from tokbench.candidates.scored_text import read_scores
+    from tokbench.commands.parameters import check_memory
     from tokbench.commands.recipes import byte_lm_recipe
     from tokbench.construction.bytespan import percentile as percentile_of
     from tokbench.io.atomic import atomic_folder
     from tokbench.io.tables import write_csv
     from tokbench.models.byte_lm.options import ByteNgramOptions
+    from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
     from tokbench.report.figures.signals import byte_signals, byte_table, draw
     from tokbench.report.figures.style import COLUMN, FULL, save
 
@@ -285,11 +289,14 @@ def draw_bytes_command(
     if isinstance(options, ByteNgramOptions):
         from tokbench.models.byte_lm import ngram
 
+        check_memory(megabytes, ngram_memory(Path(model)))
         counted = ngram.load(Path(model))
         found = [counted.score(text) for text in encoded]
     else:
+        from tokbench.models.byte_lm.model import on_gpu
         from tokbench.models.byte_lm.score import score_texts
 
+        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
         found = score_texts(encoded, Path(model), options)
     sentences = [
         byte_signals(text, one, scheme.boundaries(text), signal, threshold)
