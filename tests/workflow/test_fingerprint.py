@@ -335,7 +335,7 @@ SPELLED_OUT = re.compile(
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
-    *("note_untagged", "told"),
+    *("note_untagged", "told", "unpinned_line"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
