@@ -243,3 +243,23 @@ def test_translations_stand_beside_the_papers_cells() -> None:
     assert one["bleu_interval"] == pytest.approx((high - low) / 2)
     none = published_translations(sentences.clear(), translation_comparisons(sentences.clear()), experiment)
     assert none.is_empty()
+
+
+@pytest.mark.parametrize("name", ["pathpiece", "greedtok", "picky_bpe", "bytespan"])
+def test_pages_name_the_cells_that_are_farthest_from_the_papers(name: str) -> None:
+    folder = Path(__file__).parents[2] / "results" / "published" / name
+    cells = pl.read_csv(folder / "comparison.csv", infer_schema_length=None).drop_nulls(["ours", "published"])
+    cells = cells.with_columns(apart=pl.col("ours") / pl.col("published") - 1)
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    part = page[page.index("## How far the numbers are from the paper's") :]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")]
+    wanted = []
+    for (table,), some in cells.group_by("table"):
+        ordered = some.sort(pl.col("apart").abs(), "variant", "our_size", descending=[True, False, False])
+        shown = [
+            f"`{row['variant']}` at {row['our_size']:,} ({row['their_size']:,}): {100 * row['apart']:+.1f} %"
+            for row in ordered.head(3).rows(named=True)
+        ]
+        median = some["apart"].abs().median()
+        wanted.append((-abs(ordered["apart"][0]), [table, str(len(some)), f"{100 * median:.1f} %", *shown]))
+    assert rows[2 : 2 + len(wanted)] == [row for _, row in sorted(wanted)]
