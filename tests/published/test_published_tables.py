@@ -1,6 +1,8 @@
 """Published numbers beside those of a run: which cells are the same, by recipe, corpus and measure."""
 
 import json
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +265,47 @@ def test_pages_name_the_cells_that_are_farthest_from_the_papers(name: str) -> No
         median = some["apart"].abs().median()
         wanted.append((-abs(ordered["apart"][0]), [table, str(len(some)), f"{100 * median:.1f} %", *shown]))
     assert rows[2 : 2 + len(wanted)] == [row for _, row in sorted(wanted)]
+
+
+PUBLISHED = Path(__file__).parents[2] / "results" / "published"
+KEPT = sorted(folder.parent.name for folder in PUBLISHED.glob("*/tidy"))
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kept_results_have_their_provenance(name: str) -> None:
+    """Revision, versions, machine and command; the revision is an ancestor of this one."""
+    rows = dict(pl.read_csv(PUBLISHED / name / "provenance.csv", infer_schema=False).rows())
+    assert {
+        "versions › tokbench",
+        "versions › numpy",
+        "hardware › cores",
+        "hardware › python",
+        "command",
+    } <= rows.keys()
+    page = (PUBLISHED / name / "README.md").read_text(encoding="utf-8")
+    assert rows["command"] in " ".join(page.replace("\\\n", " ").split())
+    git = ["git", "-C", str(PUBLISHED)]
+    if subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True).stdout != b"false\n":
+        pytest.skip("no checkout with its history")
+    for key in ("revision", "repeated at revision"):
+        if key in rows:
+            revision = rows[key].rstrip("+")
+            assert re.fullmatch("[0-9a-f]{40}", revision)
+            assert subprocess.run([*git, "merge-base", "--is-ancestor", revision, "HEAD"]).returncode == 0
+    assert "revision" in rows
+
+
+def test_tokens_of_text_of_another_source() -> None:
+    counts = pl.read_csv(PUBLISHED / "existing" / "comparison.csv")
+    page = (PUBLISHED / "existing" / "README.md").read_text(encoding="utf-8")
+    news, declaration = (counts.filter(text=text) for text in ("news", "declaration"))
+    assert news["size"].to_list() == declaration["size"].to_list()
+    for one, other in zip(news.rows(named=True), declaration.rows(named=True), strict=True):
+        assert other["variant"] == f"{one['variant']}_22"
+        cells = (
+            f"{row['tokens']:,} | {row['our_tokens']:,} | {100 * (row['our_tokens'] / row['tokens'] - 1):+.1f} %"
+            for row in (one, other)
+        )
+        assert f" | {' | '.join(cells)} |" in page
+    more = (news["our_tokens"] / news["tokens"] - 1).sort()
+    assert f"by {100 * more[0]:.1f} to {100 * more[-1]:.1f} %" in page
