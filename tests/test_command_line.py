@@ -6,7 +6,10 @@ Each plain-Python reference runs by hand, and every link to one leads somewhere.
 import gzip
 import io
 import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,8 +25,9 @@ from click.testing import CliRunner
 import tokbench
 from tests.conftest import ODD, TOPICS, Tokbench, write_json_lines
 from tests.support.pipeline import combinations, done
+from tests.support.rules import COMMAND_OF, RULES
 from tests.support.workflow.checkout import ROOT
-from tokbench.commands.main import COMMANDS, cli
+from tokbench.commands.main import COMMANDS, EXAMPLES, FURTHER, PERSON, STAGES, cli
 from tokbench.commands.method_listing import KINDS, reference_of
 from tokbench.commands.methods import methods_command
 from tokbench.commands.parameters import Real, Whole
@@ -75,10 +79,49 @@ def test_an_option_that_is_a_number_is_one_in_every_command() -> None:
     assert not {spelt for spelt, numbers in kinds.items() if len(numbers) > 1}
 
 
-def test_help_of_all() -> None:
+def test_help_lists_a_persons_commands_then_the_stages() -> None:
     result = CliRunner().invoke(cli, ["--help"])
-    assert all(command in result.output for command in COMMANDS)
+    listed = re.findall(r"^  ([a-z_]+)  ", result.output, re.MULTILINE)
+    assert listed == [*PERSON, *FURTHER, *STAGES] == list(COMMANDS)
+    assert len(PERSON) == len(EXAMPLES) == 12
+    called = {COMMAND_OF.get(name, name) for name in RULES}
+    assert set(STAGES) == called - set(PERSON)
     assert CliRunner().invoke(cli, ["--version"]).exit_code == 0
+
+
+def test_examples_of_the_help_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokbench: Tokbench) -> None:
+    for name, example in EXAMPLES.items():
+        assert CliRunner().invoke(cli, [name, "--help"]).output.endswith(f"Example:\n    {example}\n")
+    (tmp_path / "text.txt").write_bytes(b"\n".join(TOPICS * 3))
+    monkeypatch.chdir(tmp_path)
+    done(tokbench(*shlex.split(EXAMPLES["count"])[1:]))
+    for name, size in (("mine", 300), ("theirs", 400)):
+        done(tokbench("build", "bpe", "--size", size, "--counts", "counts.parquet", "-o", name))
+        Path(name, "tokenizer.json").rename(f"{name}.json")
+        shutil.rmtree(name)
+    smaller = EXAMPLES | {"build": EXAMPLES["build"].replace("1024", "400")}
+    for name in [*sorted(smaller.keys() - {"measure", "status", "validate"}), "measure", "validate"]:
+        done(tokbench(*shlex.split(smaller[name])[1:]))
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("comp", {"compare", "compare_experiments"}),
+        ("build pathp", {"pathpiece"}),
+        ("build bpe --segmentation gre", {"greedy"}),
+        ("count --pretokenization o2", {"o200k"}),
+        ("methods fertil", {"fertility"}),
+        ("encode --from tikt", {"tiktoken"}),
+        ("import --from tikt", {"tiktoken"}),
+        ("export --to tikt", {"tiktoken"}),
+    ],
+)
+def test_completion(words: str, names: set[str]) -> None:
+    typed = {"_TOKBENCH_COMPLETE": "bash_complete", "COMP_WORDS": f"tokbench {words}"}
+    typed |= {"COMP_CWORD": str(len(words.split()))}
+    completed = subprocess.run(["tokbench"], env=os.environ | typed, capture_output=True, text=True, check=True)
+    assert set(completed.stdout.split()) == {f"plain,{name}" for name in names}
 
 
 def test_methods(tokbench: Tokbench) -> None:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 ADDED = ("words", "text", "tokens")
-SPECIAL = "Special token NAME of a file of ranks, and its id; may be repeated."
+SPECIAL = "Special token and id, for tiktoken rank files; may be repeated."
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,21 @@ class ImportOptions:
         return ["--from" if name == "form" else f"--{name}" for name in given]
 
 
+def names_in(*places: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return the shell completion of names in registries or mappings, ``module:attribute``, imported when called."""
+
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        found = [getattr(import_module(module), name) for module, name in (place.split(":") for place in places)]
+        return sorted({name for names in found for name in names if name.startswith(typed)})
+
+    return complete
+
+
+FORM_NAMES = names_in("tokbench.adapters.forms:FORMS")
+PATTERN_NAMES = names_in("tokbench.pretokenization:schemes")
+SEGMENTATION_NAMES = names_in("tokbench.segmentation:segmentations")
+
+
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of :class:`Reading`, and them as its argument ``reading``."""
 
@@ -61,10 +77,28 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         command(*args, reading=ImportOptions(**chosen), **given)
 
     options = (
-        click.option("--from", "form", metavar="FORM", help="Form of a file of another library; told by its content."),
-        click.option("--pattern", help="How texts are cut, where such a file does not say it."),
-        click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none."),
-        click.option("--added", type=click.Choice(ADDED), help="Which added tokens of the file are tokens."),
+        click.option(
+            "--from",
+            "form",
+            metavar="FORM",
+            shell_complete=FORM_NAMES,
+            help="Format of an external tokenizer; default: detected from its content.",
+        ),
+        click.option(
+            "--pattern",
+            shell_complete=PATTERN_NAMES,
+            help="Pre-tokenizer name or regular expression, if the file does not include one.",
+        ),
+        click.option(
+            "--segmentation",
+            shell_complete=SEGMENTATION_NAMES,
+            help="Segmentation; default: that of the format. Required for the format 'tokens'.",
+        ),
+        click.option(
+            "--added",
+            type=click.Choice(ADDED),
+            help="Added tokens to recognise in texts: words and blanks, none (text), or all (tokens). Default: words.",
+        ),
         click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
     )
     found: Callable[..., None] = bundled

@@ -1,4 +1,4 @@
-"""The command line: one command a stage, each in the module of its name, imported when it is called."""
+"""Command line. Each command is imported when it is called."""
 
 import gc
 import importlib
@@ -15,86 +15,95 @@ from tokbench.errors import TokbenchError, nearest, on_one_line
 from tokbench.runtime import exit_status
 from tokbench.runtime.exit_status import message_and_status
 
-GROUPS = {
-    "Begin": {
-        "init": "write what runs the workflow from a folder of your own",
-        "validate": "check a configuration",
-        "methods": "list every method, metric and type of gold data with its options",
-        "schema": "print the JSON schema of the configuration",
-    },
-    "Runs": {
-        "status": "tell how far an experiment is",
-        "trainings": "tell what the trainings of models took",
-        "cancel": "end what a dead run left behind",
-    },
-    "Tokenizers": {
-        "count": "count the pre-tokens of texts",
-        "build": "build a vocabulary and its tokenizer",
-        "import": "take a tokenizer that was made elsewhere",
-        "encode": "encode a file with a tokenizer",
-        "decode": "decode ids with a tokenizer",
-        "export": "write a tokenizer for another library",
-        "measure": "measure a tokenizer on a text",
-        "count_tokens": "count the tokens of every document",
-        "measure_resource": "measure a tokenizer on gold data",
-        "check": "tell whether a tokenizer is fit",
-        "bound": "prove how few tokens any vocabulary of a size could need",
-        "check_bound": "check such a proof",
-        "ngram_bits": "bits per byte of token n-gram models",
-        "compare": "tell which of two tokenizers is better at what",
-        "show": "show how tokenizers cut a text",
-    },
-    "Corpora": {
-        "fetch": "fetch a corpus from the Hugging Face hub",
-        "fetch_pairs": "fetch pairs of sentences from the Hugging Face hub",
-        "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
-        "prepare": "split a corpus and write it in shards",
-        "prepare_parallel": "clean and split a parallel corpus",
-        "read_sizes": "read the sizes of a part's documents",
-        "split_corpus": "split a corpus that is prepared in parts",
-        "deal_part": "deal out the texts of a part to shards",
-        "write_shards": "write shards from the texts of all parts",
-        "find_leakage": "count evaluation text that is also in other splits",
-        "merge_counts": "merge the counts of shards",
-        "import_counts": "take pre-token counts that come as files",
-        "train_byte_lm": "train a byte-level language model",
-        "score_bytes": "score every byte of a corpus shard",
-    },
-    "Language models": {
-        "encode_shard": "encode a shard of a large corpus",
-        "gather_tokens": "bring the tokens of a large corpus together",
-        "pack_slice": "pack a slice of a large corpus",
-        "pack": "encode a corpus into packed sequences for pretraining",
-        "pretrain": "pretrain a language model",
-        "measure_embeddings": "measure the embeddings of a language model",
-        "make_tasks": "make offline tasks from the evaluation split",
-        "import_tasks": "make lm-eval tasks of questions in local files",
-        "fetch_tasks": "fetch the data of a hub suite",
-        "evaluate": "evaluate a language model",
-    },
-    "Translation": {
-        "train_translation": "train a translation model",
-        "measure_translation_embeddings": "measure embedding norms of a translation model",
-        "translate": "translate a split with a translation model",
-        "score_translation": "score translations by BLEU, chrF and COMET",
-    },
-    "Tables and reports": {
-        "tabulate": "gather measurements and results into tidy tables",
-        "analyse": "compute statistics over the tables",
-        "compare_experiments": "tell what changed between two runs",
-        "power": "tell how many seeds a difference needs",
-        "cut_examples": "cut the sentences that the report shows",
-        "draw": "draw the figures",
-        "draw_bytes": "draw surprisal, entropy and spans of bytes",
-        "typeset": "write the tables for publication",
-        "report": "write the HTML report",
-        "leaderboard": "write the scoreboard for other sites",
-        "cite": "write what methods and data are from, as BibTeX",
-        "published": "recompute what the papers print",
-    },
+PERSON = {
+    "compare": "compare two tokenizers on a text or in an experiment",
+    "show": "show how tokenizers split a text",
+    "check": "run sanity checks on a tokenizer",
+    "encode": "encode a file with a tokenizer",
+    "measure": "measure a tokenizer on a text",
+    "count": "count the pre-tokens of texts",
+    "build": "build a vocabulary and its tokenizer",
+    "import": "import an external tokenizer",
+    "methods": "list methods, metrics and types of gold data",
+    "init": "write a Snakefile and a configuration into a folder",
+    "validate": "check a configuration and list its errors",
+    "status": "show the progress of an experiment",
 }
-"""The commands with what each does, in the order in which a person needs them."""
-COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
+"""The commands that a person calls, with a short description of each."""
+FURTHER = {
+    "decode": "decode ids with a tokenizer",
+    "export": "write a tokenizer for another library",
+    "check_bound": "verify the proof of a lower bound",
+    "compare_experiments": "list what changed between runs",
+    "trainings": "show the cost of each training",
+    "cancel": "clean up after a run that was killed",
+    "schema": "print the JSON schema of the configuration",
+}
+"""Commands that a person needs less often."""
+STAGES = {
+    "fetch": "fetch a corpus from the Hugging Face hub",
+    "fetch_pairs": "fetch a parallel corpus from the Hugging Face hub",
+    "fetch_tokenizer": "fetch a tokenizer from the Hugging Face hub",
+    "fetch_tasks": "fetch the data of a hub suite",
+    "prepare": "split a corpus and write it in shards",
+    "prepare_parallel": "clean and split a parallel corpus",
+    "read_sizes": "read the document sizes of a part",
+    "split_corpus": "split a corpus that is prepared in parts",
+    "deal_part": "assign the documents of a part to shards",
+    "write_shards": "write shards from the documents of all parts",
+    "find_leakage": "count evaluation text that also occurs in other splits",
+    "merge_counts": "merge the counts of shards",
+    "import_counts": "import pre-token counts from files",
+    "train_byte_lm": "train a byte-level language model",
+    "score_bytes": "score every byte of a shard",
+    "count_tokens": "count the tokens of every document",
+    "measure_resource": "measure a tokenizer on gold data",
+    "bound": "prove a lower bound on the token count of any vocabulary",
+    "ngram_bits": "measure bits per byte of token n-gram models",
+    "encode_shard": "encode a shard of a large corpus",
+    "gather_tokens": "concatenate the tokens of a large corpus",
+    "pack_slice": "pack a slice of a large corpus",
+    "pack": "pack a corpus into sequences for pretraining",
+    "pretrain": "pretrain a language model",
+    "measure_embeddings": "measure the embeddings of a language model",
+    "make_tasks": "make offline tasks from the evaluation split",
+    "import_tasks": "make lm-eval tasks from local questions",
+    "evaluate": "evaluate a language model",
+    "train_translation": "train a translation model",
+    "measure_translation_embeddings": "measure embedding norms of a translation model",
+    "translate": "translate a split with a translation model",
+    "score_translation": "score translations by BLEU, chrF and COMET",
+    "tabulate": "collect measurements and results in tidy tables",
+    "analyse": "compute statistics over the tables",
+    "power": "estimate how many seeds a difference needs",
+    "cut_examples": "split the sentences that the report shows",
+    "draw": "draw the figures",
+    "draw_bytes": "draw surprisal, entropy and spans of bytes",
+    "typeset": "write the tables for publication",
+    "report": "write the HTML report",
+    "leaderboard": "write the scoreboard as JSON",
+    "cite": "write the references as BibTeX",
+    "published": "recompute numbers that the papers print",
+}
+"""Commands that the workflow calls, in its order; it also calls ``count``, ``build``, ``import`` and ``measure``."""
+COMMANDS = PERSON | FURTHER | STAGES
+"""All commands with a short description of each, in the order of the help."""
+SECTIONS = {"Commands": PERSON, "More commands": FURTHER, "Stages of the workflow": STAGES}
+EXAMPLES = {
+    "compare": "tokbench compare mine.json theirs.json text.txt",
+    "show": "tokbench show mine.json theirs.json 'A text to split'",
+    "check": "tokbench check mine.json text.txt",
+    "encode": "tokbench encode mine.json text.txt --count",
+    "count": "tokbench count --pretokenization gpt2 text.txt -o counts.parquet",
+    "build": "tokbench build bpe --size 1024 --counts counts.parquet -o bpe",
+    "import": "tokbench import theirs.json --from tokenizer_json -o theirs",
+    "measure": "tokbench measure bpe --counts counts.parquet",
+    "methods": "tokbench methods bpe fertility",
+    "init": "tokbench init mystudy",
+    "validate": "tokbench validate mystudy/config.yaml",
+    "status": "tokbench status results/demo",
+}
+"""An example of each command that a person calls."""
 MODULES = {
     "bounds": ("bound", "check_bound", "ngram_bits"),
     "corpora": (
@@ -186,6 +195,8 @@ class Commands(click.Group):
         exit_status.describe_task(COMMANDS[name])
         command: click.Command = find_command(name)
         command.short_help = COMMANDS[name]
+        if example := EXAMPLES.get(name):
+            command.epilog = f"\b\nExample:\n  {example}"
         return command
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
@@ -197,22 +208,25 @@ class Commands(click.Group):
             return super().invoke(context)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(map(len, COMMANDS))
-        for title, group in GROUPS.items():
+        for title, commands in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), what) for name, what in group.items()])
+                formatter.write_dl(list(commands.items()))
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tokbench")
 def cli() -> None:
-    """Tokbench: from a corpus and a configuration to published tables.
+    """Train, compare and measure tokenizers.
 
-    Every command stands by itself; the workflow calls them one after another. 'tokbench COMMAND --help' says what a
-    command takes. A command line of any length may stand in a file, one argument a line: 'tokbench @FILE'.
+    'tokbench COMMAND --help' explains a command. Names may be written with hyphens. 'tokbench @FILE' reads the
+    arguments from a file, one a line.
 
-    Whatever goes wrong is told in one line. The exit status is then 2 for a mistake in what was given, 3 where there
-    was not enough memory, and 70 for a fault of Tokbench's own.
+    Errors are one line. Exit status: 2 for a mistake in the input, 3 if memory ran out, 70 for a bug in Tokbench.
+
+    Completion of commands, options, methods and pre-tokenizers with the tab key; for zsh and fish, replace bash:
+
+    \b
+      eval "$(_TOKBENCH_COMPLETE=bash_source tokbench)"
     """
 
 

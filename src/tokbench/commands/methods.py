@@ -5,17 +5,26 @@
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    pass
+from tokbench.adapters.open import names_in
 
 
 @click.command("methods")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.argument("names", nargs=-1)
+@click.argument(
+    "names",
+    nargs=-1,
+    shell_complete=names_in(
+        "tokbench.construction:constructions",
+        "tokbench.segmentation:segmentations",
+        "tokbench.pretokenization:schemes",
+        "tokbench.metric:metrics",
+        "tokbench.resource:resource_types",
+    ),
+)
 def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
     """List constructions, segmentations, pre-tokenizations, metrics and types of resource, or only NAMES.
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tokbench.adapters.open import PATTERN_NAMES
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import (
@@ -239,7 +240,14 @@ def pretokenization_option(
         required: whether it must be given.
     """
     form = "Name, or {method: name, option: value}; see 'tokbench methods'."
-    return click.option(FLAG, "--scheme", "pretokenization", required=required, help=f"{meaning} {form}")
+    return click.option(
+        FLAG,
+        "--scheme",
+        "pretokenization",
+        required=required,
+        shell_complete=PATTERN_NAMES,
+        help=f"{meaning} {form}",
+    )
 
 
 def chosen_scheme(text: str) -> "Pretokenization":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tokbench.adapters.open import ADDED, SPECIAL
+from tokbench.adapters.open import ADDED, FORM_NAMES, PATTERN_NAMES, SEGMENTATION_NAMES, SPECIAL, names_in
 from tokbench.commands.inputs import COUNTS, DOCUMENTS, SCORES, TEXT
 from tokbench.commands.outputs import OutputFolder
 from tokbench.commands.parameters import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @click.command("build")
-@click.argument("method", type=ConstructionName())
+@click.argument("method", type=ConstructionName(), shell_complete=names_in("tokbench.construction:constructions"))
 @click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
 @click.option("--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that are rarer.")
 @click.option("--scores", multiple=True, type=SCORES, help="Byte scores, for methods that read them; may be repeated.")
@@ -54,7 +54,11 @@ if TYPE_CHECKING:
 @click.option("--size", required=True, type=SIZE, help="Tokens, the 256 bytes included.")
 @click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
 @click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
-@click.option("--segmentation", help="Name, or {method: name, option: value}; the method's own if left out.")
+@click.option(
+    "--segmentation",
+    shell_complete=SEGMENTATION_NAMES,
+    help="Name, or {method: name, option: value}; default: the method's own.",
+)
 @pretokenization_option("How texts are cut, where the counts do not say it.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
@@ -170,10 +174,19 @@ def build_command(
     "form",
     required=True,
     metavar="FORM",
+    shell_complete=FORM_NAMES,
     help="Form of the file; docs/existing.md of Tokbench's repository describes them.",
 )
-@click.option("--pattern", help="How texts are cut, where the file does not say it: a name or a regular expression.")
-@click.option("--segmentation", help="Segmentation in place of the form's own; 'tokens' has none, so name one there.")
+@click.option(
+    "--pattern",
+    shell_complete=PATTERN_NAMES,
+    help="Pre-tokenizer name or regular expression, if the file does not include one.",
+)
+@click.option(
+    "--segmentation",
+    shell_complete=SEGMENTATION_NAMES,
+    help="Segmentation; default: that of the format. Required for the format 'tokens'.",
+)
 @click.option(
     "--added",
     type=click.Choice(ADDED),
