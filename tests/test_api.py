@@ -4,6 +4,8 @@ What functions of Python receive as texts and ids: each is read as what it is, o
 """
 
 import copy
+import doctest
+import inspect
 import pickle
 import platform
 import re
@@ -248,6 +250,19 @@ def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:
         assert said == shown
     rows = [[line.split()[1] for line in text.splitlines() if line.startswith("│")] for text in (said, shown)]
     assert rows[0] == rows[1]
+
+
+EXAMPLES = sorted(name for name in tokbench.__all__ if ">>>" in (inspect.getdoc(getattr(tokbench, name)) or ""))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    finder = doctest.DocTestFinder(recurse=False)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    for test in finder.find(getattr(tokbench, name), name, module=False, globs={"tokbench": tokbench}):
+        output: list[str] = []
+        assert not runner.run(test, out=output.append).failed, "".join(output)
 
 
 def test_the_readme_names_every_method() -> None:

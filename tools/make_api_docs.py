@@ -11,6 +11,7 @@ PAGE = ROOT / "docs" / "api.md"
 SOURCE = ROOT / "src" / "tokbench"
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "What `import tokbench` offers": {
+        "adapters/load.py": ("load", "wrap"),
         "api.py": ("count", "build", "measure", "compare"),
         "tokenizer/__init__.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),
@@ -132,14 +133,16 @@ def _markdown(text: str) -> str:
     blocks: list[str] = []
     for block in re.split(r"\n{2,}", text):
         first, _, rest = block.partition("\n")
-        if first in PARTS:
+        if first == "Examples:":
+            blocks.append(f"Examples:\n\n```python\n{dedent(rest)}\n```")
+        elif first in PARTS:
             blocks.append(f"{first}\n\n{_entries(dedent(rest), listed=first not in ('Returns:', 'Yields:'))}")
         elif blocks and block.startswith("    "):
             blocks.append(block if first.lstrip().startswith(("import", "print")) else indent(dedent(block), "  "))
         else:
             blocks.append(block)
     plain = ROLE.sub(lambda role: f"`{role[1].rpartition('.')[2] or role[1]}`", "\n\n".join(blocks))
-    return plain.replace("``", "`")
+    return re.sub("(?<!`)``(?!`)", "`", plain)
 
 
 def _entries(text: str, *, listed: bool) -> str:

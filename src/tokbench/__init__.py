@@ -1,8 +1,9 @@
 """Tokbench: a benchmark harness for tokenizers.
 
-From text to a table of tokenizers: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`measure` one,
-:func:`compare` several. ``tokbench.constructions``, ``.segmentations``, ``.schemes``, ``.metrics`` and
-``.resource_types`` are the registries of methods. Each is imported when it is first used.
+From text to a table of tokenizers: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`load` or
+:func:`wrap` others, :func:`measure` one, :func:`compare` several. ``tokbench.constructions``, ``.segmentations``,
+``.schemes``, ``.metrics`` and ``.resource_types`` are the registries of methods. Each is imported when it is
+first used.
 
 Importing this package makes ``transformers.AutoTokenizer`` open the folders of our tokenizers. That costs nothing
 until ``transformers`` is used: the class is registered when its tokenizers are first imported.
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench import auto_tokenizer
 
 if TYPE_CHECKING:
+    from tokbench.adapters.load import load, wrap
     from tokbench.api import build, compare, count, measure
     from tokbench.construction import constructions
     from tokbench.errors import TokbenchError
@@ -34,11 +36,13 @@ __all__ = [
     "compare",
     "constructions",
     "count",
+    "load",
     "measure",
     "metrics",
     "resource_types",
     "schemes",
     "segmentations",
+    "wrap",
 ]
 
 _MODULES = {
@@ -50,13 +54,15 @@ _MODULES = {
     "compare": "api",
     "constructions": "construction",
     "count": "api",
+    "load": "adapters.load",
     "measure": "api",
     "metrics": "metric",
     "resource_types": "resource",
     "schemes": "pretokenization",
     "segmentations": "segmentation",
+    "wrap": "adapters.load",
 }
-"""Where each public name stands."""
+"""The module that defines each public name."""
 
 auto_tokenizer.register_when_imported()
 

@@ -15,7 +15,7 @@ Texts as functions of Python receive them: one text, several, or files.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path, PurePath
@@ -35,9 +35,12 @@ from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, re
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from tokbench.building import Source
+    from tokbench.metric.measurement import Measurement
 
 
 Text = str | bytes | bytearray | memoryview
@@ -193,7 +196,8 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
 
     Args:
         tokenizer: the tokenizer.
-        texts: texts as in :func:`count`, or their counts under the tokenizer's own pre-tokenization.
+        texts: texts as in :func:`count`, or their counts under the tokenizer's own pre-tokenization. A tokenizer that
+            works through another library, or wraps a function, needs the texts; metrics of pre-tokens have no value.
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
@@ -206,23 +210,69 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     """
     import polars as pl
 
-    from tokbench.intrinsic.tokenizer import measure as measured
-
     _check_tokenizer("measure", tokenizer)
-    if isinstance(texts, PretokenCounts):
-        counts = texts
+    families = _families(options)
+    if tokenizer.library_name:
+        rows = _measured_through_library(tokenizer, texts, families)
     else:
-        counts = count_pretokens(texts_of("measure", texts), tokenizer.pretokenization)
-    _check_scheme(tokenizer, counts)
-    families = {method.name: method.options() for method in families_of("text")}
-    for name in options:
+        from tokbench.intrinsic.tokenizer import measure as measured
+
+        counts = texts
+        if not isinstance(counts, PretokenCounts):
+            counts = count_pretokens(texts_of("measure", texts), tokenizer.pretokenization)
+        _check_scheme(tokenizer, counts)
+        rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
+    kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
+    return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
+
+
+def _families(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of every metric of a text, by family."""
+    families: dict[str, Any] = {method.name: method.options() for method in families_of("text")}
+    for name, values in options.items():
         if metrics[name].of != "text":
             seen = metrics[name].of.replace("_", " ")
             raise TokbenchError(f"{name}: a metric of {seen}, and measure takes those of a text; leave it out")
-    families |= {name: validated(values, metrics[name].options, name) for name, values in options.items()}
-    rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
-    kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
-    return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
+        families[name] = validated(values, metrics[name].options, name)
+    return families
+
+
+def _measured_through_library(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":
+    """Measure a tokenizer without pre-tokens on documents, each encoded once.
+
+    A value that depends on a vocabulary size that is not known is left out.
+    """
+    from tokbench.intrinsic.tokenizer import measure_encoded
+
+    library = tokenizer.library_name
+    if isinstance(texts, PretokenCounts):
+        raise TokbenchError(f"measure: {tokenizer.name} works through {library}; pass texts, not counts")
+    documents = [("", text) for text in texts_of("measure", texts)]
+    ids = [tokenizer.encode(text) for _, text in documents]
+
+    def measured(more: int) -> "list[Measurement]":
+        encoded = _Encoded(ids, len(tokenizer) + more, tokenizer.id_limit + more)
+        return [row for _, row in measure_encoded(encoded, documents, families=families, library=library)]
+
+    rows = measured(0)
+    if tokenizer.nominal_size:
+        return rows
+    reason = "vocabulary size not known; pass size to tokbench.wrap"
+    changed = [row.value != other.value for row, other in zip(rows, measured(1), strict=True)]
+    return [replace(row, value=None, reason=reason) if new else row for row, new in zip(rows, changed, strict=True)]
+
+
+class _Encoded:
+    """Ids of documents, returned in their order."""
+
+    def __init__(self, ids: "Iterable[NDArray[np.int32]]", size: int, id_limit: int) -> None:
+        self._ids, self._size, self.id_limit = iter(ids), size, id_limit
+
+    def __len__(self) -> int:
+        return self._size
+
+    def encode(self, text: bytes) -> "NDArray[np.int32]":
+        return next(self._ids)
 
 
 def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "pl.DataFrame":
@@ -235,9 +285,10 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
         threads: threads to encode with.
 
     Returns:
-        A row a tokenizer, in their order: ``name``, ``size`` (as asked for), ``tokens``, ``bytes_per_token``,
-        ``difference`` (tokens more than the first needs, as a share of those of the first), ``low`` and ``high`` (95 %
-        interval of the difference by Student's t over documents) and ``documents`` (how many were drawn).
+        A row a tokenizer, in their order: ``name``, ``size`` (as asked for; null if not known), ``tokens``,
+        ``bytes_per_token``, ``difference`` (tokens more than the first needs, as a share of those of the first),
+        ``low`` and ``high`` (95 % interval of the difference by Student's t over documents) and ``documents`` (how
+        many were drawn).
 
     Raises:
         TokbenchError: fewer than two tokenizers, something that is none, or no bytes to encode.
@@ -257,7 +308,9 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
         found = token_counts(own, counts[0]) if own is not counts[0] else None
         difference = (found.difference, found.low, found.high) if found else (None, None, None)
         tokens = sum(own)
-        rows.append((tokenizer.name, tokenizer.nominal_size, tokens, total / tokens, *difference, len(documents)))
+        rows.append(
+            (tokenizer.name, tokenizer.nominal_size or None, tokens, total / tokens, *difference, len(documents))
+        )
     kinds = {"name": pl.String, "size": pl.Int64, "tokens": pl.Int64}
     kinds |= dict.fromkeys(("bytes_per_token", "difference", "low", "high"), pl.Float64) | {"documents": pl.Int64}
     return pl.DataFrame(rows, schema=kinds, orient="row")
@@ -299,7 +352,9 @@ def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
 
 def _check_tokenizer(call: str, tokenizer: Any) -> None:
     if not isinstance(tokenizer, Tokenizer):
-        raise TokbenchError(f"{call}: {shown(tokenizer)} is no tokenizer; give a tokbench.Tokenizer")
+        raise TokbenchError(
+            f"{call}: {shown(tokenizer)} is no tokenizer; pass it through tokbench.load or tokbench.wrap"
+        )
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

@@ -1,4 +1,4 @@
-"""``tokbench import``: folders, names on the hub, and mistakes.
+"""``tokbench import``: folders, names on the hub, and mistakes; ``tokbench.load`` and ``tokbench.wrap``.
 
 Files that make texts long: the growth is computed before any text is encoded, and rejected in one line.
 """
@@ -8,6 +8,7 @@ Files that make texts long: the growth is computed before any text is encoded, a
 import base64
 import json
 import os
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,154 @@ from tokbench.adapters.libraries.hugging_face import MOST, growth
 from tokbench.errors import TokbenchError
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import BYTES, Vocabulary
+
+
+def test_load_reads_what_import_reads(
+    level: dict[str, Any], tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokenizers import Tokenizer as FastTokenizer
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    from tokbench import load
+
+    file = made.written(tmp_path / "mine.json", level)
+    text = TOPICS[0]
+    tokbench("import", file, "--from", "tokenizer_json", "-o", tmp_path / "ours")
+    expected = Tokenizer.load(tmp_path / "ours")
+    fast = FastTokenizer.from_file(str(file))
+
+    def download(name: str, *, revision: str, allow_patterns: list[str], local_dir: str) -> None:
+        made.written(Path(local_dir) / "tokenizer.json", level)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    sources = [file, str(file), tmp_path / "ours", expected, fast, PreTrainedTokenizerFast(tokenizer_object=fast)]
+    sources.append(AutoTokenizer.from_pretrained(tmp_path / "ours"))
+    loaded = [*map(load, sources), load("some/model", revision="a" * 40)]
+    for tokenizer in loaded:
+        assert type(tokenizer) is Tokenizer
+        assert tokenizer.encode(text).tolist() == expected.encode(text).tolist()
+    assert [one.name for one in loaded[:3]] == ["mine", "mine", "ours"]
+    assert loaded[3] is expected
+    assert load(fast, name="named").name == "named"
+    assert (load(expected, name="other").name, expected.name) == ("other", "ours")
+    assert loaded[-1].origin["imported"]["file"] == "some/model"
+    assert {one.origin["imported"]["file"] for one in loaded[4:6]} == {
+        "tokenizers.Tokenizer",
+        "transformers.PreTrainedTokenizerFast",
+    }
+
+
+def ranks_file(path: Path, ranks: dict[bytes, int]) -> Path:
+    return made.written(path, "".join(f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks.items()))
+
+
+def test_load_reads_encodings_of_tiktoken(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    import tiktoken
+
+    from tokbench import load
+
+    file = ranks_file(tmp_path / "small.tiktoken", ranks)
+    from_file = load(file, pattern="gpt2", special_tokens={"<|end|>": 5000})
+    encoding = tiktoken.Encoding(
+        "small",
+        pat_str=r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        mergeable_ranks=ranks,
+        special_tokens={"<|end|>": 5000},
+    )
+    loaded = load(encoding)
+    assert (loaded.name, loaded.pretokenization) == ("small", "gpt2")
+    text = TOPICS[0].decode()
+    assert loaded.encode(text).tolist() == from_file.encode(text).tolist() == encoding.encode_ordinary(text)
+    assert loaded.vocabulary.special == {5000: b"<|end|>"}
+
+
+def test_load_rejects_other_things(ranks: dict[bytes, int], tmp_path: Path) -> None:
+    from tokbench import load, wrap
+
+    file = ranks_file(tmp_path / "ranks", ranks)
+    mistakes: list[tuple[Any, dict[str, Any], str]] = [
+        ("none.json", {}, "load: none.json: no such file or folder; name that of a tokenizer"),
+        ("owner/name", {}, "for a name on the Hugging Face hub, pass its revision"),
+        ("owner/name", {"revision": "main"}, "load: revision main: give the full hash, 40 hexadecimal digits"),
+        (tmp_path, {}, "no tokenizer here"),
+        (file, {}, "name the pattern, as in pattern='cl100k'"),
+        (file, {"form": "rank"}, "form: 'rank' is not a form ("),
+        (5, {}, "load: 5 is not a tokenizer that can be read; pass a path, or an object of a tokenizer"),
+        (print, {}, "pass tokbench.wrap(function)"),
+        (wrap(str.split), {"pattern": "gpt2"}, "pattern: is not for a tokenizer of Tokbench; leave it out"),
+        (wrap(str.split), {"revision": "a" * 40}, "revision: is only for names and paths; leave it out"),
+    ]
+    for source, options, message in mistakes:
+        with pytest.raises(TokbenchError) as error:
+            load(source, **options)
+        assert message in str(error.value)
+
+
+def test_wrap_any_function(level: dict[str, Any], tmp_path: Path) -> None:
+    from tokenizers import Tokenizer as FastTokenizer
+
+    from tokbench import compare, load, measure, wrap
+
+    fast = FastTokenizer.from_file(str(made.written(tmp_path / "mine.json", level)))
+    ours = load(fast, name="ours")
+    texts = ["the cat and the hat", "a mat", ""]
+    wrapped = [wrap(fast.encode, fast.decode), wrap(lambda text: fast.encode(text).ids, name="sized", size=420)]
+    for tokenizer in wrapped:
+        assert [tokenizer.encode(text).tolist() for text in texts] == [ours.encode(text).tolist() for text in texts]
+    table = compare([ours, *wrapped], texts)
+    assert table["name"].to_list() == ["ours", "encode", "sized"]
+    assert table["size"].to_list() == [420, None, 420]
+    assert table["difference"].to_list() == [None, 0.0, 0.0]
+    values = [
+        dict(zip(rows["metric"], rows["value"], strict=True)) for rows in (measure(one, texts) for one in wrapped)
+    ]
+    assert (values[0]["vocabulary_size"], values[1]["vocabulary_size"]) == (None, 420.0)
+    assert values[0]["bytes_per_token"] == values[1]["bytes_per_token"] == table["bytes_per_token"][0]
+    assert wrapped[0].decode(wrapped[0].encode("the cat")) == fast.decode(fast.encode("the cat").ids).encode()
+
+
+def test_wrapped_pieces_have_ids_in_their_order() -> None:
+    from tokbench import wrap
+
+    words = wrap(str.split)
+    assert words.encode("b a b").tolist() == [0, 1, 0]
+    assert (words.decode([1, 0]), len(words), repr(words)) == (
+        b"ab",
+        2,
+        "WrappedTokenizer('split', Python, size unknown)",
+    )
+    again = pickle.loads(pickle.dumps(words))
+    assert again.encode("a c").tolist() == [1, 2]
+    assert again.byte_offsets("c").tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda wrap: wrap("no function"), "wrap: encode 'no function' is not a function; pass one"),
+        (lambda wrap: wrap(len, 5), "wrap: decode 5 is not a function; pass one"),
+        (lambda wrap: wrap(len, size=0), "size 0: must be a whole number from 1 to"),
+        (lambda wrap: wrap(len).encode("a"), "len: encode returned 1; return the ids of the text, or its pieces"),
+        (lambda wrap: wrap(lambda text: [-1], name="x").encode("a"), "x: encode returned the id -1; ids are 0 to"),
+        (lambda wrap: wrap(lambda text: [9], size=9, name="x").encode("a"), "the id 9; ids are 0 to 8"),
+        (lambda wrap: wrap(lambda text: [0.5], name="x").encode("a"), "x: ids of type float64"),
+        (lambda wrap: wrap(lambda text: [0], name="x").decode(wrap(lambda text: [0]).encode("a")), "id 0 is not in"),
+        (lambda wrap: wrap(str.split).save("folder"), "split: a wrapped function cannot be saved"),
+    ],
+)
+def test_wrap_rejects_what_is_no_tokenizer(call: Any, message: str) -> None:
+    from tokbench import wrap
+
+    with pytest.raises(TokbenchError) as error:
+        call(wrap)
+    assert message in str(error.value)
+
+
+def test_exceptions_of_a_wrapped_function_are_its_own() -> None:
+    from tokbench import wrap
+
+    with pytest.raises(ZeroDivisionError):
+        wrap(lambda text: 1 / 0).encode("a")
 
 
 # The command line

@@ -1,0 +1,349 @@
+"""Tokenizers from Python objects: paths, names on the hub, objects of other libraries, and plain functions."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from json import dumps
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
+from tokbench.adapters.forms import FORMS, ReadOptions
+from tokbench.adapters.forms.ranks import RANKS, SETTINGS
+from tokbench.adapters.forms.transformers import detect_format, file_in
+from tokbench.adapters.open import is_ours
+from tokbench.adapters.read import import_tokenizer
+from tokbench.adapters.roundtrip import readable
+from tokbench.errors import TokbenchError, unknown
+from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
+from tokbench.options import validated
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.encoder import as_ids, shown
+
+FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")
+HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def load(
+    source: Any,
+    *,
+    revision: str | None = None,
+    form: str | None = None,
+    pattern: str | None = None,
+    segmentation: str | None = None,
+    added: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+    end_of_text: str | None = None,
+    name: str = "",
+) -> Tokenizer:
+    """Return the tokenizer of a path, a name on the Hugging Face hub, or an object of another library.
+
+    Args:
+        source: a folder that ``Tokenizer.save`` wrote; a file or folder that ``tokbench import`` reads
+            (``tokenizer.json``, tiktoken ranks, ``tekken.json``, SentencePiece models, ``merges.txt``, folders of
+            ``transformers``); a name on the hub; a ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; or a
+            ``tiktoken.Encoding``. A :class:`~tokbench.tokenizer.Tokenizer` is returned as it is.
+        revision: full hash of the commit, for a name on the hub. Nothing is downloaded without it.
+        form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
+        pattern: pre-tokenizer name or regular expression, for files that do not contain one.
+        segmentation: segmentation in place of the format's own.
+        added: which added tokens are tokens: ``"words"`` (default), ``"text"`` (none) or ``"tokens"`` (all).
+        special_tokens: special tokens of a file of ranks, with their ids.
+        end_of_text: the token that ends a text. Default: that of the folder's settings, else a well-known name.
+        name: name in tables. Default: the tokenizer's own, or that of the file.
+
+    Raises:
+        TokbenchError: the path does not exist, the file is damaged or its format unknown, an option is missing or not
+            for this source, or the library of the tokenizer is not installed.
+
+    Examples:
+        >>> from tokenizers import Tokenizer, models
+        >>> tokenizer = tokbench.load(Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])), name="tiny")
+        >>> tokenizer.encode("abab").tolist()
+        [2, 2]
+    """
+    given: dict[str, Any] = {
+        "pattern": pattern,
+        "segmentation": segmentation,
+        "added": added,
+        "end_of_text": end_of_text,
+    }
+    given |= {"special_tokens": None if special_tokens is None else dict(special_tokens), "revision": revision}
+    options = {key: value for key, value in given.items() if value is not None}
+    try:
+        return _named(_loaded(source, options, form, name), name)
+    except TokbenchError as error:
+        raise TokbenchError(f"load: {FLAG.sub(_argument, str(error))}") from None
+
+
+def _argument(flag: re.Match[str]) -> str:
+    """Return a flag of the command line as the argument of :func:`load`."""
+    key = {"from": "form", "special": "special_tokens"}.get(flag[1], flag[1].replace("-", "_"))
+    values = {"pattern": ("cl100k",), "form": (*FORMS,)}.get(key, ())
+    return f"{key}='{flag[2].strip()}'" if flag[2] and flag[2].strip() in values else key + (flag[2] or "")
+
+
+def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -> Tokenizer:
+    if isinstance(source, str | PurePath):
+        return _at_path(str(source), options, form, name)
+    if "revision" in options or form is not None:
+        unused = "revision" if "revision" in options else "form"
+        raise TokbenchError(f"{unused}: is only for names and paths; leave it out")
+    library = next((part for part in _packages(type(source)) if part in READERS), None)
+    ours = source if isinstance(source, Tokenizer) else getattr(source, "tokenizer", None)
+    if isinstance(ours, Tokenizer):
+        if options:
+            raise TokbenchError(f"{next(iter(options))}: is not for a tokenizer of Tokbench; leave it out")
+        return copy(ours) if name else ours
+    if library is None:
+        remedy = "pass tokbench.wrap(function)" if callable(source) else "pass a path, or an object of a tokenizer"
+        raise TokbenchError(f"{shown(source)} is not a tokenizer that can be read; {remedy}")
+    with TemporaryDirectory() as folder:
+        place, form, called = READERS[library](source, Path(folder))
+        kind = f"{library}.{type(source).__name__}"
+        try:
+            tokenizer, _ = import_tokenizer(
+                str(place), form, validated(options, ReadOptions, "load"), name=name or called or kind
+            )
+        except TokbenchError as error:
+            raise TokbenchError(str(error).replace(str(place), kind).replace(folder, kind)) from None
+    tokenizer.origin["imported"]["file"] = called or kind
+    return tokenizer
+
+
+def _at_path(path: str, options: dict[str, Any], form: str | None, name: str) -> Tokenizer:
+    place = Path(path)
+    if "revision" in options:
+        form = form or "transformers"
+    elif not place.exists():
+        hub = "; for a name on the Hugging Face hub, pass its revision" if HUB_NAME.fullmatch(path) else ""
+        raise TokbenchError(f"{path}: no such file or folder{hub or '; name that of a tokenizer'}")
+    elif form is None and (is_ours(place) or (place.is_dir() and file_in(place) is None)):
+        if options:
+            raise TokbenchError(f"{path}: the folder contains all settings; leave {next(iter(options))} out")
+        return Tokenizer.load(place)
+    form = form or detect_format(place)
+    if form not in FORMS:
+        raise TokbenchError(f"form: {unknown(form, 'form', FORMS)}")
+    return import_tokenizer(path, form, validated(options, ReadOptions, "load"), name=name)[0]
+
+
+def _named(tokenizer: Tokenizer, name: str) -> Tokenizer:
+    if name:
+        tokenizer.name = name
+    return tokenizer
+
+
+def _packages(kind: type) -> list[str]:
+    return [base.__module__.partition(".")[0] for base in kind.__mro__]
+
+
+def _write_tokenizer_json(source: Any, folder: Path) -> tuple[Path, str, str]:
+    place = folder / "tokenizer.json"
+    place.write_text(source.to_str(), encoding="utf-8")
+    return place, "tokenizer_json", ""
+
+
+def _write_transformers(source: Any, folder: Path) -> tuple[Path, str, str]:
+    if not hasattr(source, "save_pretrained"):
+        raise TokbenchError(f"{shown(source)} is not a tokenizer of transformers; pass one")
+    source.save_pretrained(folder)
+    return folder, "transformers", Path(str(getattr(source, "name_or_path", ""))).name
+
+
+def _write_tiktoken(source: Any, folder: Path) -> tuple[Path, str, str]:
+    """Write the ranks of an encoding, and the pattern and special tokens that its copies are made of."""
+    state = copy(source).__getstate__()
+    if not isinstance(state, Mapping):
+        raise TokbenchError(f"{shown(source)} does not give its ranks; save them as a file and load that")
+    lines = [f"{b64encode(token).decode()} {rank}\n" for token, rank in state["mergeable_ranks"].items()]
+    (folder / RANKS).write_text("".join(lines), encoding="ascii")
+    settings = {key: state[key] for key in ("pat_str", "special_tokens")}
+    (folder / SETTINGS).write_text(dumps(settings), encoding="utf-8")
+    return folder / RANKS, "tiktoken", str(state["name"])
+
+
+READERS: dict[str, Callable[[Any, Path], tuple[Path, str, str]]] = {
+    "transformers": _write_transformers,
+    "tokenizers": _write_tokenizer_json,
+    "tiktoken": _write_tiktoken,
+}
+"""By package: the function that writes an object's file and returns its path, its form and the object's name."""
+
+
+class Callables:
+    """Functions of a caller as a :class:`~tokbench.adapters.libraries.Library`.
+
+    Args:
+        encode: returns the ids or the pieces of a text.
+        decode: returns the text of ids; None if there is none.
+        size: ids in all; None if not known.
+        pieces: pieces that already have an id, in the order of their ids.
+    """
+
+    unknown = None
+
+    def __init__(
+        self,
+        encode: Callable[[str], Any],
+        decode: Callable[[list[int]], Any] | None,
+        size: int | None,
+        pieces: Sequence[bytes] = (),
+    ) -> None:
+        self._encode, self._decode, self.size = encode, decode, size
+        self.pieces: dict[bytes, int] = {piece: index for index, piece in enumerate(pieces)}
+        self._names: list[bytes] = list(pieces)
+
+    def encode(self, text: str) -> list[int]:
+        found = self._encode(text)
+        if isinstance(found, Mapping) or hasattr(found, "input_ids"):
+            found = found["input_ids"]
+        found = getattr(found, "ids", found)
+        if isinstance(found, str | bytes) or not isinstance(found, Iterable):
+            raise TokbenchError(f"encode returned {shown(found)}; return the ids of the text, or its pieces")
+        values = found.tolist() if isinstance(found, np.ndarray) else list(found)
+        if values and all(isinstance(value, str | bytes) for value in values):
+            return [
+                self._id(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
+                for value in values
+            ]
+        ids: list[int] = as_ids(values).tolist()
+        limit = LARGEST_VOCABULARY if self.size is None else self.size
+        if wrong := [one for one in ids if not 0 <= one < limit]:
+            raise TokbenchError(f"encode returned the id {wrong[0]}; ids are 0 to {limit - 1}")
+        return ids
+
+    def _id(self, piece: bytes) -> int:
+        if piece not in self.pieces:
+            self.pieces[piece] = len(self._names)
+            self._names.append(piece)
+        return self.pieces[piece]
+
+    def spans(self, text: str) -> None:
+        return None
+
+    def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
+        if self._decode is None:
+            if not self._names and ids:
+                raise TokbenchError("has no decode; pass one, as in tokbench.wrap(encode, decode)")
+            try:
+                return b"".join(self._names[one] for one in ids)
+            except IndexError:
+                raise KeyError(max(ids)) from None
+        text = self._decode(ids)
+        return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+
+    def name(self, one: int) -> bytes:
+        return self.bytes_of(one)
+
+    def id_of(self, name: str) -> int | None:
+        return self.pieces.get(name.encode("utf-8", "surrogatepass"))
+
+    def bytes_of(self, one: int) -> bytes:
+        return self.decode([one], {})
+
+    def normalized(self, text: str) -> str:
+        return text
+
+    def changed(self, text: str) -> int:
+        return 0
+
+
+class WrappedTokenizer(AdaptedTokenizer):
+    """A tokenizer that calls a caller's functions; :func:`wrap` returns one.
+
+    Attributes:
+        size: tokens of the vocabulary; None if not known, then ``len`` is one more than the largest id seen.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[str], Any],
+        decode: Callable[[list[int]], Any] | None,
+        *,
+        size: int | None = None,
+        name: str = "",
+        pieces: Sequence[bytes] = (),
+    ) -> None:
+        self.library_name, self.content, self.settings = "Python", b"", {}
+        self.special: dict[int, bytes] = {}
+        self.functions, self.size = (encode, decode), size
+        self.tokens = self.ids = size or len(pieces)
+        self.name = name
+        self.origin: dict[str, Any] = {}
+        self.library = self.callables = Callables(encode, decode, size, pieces)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the functions, and the pieces that have an id."""
+        encode, decode = self.functions
+        pieces = [*self.callables.pieces]
+        return {"encode": encode, "decode": decode, "size": self.size, "name": self.name, "pieces": pieces}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        tokens = "size unknown" if self.size is None else f"{self.size} tokens"
+        return f"WrappedTokenizer({self.name!r}, Python, {tokens})"
+
+    @property
+    def nominal_size(self) -> int:
+        """The vocabulary size, 0 if it is not known."""
+        return self.size or 0
+
+    def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
+        """Return the ids of a text, int32 [tokens]. Exceptions of the caller's function are not changed."""
+        try:
+            ids = np.array(self.library.encode(readable(text)), np.int32)
+        except TokbenchError as error:
+            raise TokbenchError(f"{self.name}: {error}") from None
+        if self.size is None and len(ids):
+            self.tokens = self.ids = max(self.ids, int(ids.max()) + 1)
+        return ids
+
+    def save(self, folder: Path | str, *, configuration: bool = True) -> NoReturn:
+        """Raise an error: functions cannot be saved."""
+        raise TokbenchError(f"{self.name}: a wrapped function cannot be saved; save its tokenizer with its own library")
+
+
+def wrap(
+    encode: Callable[[str], Any],
+    decode: Callable[[list[int]], Any] | None = None,
+    *,
+    name: str = "",
+    size: int | None = None,
+) -> Tokenizer:
+    """Return any function as an external tokenizer, for ``compare``, ``measure``, ``check`` and ``show``.
+
+    Args:
+        encode: receives a ``str`` and returns its ids (whole numbers, or an object with ``ids`` or ``input_ids``), or
+            its pieces (``str`` or ``bytes``), which are numbered in the order in which they first occur. Bytes that
+            are not UTF-8 reach it as U+FFFD.
+        decode: receives a list of ids and returns their text, ``str`` or ``bytes``. Default: pieces are joined; ids
+            cannot be decoded, so that ``check`` and ``show`` raise an error.
+        name: name in tables. Default: the name of the function.
+        size: tokens of the vocabulary. Default: not known; metrics that need it have no value.
+
+    Raises:
+        TokbenchError: ``encode`` or ``decode`` cannot be called, or ``size`` is not a whole number. When a text is
+            encoded: the function returns something else.
+
+    Examples:
+        >>> words = tokbench.wrap(lambda text: text.split(" "), name="words")
+        >>> words.encode("the cat and the hat").tolist()
+        [0, 1, 2, 0, 3]
+        >>> pairs = tokbench.wrap(lambda text: [text[i : i + 2] for i in range(0, len(text), 2)], name="pairs")
+        >>> print(tokbench.compare([words, pairs], ["the cat", "and the hat"])["tokens"].to_list())
+        [5, 10]
+    """
+    for key, function in (("encode", encode), ("decode", decode)):
+        if not callable(function) and (key == "encode" or function is not None):
+            raise TokbenchError(f"wrap: {key} {shown(function)} is not a function; pass one")
+    if size is not None:
+        size = whole_argument("size", size, 1, LARGEST_VOCABULARY)
+    return WrappedTokenizer(encode, decode, size=size, name=name or getattr(encode, "__name__", type(encode).__name__))
