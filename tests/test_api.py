@@ -415,6 +415,40 @@ def test_paths_have_the_documents_of_their_files(pair: list[Tokenizer], tmp_path
     assert "a path, not a text" in rejected(pair[0].encode, notes)
 
 
+def test_files_are_read_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.jsonl").write_text('{"text": "the cat", "body": "one"}\n{"text": "a hat", "body": "two"}\n')
+    Path("b.txt").write_bytes("the café".encode("latin-1"))
+    assert tokbench.read("a.jsonl") == tokbench.read([Path("a.jsonl")]) == [b"the cat", b"a hat"]
+    assert tokbench.read("*.jsonl", text_field="body") == [b"one", b"two"]
+    assert tokbench.read(["a.jsonl", "*.txt"], encoding="latin-1") == [b"the cat", b"a hat", "the café".encode()]
+    counted = tokbench.count_files("a.jsonl", "space")
+    assert dict(counted.items()) == dict(tokbench.count(["the cat", "a hat"], "space").items())
+    assert (counted.scheme, tokbench.count_files("a.jsonl").scheme) == ("space", "gpt2")
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "said"),
+    [
+        ("none.txt", {}, "none.txt: no such file; name an existing file"),
+        ("*.nothing", {}, "*.nothing: no such file; name an existing file"),
+        ([], {}, "paths: no path; pass one"),
+        (b"the cat", {}, "paths b'the cat': pass a path, or several"),
+        ([5], {}, "path 5: pass a str or a pathlib.Path; texts go to tokbench.count"),
+        ("a.txt", {"text_field": "body"}, "text_field body: text has no fields; name a file of JSON Lines or Parquet"),
+    ],
+)
+def test_files_that_cannot_be_read(
+    paths: Any, options: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("the cat")
+    for call in (tokbench.read, tokbench.count_files):
+        with pytest.raises(TokbenchError) as error:
+            call(paths, **options)
+        assert str(error.value) == said
+
+
 def test_tokenizers_in_any_iterable(pair: list[Tokenizer]) -> None:
     expected = tokbench.compare(pair, ["the cat"])
     assert tokbench.compare(iter(pair), ["the cat"]).equals(expected)

@@ -12,7 +12,8 @@ SOURCE = ROOT / "src" / "tokbench"
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "What `import tokbench` offers": {
         "adapters/load.py": ("load", "wrap"),
-        "api.py": ("count", "build", "measure", "compare"),
+        "api/texts.py": ("read",),
+        "api/__init__.py": ("count", "count_files", "build", "measure", "compare"),
         "tokenizer/__init__.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),
         "pretokens/__init__.py": ("PretokenCounts",),

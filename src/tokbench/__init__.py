@@ -15,7 +15,8 @@ from tokbench import auto_tokenizer
 
 if TYPE_CHECKING:
     from tokbench.adapters.load import load, wrap
-    from tokbench.api import build, compare, count, measure
+    from tokbench.api import build, compare, count, count_files, measure
+    from tokbench.api.texts import read
     from tokbench.construction import constructions
     from tokbench.errors import TokbenchError
     from tokbench.metric import metrics
@@ -36,9 +37,11 @@ __all__ = [
     "compare",
     "constructions",
     "count",
+    "count_files",
     "load",
     "measure",
     "metrics",
+    "read",
     "resource_types",
     "schemes",
     "segmentations",
@@ -54,9 +57,11 @@ _MODULES = {
     "compare": "api",
     "constructions": "construction",
     "count": "api",
+    "count_files": "api",
     "load": "adapters.load",
     "measure": "api",
     "metrics": "metric",
+    "read": "api.texts",
     "resource_types": "resource",
     "schemes": "pretokenization",
     "segmentations": "segmentation",

@@ -1,4 +1,4 @@
-"""From text to a table of tokenizers in a few lines of Python; ``import tokbench`` offers what stands here.
+"""From text to a table of tokenizers in a few lines of Python: the functions of ``import tokbench``.
 
     import tokbench
 
@@ -9,21 +9,18 @@
 
 Files are read where a ``pathlib.Path`` is given for a text, and by the methods that read. Only
 :meth:`~tokbench.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
-
-Texts as functions of Python receive them: one text, several, or files.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from importlib import import_module
-from itertools import chain
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from tokbench.api.texts import Paths, Texts, documents_of, texts_of
 from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
 from tokbench.construction import Construction, InitialRecipe, constructions, options_with_recipes
-from tokbench.errors import TokbenchError, shortened
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import Fields
 from tokbench.metric import families_of, metrics
 from tokbench.options import validated
 from tokbench.pretokenization import Setting
@@ -31,7 +28,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
+from tokbench.tokenizer.encoder import shown
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -41,66 +38,6 @@ if TYPE_CHECKING:
 
     from tokbench.building import Source
     from tokbench.metric.measurement import Measurement
-
-
-Text = str | bytes | bytearray | memoryview
-Texts = Text | Path | Iterable[Text | Path]
-LONGEST_PATH = 4096
-"""Characters above which no text is a path."""
-LONGEST_SHOWN = 120
-"""Characters of a path that a message repeats."""
-SUFFIXES = (
-    *(".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".md", ".ndjson", ".npy", ".parquet", ".py", ".rst", ".tex"),
-    *(".tsv", ".txt", ".xml", ".yaml", ".yml", ".zip", ".zst"),
-)
-"""Ends of names by which a text without white space is a file's name."""
-
-
-def texts_of(call: str, texts: Any) -> Iterator[bytes]:
-    """Return the bytes of each text.
-
-    Args:
-        call: name of the function that received the texts, for messages.
-        texts: a text, or several; a path has the documents of its file, as on the command line.
-
-    Raises:
-        TokbenchError: it is a table, a ``str`` that looks like a path, or nothing to go through; while the texts are
-            read, also where one of them is no text.
-    """
-    texts = plain(texts)
-    if isinstance(texts, str):
-        _reject_path(call, texts)
-    if is_text(texts):
-        return iter([as_bytes(texts)])
-    if isinstance(texts, PurePath):
-        return _of_file(texts)
-    reject_table(texts)
-    if not is_iterable(texts):
-        raise TokbenchError(f"texts {shown(texts)}: give a text, str or bytes, or several")
-    return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (as_bytes(one),) for one in texts)
-
-
-def _of_file(path: PurePath) -> Iterator[bytes]:
-    from tokbench.corpus.text_files import read_files
-
-    if not os.path.exists(path):
-        raise TokbenchError(f"{path}: no such file; name an existing file")
-    return (document.text for document in read_files([os.fspath(path)]))
-
-
-def _reject_path(call: str, text: str) -> None:
-    """Reject a single ``str`` that is the name of a file rather than a text."""
-    if not text or len(text) > LONGEST_PATH:
-        return
-    exists = os.path.exists(text)
-    named = os.sep in text or text.lower().endswith(SUFFIXES)
-    if not exists and (not named or any(letter.isspace() for letter in text)):
-        return
-    name = shortened(repr(text), LONGEST_SHOWN)
-    remedy = f"pass pathlib.Path({name}) for the file, or [{name}] to {call} the string"
-    if not exists:
-        remedy = f"there is no such file, so correct it or pass [{name}] to {call} the string"
-    raise TokbenchError(f"{call}: {name} looks like a path; {remedy}")
 
 
 READ = {
@@ -125,6 +62,33 @@ def count(texts: Texts, scheme: Setting = "gpt2") -> PretokenCounts:
             one column.
     """
     return count_pretokens(texts_of("count", texts), scheme)
+
+
+def count_files(
+    paths: Paths,
+    pretokenization: Setting = "gpt2",
+    *,
+    text_field: str | None = None,
+    encoding: str | None = None,
+) -> PretokenCounts:
+    """Count the pre-tokens of files, one document in memory at a time.
+
+    Args:
+        paths: files as in :func:`read`.
+        pretokenization: as in :func:`count`.
+        text_field: as in :func:`read`.
+        encoding: as in :func:`read`.
+
+    Raises:
+        TokbenchError: as :func:`read` and :func:`count`.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("note.txt").write_text("the cat sat on the mat")
+        >>> tokbench.count_files("*.txt").total
+        6
+    """
+    return count_pretokens(documents_of(paths, Fields(text_field, encoding=encoding)), pretokenization)
 
 
 def build(

@@ -1,0 +1,127 @@
+"""Texts as functions of Python receive them: one text, several, or files."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from glob import glob
+from itertools import chain
+from pathlib import Path, PurePath
+from typing import Any
+
+from tokbench.errors import TokbenchError, shortened
+from tokbench.io.compression import Fields
+from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
+
+Text = str | bytes | bytearray | memoryview
+Texts = Text | Path | Iterable[Text | Path]
+Paths = str | Path | Iterable[str | Path]
+LONGEST_PATH = 4096
+"""Characters above which no text is a path."""
+LONGEST_SHOWN = 120
+"""Characters of a path that a message repeats."""
+SUFFIXES = (
+    *(".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".md", ".ndjson", ".npy", ".parquet", ".py", ".rst", ".tex"),
+    *(".tsv", ".txt", ".xml", ".yaml", ".yml", ".zip", ".zst"),
+)
+"""Ends of names by which a text without white space is a file's name."""
+
+
+def texts_of(call: str, texts: Any) -> Iterator[bytes]:
+    """Return the bytes of each text.
+
+    Args:
+        call: name of the function that received the texts, for messages.
+        texts: a text, or several; a path has the documents of its file, as on the command line.
+
+    Raises:
+        TokbenchError: it is a table, a ``str`` that looks like a path, or nothing to go through; while the texts are
+            read, also where one of them is no text.
+    """
+    texts = plain(texts)
+    if isinstance(texts, str):
+        _reject_path(call, texts)
+    if is_text(texts):
+        return iter([as_bytes(texts)])
+    if isinstance(texts, PurePath):
+        return _of_file(texts)
+    reject_table(texts)
+    if not is_iterable(texts):
+        raise TokbenchError(f"texts {shown(texts)}: give a text, str or bytes, or several")
+    return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (as_bytes(one),) for one in texts)
+
+
+def _of_file(path: PurePath) -> Iterator[bytes]:
+    from tokbench.corpus.text_files import read_files
+
+    if not os.path.exists(path):
+        raise TokbenchError(f"{path}: no such file; name an existing file")
+    return (document.text for document in read_files([os.fspath(path)]))
+
+
+def _reject_path(call: str, text: str) -> None:
+    """Reject a single ``str`` that is the name of a file rather than a text."""
+    if not text or len(text) > LONGEST_PATH:
+        return
+    exists = os.path.exists(text)
+    named = os.sep in text or text.lower().endswith(SUFFIXES)
+    if not exists and (not named or any(letter.isspace() for letter in text)):
+        return
+    name = shortened(repr(text), LONGEST_SHOWN)
+    remedy = f"pass pathlib.Path({name}) for the file, or [{name}] to {call} the string"
+    if not exists:
+        remedy = f"there is no such file, so correct it or pass [{name}] to {call} the string"
+    raise TokbenchError(f"{call}: {name} looks like a path; {remedy}")
+
+
+def read(paths: Paths, *, text_field: str | None = None, encoding: str | None = None) -> list[bytes]:
+    """Return the documents of files, as the command line reads them.
+
+    Args:
+        paths: a file or folder, or several; ``*``, ``?`` and ``[`` in a ``str`` match files, sorted by name.
+            Each line of JSON Lines, row of Parquet, and file of text is a document. Files may be compressed.
+        text_field: key or column of the text. Default: ``text``.
+        encoding: encoding of text and JSON Lines. Default: UTF-8; bytes that are not are returned as they are.
+
+    Raises:
+        TokbenchError: no such file, no file of that pattern, a damaged file, or an option that no file has a use for.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> _ = Path("two.jsonl").write_text('{"text": "the cat"}\\n{"text": "a hat"}\\n')
+        >>> tokbench.read("two.jsonl")
+        [b'the cat', b'a hat']
+    """
+    return list(documents_of(paths, Fields(text_field, encoding=encoding)))
+
+
+def documents_of(paths: Any, fields: Fields) -> Iterator[bytes]:
+    """Return the documents of the paths that :func:`read` accepts.
+
+    Raises:
+        TokbenchError: as :func:`read`.
+    """
+    from tokbench.corpus.text_files import read_files
+
+    several = [paths] if isinstance(paths, str | PurePath) else paths
+    if not is_iterable(several) or isinstance(several, bytes | bytearray | Mapping):
+        raise TokbenchError(f"paths {shown(paths)}: pass a path, or several")
+    files = [file for path in several for file in _files(path)]
+    if not files:
+        raise TokbenchError("paths: no path; pass one")
+    try:
+        return (document.text for document in read_files(files, fields))
+    except TokbenchError as error:
+        raise TokbenchError(
+            str(error).replace("--text-field", "text_field").replace("--encoding", "encoding")
+        ) from None
+
+
+def _files(path: Any) -> list[str]:
+    """Return the path if there is such a file, else the files of the pattern."""
+    if not isinstance(path, str | PurePath):
+        raise TokbenchError(f"path {shown(path)}: pass a str or a pathlib.Path; texts go to tokbench.count")
+    if os.path.exists(path):
+        return [os.fspath(path)]
+    found = sorted(glob(path, recursive=True)) if isinstance(path, str) and any(sign in path for sign in "*?[") else []
+    if not found:
+        raise TokbenchError(f"{shortened(str(path), LONGEST_SHOWN)}: no such file; name an existing file")
+    return found
