@@ -50,12 +50,16 @@ SHORT = {"greedwmc"}
 """Methods that stop where nothing is left to gain, before a small text gives the size asked for."""
 
 
+DIALECT = re.compile(r"\b(?:told|tells?|beside|stands?|whole|holds?|held|whatever|elsewhere|anew|apart|so many)\b")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(command: str) -> None:
     result = CliRunner().invoke(cli, [command, "--help"])
     assert result.exit_code == 0, result.exception
     assert f"{command} [OPTIONS]" in result.output
     assert cli.get_command(None, command).help  # type: ignore[arg-type, union-attr]
+    assert not DIALECT.findall(result.output)
 
 
 def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
@@ -81,6 +85,7 @@ def test_an_option_that_is_a_number_is_one_in_every_command() -> None:
 
 def test_help_lists_a_persons_commands_then_the_stages() -> None:
     result = CliRunner().invoke(cli, ["--help"])
+    assert not DIALECT.findall(result.output)
     listed = re.findall(r"^  ([a-z_]+)  ", result.output, re.MULTILINE)
     assert listed == [*PERSON, *FURTHER, *STAGES] == list(COMMANDS)
     assert len(PERSON) == len(EXAMPLES) == 12

@@ -1,6 +1,6 @@
-"""``tokbench bound``: prove how few tokens any vocabulary of a size could need.
+"""``tokbench bound``: prove a lower bound on the token count of any vocabulary.
 
-``tokbench check_bound``: check a proof of how few tokens any vocabulary could need.
+``tokbench check_bound``: verify the proof of a lower bound.
 
 ``tokbench ngram_bits``: bits per byte of token n-gram models, without training a language model.
 """
@@ -31,29 +31,29 @@ if TYPE_CHECKING:
 
 @click.command("bound")
 @click.option("--counts", required=True, type=COUNTS, help="Pre-token counts of the text.")
-@click.option("--size", required=True, type=SIZE, help="Tokens of the vocabulary, the 256 bytes included.")
+@click.option("--size", required=True, type=SIZE, help="Vocabulary size, including the 256 bytes.")
 @click.option(
     "--gap",
     type=Real(0),
     default=0.001,
     show_default=True,
-    help="Stop where a vocabulary is found whose tokens exceed the bound by this share at most.",
+    help="Stop when a vocabulary exceeds the bound by at most this fraction.",
 )
 @click.option("--steps", type=COUNT, default=1000, show_default=True, help="Stop after this many steps.")
-@click.option("--max-token-bytes", type=Whole(2), help="Longest token: the bound says nothing of longer ones.")
+@click.option("--max-token-bytes", type=Whole(2), help="Longest token that the bound covers, in bytes.")
 @click.option(
     "--max-pretoken-bytes",
     type=Whole(1),
     default=MAX_PRETOKEN_BYTES,
     show_default=True,
-    help="Longest pre-token: longer ones are left out of the text, and counted.",
+    help="Longest pre-token in bytes; longer ones are left out and counted.",
 )
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @memory_option()
 @output_file(
     "--result",
     mark=keys("bound", "size", "longest", "scheme"),
-    help="File of the JSON, without the time; standard output if left out.",
+    help="JSON file, without times; default: standard output.",
 )
 @output_file(mark=keys("size", "longest", "scale", "bound"), help="Certificate, for 'tokbench check_bound'.")
 def bound_command(
@@ -68,12 +68,12 @@ def bound_command(
     result: str | None,
     output: str | None,
 ) -> None:
-    """Prove how few tokens any vocabulary of a size could need for a text, by whatever segmentation; print JSON.
+    """Prove a lower bound on the tokens that any vocabulary of a size needs for a text; print JSON.
 
-    A vocabulary is looked for that comes near it. Pre-tokenization is that of the counts: a bound says nothing of
-    texts that are cut in another way. Counts that keep languages apart are bounded language by language, too. Where the
-    pre-tokens are too long to look at every substring, --result tells so. Where the counts need more than --memory, a
-    line says how much before anything of them is held.
+    It also searches for a vocabulary close to the bound. The bound is valid for the pre-tokenizer of the counts and for
+    any segmentation. Counts with languages give one bound for all and one for each language. If pre-tokens are too long
+    to consider every substring, the result says so. If it needs more than --memory, it stops with one line before it
+    starts.
     """
     from tokbench.candidates.initial import check_size
     from tokbench.io.json import write_result
@@ -125,7 +125,9 @@ def bound_command(
     "--counts", required=True, type=click.Path(exists=True, dir_okay=False), help="Pre-token counts of the text."
 )
 def check_bound_command(certificate: str, counts: str) -> None:
-    """Check what 'tokbench bound -o CERTIFICATE' wrote, by a plain program that shares nothing with it; print JSON."""
+    """Verify a proof that 'tokbench bound -o CERTIFICATE' wrote; print JSON. The verifier is a separate, simple
+    program.
+    """
     from tokbench.optimum.certificate import proves, read_certificate, read_counts
 
     exit_status.describe_task(f"check {certificate} on {counts}")
@@ -184,13 +186,11 @@ def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
     "--training-bytes",
     type=Whole(1, LARGEST_BYTES),
     multiple=True,
-    help="Bytes of text that models are trained on; may be repeated. All and half of it if left out.",
+    help="Bytes of training text; may be repeated. Default: all and half.",
 )
-@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
-@click.option("--corpus", default="", help="What the texts are of, for the tables.")
-@output_file(
-    mark=keys("variant", "size", "corpus", "order", "training"), help="JSON file; standard output if left out."
-)
+@click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
+@click.option("--corpus", default="", help="Name of the corpus in the tables.")
+@output_file(mark=keys("variant", "size", "corpus", "order", "training"), help="JSON file; default: standard output.")
 @memory_option()
 @field_options
 def ngram_bits_command(
@@ -205,16 +205,15 @@ def ngram_bits_command(
     megabytes: int | None,
     fields: "Fields",
 ) -> None:
-    """Train token n-gram models on the ids that the tokenizer in FOLDER gives a text, and test them on another.
+    """Train token n-gram models on one text and test them on another, with the tokenizer in FOLDER; print JSON.
 
-    Prints as JSON, for each order up to --order and each number of --training-bytes, bits per byte of the test text
-    and bits of each of its documents; the entries counted as vocabulary; and tokens never seen in training. Of a
-    tokenizer that may lose some of a text, each document tells how many of its bytes do not come back.
+    The JSON has, for each order and each number of --training-bytes: bits per byte of the test text, bits of each
+    document, the number of vocabulary entries, and tokens never seen in training. If a tokenizer is lossy, it also has
+    the bytes that each document loses.
 
-    A TEXT is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
-    their endings). Shards of a corpus
-    are read in the order of their documents and keep their numbers; the documents of other files are numbered from 0,
-    those of several as one text. What does not fit into --memory is done token by token.
+    Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
+    Documents of corpus shards keep their order and numbers. Documents of other files are numbered from 0, several files
+    as one text. Models that do not fit into --memory are evaluated token by token.
     """
     from tokbench.commands.files import with_note
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits

@@ -1,6 +1,6 @@
 """``tokbench fetch``: fetch a corpus from the Hugging Face hub.
 
-``tokbench fetch_pairs``: fetch pairs of sentences from the Hugging Face hub.
+``tokbench fetch_pairs``: fetch a parallel corpus from the Hugging Face hub.
 
 ``tokbench fetch_tokenizer``: fetch the files of a tokenizer from the Hugging Face hub.
 
@@ -12,7 +12,7 @@
 
 ``tokbench split_corpus``: split a corpus that is prepared in parts, by the sizes of its documents.
 
-``tokbench deal_part``: deal the texts of a part of a corpus out to its shards.
+``tokbench deal_part``: sort the documents of a part by their shard.
 
 ``tokbench write_shards``: write some of the shards of a corpus from the texts of all its parts.
 
@@ -35,7 +35,7 @@ from tokbench.runtime.memory_limit import DEFAULT, allowance
 @click.option("--recipe", required=True, help="The hub source as JSON, as in the configuration.")
 @output_file(required=True, help="Parquet file.")
 def fetch_command(recipe: str, output: str) -> None:
-    """Fetch a data set once, at its pinned revision; everything after it needs no network."""
+    """Fetch a data set from the Hugging Face hub at a pinned revision. Later stages need no network."""
     from tokbench.commands.recipes import recipe_options
     from tokbench.corpus.fetch import fetch
     from tokbench.corpus.sources import HubSource
@@ -48,7 +48,7 @@ def fetch_command(recipe: str, output: str) -> None:
 @click.option("--recipe", required=True, help="Languages, and the hub source as in the configuration, as JSON.")
 @output_file(required=True, help="Parquet file.")
 def fetch_pairs_command(recipe: str, output: str) -> None:
-    """Fetch pairs of sentences once, at their pinned revision; everything after it needs no network."""
+    """Fetch sentence pairs from the Hugging Face hub at a pinned revision. Later stages need no network."""
     from tokbench.commands.recipes import recipe_options
     from tokbench.corpus.fetch import fetch_pairs
     from tokbench.corpus.parallel import FetchedPairs
@@ -61,7 +61,7 @@ def fetch_pairs_command(recipe: str, output: str) -> None:
 @click.option("--recipe", required=True, help="Name and revision on the hub as JSON: {path: NAME, revision: HASH}.")
 @click.option("-o", "--output", required=True, type=OutputFolder("fetched tokenizer"), help="Folder of the files.")
 def fetch_tokenizer_command(recipe: str, output: str) -> None:
-    """Fetch a tokenizer's files once, at a pinned revision, and nothing else; importing it then needs no network."""
+    """Fetch the files of a tokenizer from the Hugging Face hub at a pinned revision. Its import needs no network."""
     from tokbench.adapters.read import HubTokenizer, fetch_files
     from tokbench.commands.recipes import recipe_options
     from tokbench.io.atomic import atomic_folder
@@ -74,7 +74,7 @@ def fetch_tokenizer_command(recipe: str, output: str) -> None:
 units_option = click.option(
     "--units",
     type=click.Path(exists=True, dir_okay=False),
-    help="CSV with the columns document and unit: documents of a unit fall into one split.",
+    help="CSV with the columns document and unit. All documents of a unit go to the same split.",
 )
 
 
@@ -85,9 +85,10 @@ units_option = click.option(
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
 def prepare_command(recipe: str, output: str, units: str | None, megabytes: int, files: tuple[str, ...]) -> None:
-    """Split a corpus by document and write it in shards; FILES are the source's own (the fetched one of a hub).
+    """Split a corpus by document and write it in shards. FILES are the files of the source; for a hub source, the
+    fetched file.
 
-    Where the recipe asks for several parts, FILES are the folders that 'tokbench write_shards' made.
+    If the recipe has several parts, FILES are the folders that 'tokbench write_shards' wrote.
     """
     from tokbench.commands.recipes import corpus_of, say_findings, shares_of, source_of
     from tokbench.corpus.prepare import link_shards, prepare
@@ -117,10 +118,9 @@ def prepare_command(recipe: str, output: str, units: str | None, megabytes: int,
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1)
 def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tuple[str, ...]) -> None:
-    """Clean a parallel corpus and split it by pair; FILES, if named, must be those that the recipe names.
+    """Clean a parallel corpus and split it by sentence pair. FILES must be those of the recipe, in the same order.
 
-    A recipe with pairs of a hub needs FILES: after those that it names, for each such split the one that
-    'tokbench fetch_pairs' made.
+    For splits from the hub, append the files that 'tokbench fetch_pairs' wrote, one for each split.
     """
     from pathlib import Path
 
@@ -151,13 +151,13 @@ def prepare_parallel_command(recipe: str, output: str, megabytes: int, files: tu
 
 @click.command("read_sizes")
 @click.option("--recipe", required=True, help="Source as JSON, as in the configuration.")
-@click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
-@click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
+@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
+@click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
 @output_file(mark=columns("size", "language", optional=("digest",)), required=True, help="Parquet file of the sizes.")
 @memory_option(DEFAULT)
 @click.argument("files", nargs=-1, required=True)
 def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes: int, files: tuple[str, ...]) -> None:
-    """Read bytes and language of every document in FILES, a part of a source, for 'tokbench split_corpus'."""
+    """Read size and language of every document in FILES, one part of a source, for 'tokbench split_corpus'."""
     from tokbench.commands.recipes import corpus_of, source_of, span_of
     from tokbench.corpus.parts import ReadSpan, write_sizes
     from tokbench.corpus.read import read_source, without_windows
@@ -183,7 +183,7 @@ def read_sizes_command(recipe: str, begin: Any, end: Any, output: str, megabytes
 @memory_option(DEFAULT)
 @click.argument("sizes", nargs=-1, required=True)
 def split_corpus_command(recipe: str, output: str, units: str | None, megabytes: int, sizes: tuple[str, ...]) -> None:
-    """Write into which shard every document goes, by SIZES, those of all parts in order ('tokbench read_sizes')."""
+    """Assign every document to a shard. SIZES are the outputs of 'tokbench read_sizes' for all parts, in order."""
     from tokbench.commands.recipes import corpus_of, say_findings, shares_of
     from tokbench.corpus.shuffle import assign_documents
     from tokbench.io.atomic import atomic_folder
@@ -211,8 +211,8 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
 
 @click.command("deal_part")
 @click.option("--recipe", required=True, help="Source, splits, shards and parts as JSON, as in the configuration.")
-@click.option("--begin", type=Share(), default="0/1", help="Share of the first file that is left out (Parquet).")
-@click.option("--end", type=Share(), default="1/1", help="Share of the last file at which reading ends (Parquet).")
+@click.option("--begin", type=Share(), default="0/1", help="Fraction of the first file to skip (Parquet).")
+@click.option("--end", type=Share(), default="1/1", help="Fraction of the last file at which to stop (Parquet).")
 @click.option("--places", required=True, type=click.Path(exists=True, dir_okay=False), help="Places of the part.")
 @output_file(mark=columns("place", "document", "language", "text"), required=True, help="Parquet file of the texts.")
 @memory_option(DEFAULT)
@@ -220,7 +220,7 @@ def split_corpus_command(recipe: str, output: str, units: str | None, megabytes:
 def deal_part_command(
     recipe: str, begin: Any, end: Any, places: str, output: str, megabytes: int, files: tuple[str, ...]
 ) -> None:
-    """Write the texts in FILES, a part of a source, in the order of their shards, for 'tokbench write_shards'."""
+    """Sort the documents in FILES, one part of a source, by their shard, for 'tokbench write_shards'."""
     from tokbench.commands.recipes import corpus_of, groups_in, source_of, span_of
     from tokbench.corpus.partitions import partition_part
     from tokbench.corpus.parts import ReadSpan
@@ -247,7 +247,7 @@ def deal_part_command(
 def write_shards_command(
     recipe: str, group: int, places: str, output: str, megabytes: int, queues: tuple[str, ...]
 ) -> None:
-    """Write the shards of one group from QUEUES, the texts of all parts in order ('tokbench deal_part')."""
+    """Write one group of shards. QUEUES are the outputs of 'tokbench deal_part' for all parts, in order."""
     from tokbench.commands.recipes import corpus_of, groups_in, shares_of
     from tokbench.corpus.documents import read_findings, write_findings
     from tokbench.corpus.partitions import write_partitions
@@ -279,10 +279,10 @@ def write_shards_command(
 @click.argument("evaluation", type=click.Path(exists=True, file_okay=False))
 @click.argument("others", nargs=-1, type=click.Path(exists=True, file_okay=False))
 def find_leakage_command(output: str, megabytes: int | None, evaluation: str, others: tuple[str, ...]) -> None:
-    """Count the documents and runs of 50 bytes that the split in EVALUATION shares with the splits in OTHERS.
+    """Count documents and runs of 50 bytes that the split EVALUATION shares with the splits OTHERS.
 
-    Each is a folder CORPUS/SPLIT of shards. Of more than 20 MB of evaluation text every second document is looked at,
-    or every third, and so on.
+    Each argument is a folder CORPUS/SPLIT of shards. Above 20 MB of evaluation text only every second document is
+    checked, or every third, and so on.
     """
     from tokbench.corpus.leakage import find_leakage
     from tokbench.io.json import write_result

@@ -27,7 +27,7 @@ from tokbench.runtime import exit_status
 
 
 @click.command("count")
-@pretokenization_option("How the texts are cut.", required=True)
+@pretokenization_option("Pre-tokenizer.", required=True)
 @output_file(mark=COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @field_options
@@ -39,12 +39,11 @@ def count_command(
     megabytes: int | None,
     texts: tuple[str, ...],
 ) -> None:
-    """Count the pre-tokens of TEXTS, each language by itself where languages are told.
+    """Count the pre-tokens of TEXTS, separately for each language if documents have one.
 
-    Where the counts would take more than --memory, they are sorted on disk, beside the output.
+    If the counts do not fit into --memory, they are sorted on disk, next to the output.
 
-    A text is a file of text, JSON Lines or Parquet (plain or compressed; JSON Lines and Parquet are known by
-    their endings).
+    Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
     """
     from tokbench.commands.files import documents_of, with_note
     from tokbench.pretokens.external_count import count_external
@@ -65,9 +64,9 @@ def count_command(
 @memory_option()
 @click.argument("parts", nargs=-1, required=True)
 def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, ...]) -> None:
-    """Add up the counts in PARTS, all of the same pre-tokenization, each language by itself.
+    """Add up the counts in PARTS, separately for each language. All must have the same pre-tokenizer.
 
-    Where the counts would take more than --memory, they are sorted on disk, beside the output.
+    If the counts do not fit into --memory, they are sorted on disk, next to the output.
     """
     from tokbench.pretokens.external_count import merge_external
     from tokbench.pretokens.spilling_counter import MemoryBound
@@ -78,15 +77,16 @@ def merge_counts_command(output: str, megabytes: int | None, parts: tuple[str, .
 
 
 @click.command("import_counts")
-@pretokenization_option("How the text was cut.", required=True)
+@pretokenization_option("Pre-tokenizer of the counts.", required=True)
 @output_file(mark=outputs.COUNTS, required=True, help="Parquet file of counts.")
 @memory_option()
 @click.argument("files", nargs=-1, type=INPUTS_COUNTS, required=True)
 def import_counts_command(pretokenization: str, output: str, megabytes: int | None, files: tuple[str, ...]) -> None:
-    """Take the counts in FILES: one table (Parquet, TSV hex<TAB>count), or words and the file of their counts.
+    """Import pre-token counts from FILES: one table (Parquet, or TSV hex<TAB>count), or a file of words and one of
+    counts.
 
-    Words stand between single spaces, counts one a line; either file may be compressed.
-    A table that would take more than --memory is sorted on disk, beside the output.
+    Words are separated by single spaces, counts are one a line; either may be compressed. A table that does not fit
+    into --memory is sorted on disk, next to the output.
     """
     from tokbench.pretokens import PretokenCounts
     from tokbench.pretokens.external_count import Totals, import_external
@@ -112,8 +112,8 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
 @click.command("count_tokens")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.argument("shards", nargs=-1, required=True, type=TEXT, metavar="SHARD...")
-@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
-@click.option("--corpus", default="", help="What the text is of, for the tables.")
+@click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
+@click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @output_file("--speed", mark=keys("variant", "size", "corpus"), help="JSON file of the cold encoding speed.")
 @output_file(mark=keys("variant", "size", "corpus", "documents", "tokens"), required=True, help="JSON file.")
 @memory_option()
@@ -126,11 +126,10 @@ def count_tokens_command(
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Count the tokens that the tokenizer in FOLDER cuts each document of some shards of a corpus into.
+    """Count the tokens of each document in corpus shards with the tokenizer in FOLDER.
 
-    Of more than 1,000 documents neighbours are counted together, in 1,000 groups. With --speed, fresh copies of
-    the tokenizer encode the first 2 MB of the text. The median processor time of a first pass is written. It differs
-    from run to run.
+    More than 1,000 documents are counted in 1,000 groups of neighbours. --speed writes the median CPU time that new
+    copies of the tokenizer need to encode the first 2 MB. It differs between runs.
     """
     from dataclasses import asdict
 

@@ -34,8 +34,8 @@ PER_BYTE = 8
 @click.command("encode")
 @click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("file", type=click.File("rb"))
-@output_file(help="Where the ids go; .npy for a NumPy array.")
-@click.option("--count", is_flag=True, help="Print the number of tokens alone.")
+@output_file(help="File of the ids; .npy for a NumPy array. Default: standard output.")
+@click.option("--count", is_flag=True, help="Print only the number of tokens.")
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @click.option("--encoding", type=EncodingName(), default="bytes", show_default=True, help="Encoding of FILE.")
 @memory_option()
@@ -50,11 +50,12 @@ def encode_command(
     megabytes: int | None,
     reading: "ImportOptions",
 ) -> None:
-    """Encode FILE ('-' for standard input) with TOKENIZER, a folder or what 'tokbench import' takes; ids are decimal
-    numbers between spaces.
+    """Encode FILE ('-' for standard input) with TOKENIZER, our folder or an external tokenizer file. Print decimal ids,
+    separated by spaces.
 
-    A compressed file is decompressed. Its bytes are encoded as they are, unless --encoding is given, so that 'tokbench
-    decode' returns them. A line on standard error says where they are not UTF-8."""
+    A compressed file is decompressed. By default its bytes are encoded unchanged, so that 'tokbench decode' restores
+    them. Bytes that are not UTF-8 are reported on standard error.
+    """
     from tokbench.adapters.open import open_tokenizer
     from tokbench.commands.files import write_array, write_decimals
     from tokbench.io.encodings import Notes
@@ -118,11 +119,12 @@ def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
 @click.command("decode")
 @click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
 @click.argument("ids", type=InputFile())
-@output_file(help="Where the bytes go; standard output if left out.")
+@output_file(help="File of the text; default: standard output.")
 @reading_options
 def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "ImportOptions") -> None:
-    """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, a folder or what 'tokbench
-    import' takes."""
+    """Decode IDS ('-' for standard input), decimal numbers or a NumPy array, with TOKENIZER, our folder or an external
+    tokenizer file.
+    """
     from tokbench.adapters.open import open_tokenizer
 
     exit_status.describe_task(f"decode {ids.name}")

@@ -1,4 +1,4 @@
-"""What evaluating a model takes, told before the model is read.
+"""Estimate the memory of an evaluation before the model is read.
 
 ``tokbench make_tasks``: make offline tasks from the evaluation split.
 
@@ -79,7 +79,7 @@ def make_tasks_command(recipe: str, examples: str, output: str, shards: tuple[st
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("tasks"), help="Folder of the tasks.")
 def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
-    """Make lm-eval tasks of the questions in a local suite's files."""
+    """Make lm-eval tasks from the question files of a local suite."""
     from tokbench.commands.recipes import recipe_options
     from tokbench.models.evaluation.local_tasks import write_local_tasks
     from tokbench.models.evaluation.suites import SuiteOptions, named_suites
@@ -98,9 +98,11 @@ def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
 
 @click.command("fetch_tasks")
 @click.option("--recipe", required=True, help="Name of a suite, or its options as JSON.")
-@click.option("-o", "--output", required=True, type=OutputFolder("fetched tasks"), help="Folder, the hub's cache.")
+@click.option(
+    "-o", "--output", required=True, type=OutputFolder("fetched tasks"), help="Folder, in the form of the hub's cache."
+)
 def fetch_tasks_command(recipe: str, output: str) -> None:
-    """Fetch the data sets of a suite from the Hugging Face hub once; evaluation then needs no network."""
+    """Fetch the data sets of a suite from the Hugging Face hub. Evaluation then needs no network."""
     from tokbench.commands.recipes import recipe_options
     from tokbench.io.json import read_json
     from tokbench.models.evaluation.load_tasks import fetch_tasks, unpinned_line
@@ -119,16 +121,19 @@ def fetch_tasks_command(recipe: str, output: str) -> None:
 @click.option("--tasks", type=click.Path(exists=True, file_okay=False), help="Folder of offline tasks.")
 @click.option("--hub-cache", type=click.Path(exists=True, file_okay=False), help="Folder of fetched hub tasks.")
 @click.option("--suite", default="offline", show_default=True, help="Name of the suite in the tables.")
-@click.option("--recipe", help="The suite's options as JSON; those of the named suite if left out.")
+@click.option("--recipe", help="Options of the suite as JSON; default: those of the named suite.")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--batch-size", type=Whole(1), default=16, show_default=True)
-@click.option("--limit", type=Whole(1), help="Only so many questions of each task.")
+@click.option("--limit", type=Whole(1), help="Maximum number of questions of each task.")
 @click.option("--model-name", "name", default="", help="Name of the model in the tables.")
 @click.option("--variant", default="", help="Name of the tokenizer in the tables.")
 @click.option(
-    "--size", type=VocabularySize(0, LARGEST_VOCABULARY), default=0, help="Size in the tables; own: the tokenizer's."
+    "--size",
+    type=VocabularySize(0, LARGEST_VOCABULARY),
+    default=0,
+    help="Vocabulary size in the tables; 'own' is that of the tokenizer.",
 )
-@click.option("--corpus", default="", help="What the SHARDS are of, for the tables.")
+@click.option("--corpus", default="", help="Name of the corpus of SHARDS in the tables.")
 @output_file(mark=keys("suite", "tasks", "bits_per_byte", "manifest"), required=True, help="JSON file.")
 @memory_option()
 @click.argument("shards", nargs=-1)
@@ -150,9 +155,9 @@ def evaluate_command(
     megabytes: int | None,
     shards: tuple[str, ...],
 ) -> None:
-    """Evaluate a model on a suite of tasks, and in bits per byte on corpus SHARDS if there are any.
+    """Evaluate a model on a suite of tasks; with SHARDS of a corpus, also measure its bits per byte.
 
-    Where the model and the documents need more than --memory, a line says how much before either is read.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.recipes import recipe_options
     from tokbench.corpus.documents import read_documents

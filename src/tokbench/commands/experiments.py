@@ -1,12 +1,12 @@
-"""``tokbench init``: write what runs the workflow from a folder of one's own.
+"""``tokbench init``: write a Snakefile and a configuration into a folder.
 
 ``tokbench validate``: check a configuration.
 
-``tokbench status``: tell how far an experiment is.
+``tokbench status``: show the progress of an experiment.
 
-``tokbench trainings``: what the trainings of models took.
+``tokbench trainings``: show the cost of each training.
 
-``tokbench cancel``: end what a dead run left behind.
+``tokbench cancel``: clean up after a run that was killed.
 """
 
 from collections.abc import Iterator
@@ -58,10 +58,10 @@ onerror:
 @click.command("init")
 @click.argument("folder", type=click.Path(file_okay=False))
 def init_command(folder: str) -> None:
-    """Write a Snakefile, a configuration and profiles into FOLDER, from which 'snakemake --cores 2' then runs.
+    """Write a Snakefile, a configuration and profiles into FOLDER. Then run 'snakemake --cores 2' there.
 
-    The Snakefile takes its rules from the installed package. The configuration is the demonstration's: change it into
-    your experiment. Nothing that stands in the folder is replaced.
+    The Snakefile uses the rules of the installed package. The configuration is that of the demo; edit it. Existing
+    files are never overwritten.
     """
     place = place_of_folder(folder)
     contents = {name: text.encode() for name, text in written().items()}
@@ -98,9 +98,9 @@ def _copied() -> Iterator[str]:
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Top-level key; may be repeated.")
 @click.option("--full", is_flag=True, help="Print the configuration with every default filled in.")
 def validate_command(configuration: str, settings: tuple[str, ...], full: bool) -> None:
-    """Check CONFIGURATION and say what it would run; mistakes come one a line, each naming its key.
+    """Check CONFIGURATION and print the size of the experiment. Errors are one line each and name the key.
 
-    Recipes that are equal, or that nothing uses, are no mistakes; a note names each.
+    Equal or unused recipes are notes, not errors.
     """
     from tokbench.commands.recipes import settings_of
     from tokbench.config.load import read
@@ -139,12 +139,15 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
 
 @click.command("status")
 @click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
-@click.option("--configfile", type=click.Path(dir_okay=False), help="The experiment's configuration, for RESULTS.")
+@click.option(
+    "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."
+)
 @click.option("--jobs", is_flag=True, help="List every job.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status_command(results: str | None, configfile: str | None, jobs: bool, as_json: bool) -> None:
-    """Tell how far an experiment is: what of its last run's plan is done, running, failed and missing, how long each
-    stage took and what is left, from the files in RESULTS alone, such as results/demo."""
+    """Show the progress of the experiment in RESULTS, such as results/demo: jobs done, running, failed and missing,
+    time by stage, and work left. It reads only the files of the last run.
+    """
     from tokbench.commands.files import experiment_folder
     from tokbench.workflow.job_states import read_plan
     from tokbench.workflow.status import overview
@@ -170,11 +173,11 @@ LEAST_PEAK = 1e-12
 @click.option(
     "--peak-tflops",
     type=Real(LEAST_PEAK),
-    help="TFLOP/s of a device in the trainings' arithmetic, in place of what is known by its name in bfloat16.",
+    help="Peak TFLOP/s of a device in the precision of the training; default: bfloat16, by the device's name.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="As CSV, numbers in full.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV with all digits.")
 def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> None:
-    """Tell what training the models of the experiment in RESULTS took: tokens a second, MFU, memory and joules."""
+    """Show the cost of each model's training in the experiment RESULTS: tokens per second, MFU, memory and joules."""
     import csv
     import sys
 
@@ -190,11 +193,15 @@ def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> 
 
 @click.command("cancel")
 @click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
-@click.option("--configfile", type=click.Path(dir_okay=False), help="The experiment's configuration, for RESULTS.")
-@click.option("--force", is_flag=True, help="The run is dead, though this machine cannot tell.")
+@click.option(
+    "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."
+)
+@click.option("--force", is_flag=True, help="Assume that the run is dead, if this machine cannot find out.")
 def cancel_command(results: str | None, configfile: str | None, force: bool) -> None:
-    """End what a run left behind whose snakemake was killed: cancel its jobs on SLURM, unlock its files, and say what
-    is left of the experiment in RESULTS, such as results/demo, and how to go on."""
+    """Clean up after a Snakemake process that was killed: cancel its SLURM jobs and unlock its files.
+
+    It then prints the work left of the experiment in RESULTS, such as results/demo, and how to resume.
+    """
     from tokbench.commands.files import experiment_folder
     from tokbench.workflow.cancel import cancel
     from tokbench.workflow.job_states import read_plan

@@ -1,8 +1,8 @@
 """Ids in files: decimal numbers between blanks or a NumPy array, read and written a piece at a time.
 
-Documents of files that a command names; lines about them are written once a command.
+Documents of the files of a command. Warnings about them are written once.
 
-The folder of an experiment, named by itself or by its configuration.
+The folder of an experiment, by its path or its configuration.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Files and folders that the command line reads: one that is missing is rejected before anything is imported.
+"""Input files and folders; missing ones are rejected before any import.
 
-What ``draw``, ``typeset`` and ``report`` read: the same options, and the content that they tell.
+Common options of ``draw``, ``typeset`` and ``report``.
 
-The option ``--baseline CORPUS=VARIANT``: what others are relative to.
+Option ``--baseline CORPUS=VARIANT``.
 """
 
 import os
@@ -62,8 +62,8 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
     folder = click.Path(exists=True, file_okay=False)
 
     @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")
-    @click.option("--statistics", required=True, type=folder, help="Their statistics.")
-    @click.option("--examples", type=folder, help="Sentences as tokenizers cut them.")
+    @click.option("--statistics", required=True, type=folder, help="Folder of their statistics.")
+    @click.option("--examples", type=folder, help="Folder of split sentences.")
     @click.option("--experiment", required=True, help="The configuration as JSON, without defaults.")
     @wraps(command)
     def with_content(tables: str, statistics: str, examples: str | None, experiment: str, **others: Any) -> None:

@@ -1,10 +1,10 @@
-"""``tokbench check``: tell whether a tokenizer is fit.
+"""``tokbench check``: run sanity checks on a tokenizer.
 
-``tokbench compare``: tell which of two tokenizers is better at what.
+``tokbench compare``: compare two tokenizers.
 
-``tokbench compare_experiments``: tell what changed between runs.
+``tokbench compare_experiments``: list what changed between runs.
 
-``tokbench show``: show how tokenizers cut a text.
+``tokbench show``: show how tokenizers split a text.
 """
 
 import os
@@ -39,9 +39,9 @@ UNFIT = 1
 @click.argument("path", type=click.Path(exists=True))
 @click.argument("files", nargs=-1, type=TEXT)
 @click.option(
-    "--documents", "named", multiple=True, type=TEXT, help="Files of documents to check with; FILES are more of them."
+    "--documents", "named", multiple=True, type=TEXT, help="Documents to check with, like FILES; may be repeated."
 )
-@click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Documents that are read at most.")
+@click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Maximum number of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
 @reading_options
@@ -54,11 +54,11 @@ def check_command(
     fields: "Fields",
     reading: "ImportOptions",
 ) -> None:
-    """Tell whether the tokenizer at PATH is fit: whether texts come back, calls agree, tokens can be reached. PATH is a
-    folder of ours, or what 'tokbench import' takes.
+    """Run sanity checks on the tokenizer at PATH, our folder or an external tokenizer file: round trips, equal ids from
+    all calls, tokens that no text can produce.
 
-    What fails names the shortest input found that shows it. The exit status is 1 where anything failed; warnings and
-    what is only told do not count.
+    Each failure shows the shortest input found that causes it. Exit status: 1 if a check failed; warnings and notes do
+    not count.
     """
     import json
 
@@ -107,13 +107,20 @@ def _style() -> "Callable[[str, Result], str]":
 @click.argument("b")
 @click.argument("files", nargs=-1, type=TEXT)
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
-@click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Documents encoded at most.")
+@click.option("--limit", default=1000, show_default=True, type=Whole(1), help="Maximum number of documents.")
+@click.option("--gap", is_flag=True, help="Prove a lower bound on tokens, and print the gap to it; about a minute.")
 @click.option(
-    "--gap", is_flag=True, help="Prove for the documents how few tokens any vocabulary needs; takes a minute."
+    "--ngram-bits",
+    is_flag=True,
+    help="Compare bits per byte of token n-gram models, trained on every other document, tested on the rest.",
 )
-@click.option("--ngram-bits", is_flag=True, help="Train token n-gram models on every other document, test on the rest.")
 @click.option(
-    "--train", "training", multiple=True, type=TEXT, metavar="TEXT", help="Train them on this; may be repeated."
+    "--train",
+    "training",
+    multiple=True,
+    type=TEXT,
+    metavar="TEXT",
+    help="Text to train the n-gram models on instead; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
@@ -131,10 +138,14 @@ def compare_command(
     fields: "Fields",
     reading: "ImportOptions",
 ) -> None:
-    """Tell which of two tokenizers is better at what, with 95 % intervals: A and B are variants of the experiment
-    (VARIANT, or VARIANT/SIZE), folders of tokenizers, or what 'tokbench import' takes. With --results a path begins
-    with ./, ../ or /. They are compared at the sizes they share: on the documents of FILES alone; or, without FILES, on
-    the evaluation split, and, where an experiment has both, by its tables and its models' answers."""
+    """Compare tokenizers A and B with 95 % intervals and print which is significantly better, and at what.
+
+    A and B are variants of the experiment --results (VARIANT or VARIANT/SIZE), folders of tokenizers, or external
+    tokenizer files. With --results, a path must begin with ./, ../ or /. Only sizes that both have are compared.
+
+    With FILES, only the tokens of these documents are compared. Without FILES, two variants of an experiment are
+    compared on its evaluation split, its tables and the answers of its models.
+    """
     if results is None:
         for text in (a, b):
             TOKENIZER.convert(text, None, None)
@@ -162,19 +173,20 @@ DIFFERS = 1
 @click.command("compare_experiments")
 @click.argument("a", type=click.Path(exists=True, file_okay=False))
 @click.argument("b", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False), metavar="B...")
-@output_file(mark=page, help="HTML file to write as well.")
+@output_file(mark=page, help="HTML file to write in addition.")
 @click.option("--all", "every", is_flag=True, help="List every change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_experiments_command(a: str, b: tuple[str, ...], output: str | None, every: bool, as_json: bool) -> None:
-    """Tell what changed from one run to another, cell by cell of their tables, beyond noise: A and B are folders of
-    experiments, such as results/demo, or of tables that are kept, such as results/published/novels. Where both have a
-    number for each document or question, these are paired and p-values are corrected for all tests (Holm). Of several
-    runs B each is compared with A, and p-values are corrected for the tests of them all.
+    """List the changes from run A to each run B, table cell by table cell, that are larger than noise.
 
-    Numbers of language models need three seeds for a test; with fewer they are listed as not tested.
+    A and B are folders of experiments, such as results/demo, or of published tables, such as results/published/novels.
+    Numbers with values for each document or question are tested in pairs. P-values are corrected for all tests (Holm).
 
-    The exit status is 0 where nothing differs beyond noise, 1 where something does, or where only one of two has it,
-    and as everywhere 2 for a mistake in what was given."""
+    Language models need three seeds for a test; with fewer, their numbers are listed as not tested.
+
+    Exit status: 0 if no difference is larger than noise, 1 if one is or if only one run has it, 2 for a mistake in the
+    input.
+    """
     from pathlib import Path
 
     from tokbench.inspection.comparison.runs import compare_several, read_run
@@ -212,16 +224,18 @@ MOST_BYTES = 100_000
 
 @click.command("show")
 @click.argument("words", nargs=-1, required=True, metavar="TOKENIZER... TEXT")
-@click.option("--file", type=click.Path(dir_okay=False), help="File of the text; then TEXT is left out.")
+@click.option("--file", type=click.Path(dir_okay=False), help="File to show instead of TEXT.")
 @click.option("--results", type=click.Path(exists=True, file_okay=False), help="Folder of the experiment.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reading_options
 def show_command(
     words: tuple[str, ...], file: str | None, results: str | None, as_json: bool, reading: "ImportOptions"
 ) -> None:
-    """Show how tokenizers cut one TEXT ('-' for standard input): ids and borders, those that differ in a colour of
-    their own. Each TOKENIZER is a folder, a variant of the experiment (VARIANT, or VARIANT/SIZE), or what 'tokbench
-    import' takes. With --results a path begins with ./, ../ or /."""
+    """Show how tokenizers split TEXT ('-' for standard input): ids and boundaries, with differences in colour.
+
+    Each TOKENIZER is a folder, a variant of the experiment --results (VARIANT or VARIANT/SIZE), or an external
+    tokenizer file. With --results, a path must begin with ./, ../ or /.
+    """
     from tokbench.adapters.open import opened_at_sizes, resolve_target
     from tokbench.examples.cut import cut
 

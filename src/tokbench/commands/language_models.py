@@ -1,6 +1,6 @@
-"""``tokbench encode_shard``: encode one shard of a corpus that is packed together with others.
+"""``tokbench encode_shard``: encode a shard of a large corpus.
 
-``tokbench gather_tokens``: bring the tokens of a large corpus together.
+``tokbench gather_tokens``: concatenate the tokens of a large corpus.
 
 ``tokbench pack_slice``: pack a slice of a large corpus.
 
@@ -29,7 +29,7 @@ from tokbench.runtime.memory_limit import allowance
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.argument("shard", type=click.Path(exists=True, dir_okay=False))
 @order_options
-@click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Slices to be packed.")
+@click.option("--slices", "number", default=1, show_default=True, type=Whole(1, 9999), help="Number of slices.")
 @output_file(mark=columns("document", "ends", "text_bytes", "ids"), required=True, help="Parquet file of the tokens.")
 @memory_option()
 def encode_shard_command(
@@ -41,10 +41,10 @@ def encode_shard_command(
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Encode corpus SHARD with the tokenizer in FOLDER, to be packed together with other shards.
+    """Encode a corpus SHARD with the tokenizer in FOLDER, to be packed together with other shards.
 
-    Documents stand in the order that the seed draws for the whole corpus, which is cut into slices. Give all shards the
-    same seed, slices and second phase, then 'tokbench gather_tokens' and 'tokbench pack_slice' for each slice.
+    The seed draws one document order for the corpus, which is then cut into slices. Pass the same seed, slices
+    and second phase for all shards. Then run 'tokbench gather_tokens', and 'tokbench pack_slice' for each slice.
     """
     from tokbench.commands.parameters import check_memory
     from tokbench.corpus.documents import read_shard
@@ -63,7 +63,7 @@ def encode_shard_command(
 @click.option("-o", "--output", required=True, type=OutputFolder("tokens"), help="Folder of the tokens.")
 @click.argument("shards", nargs=-1, required=True)
 def gather_tokens_command(output: str, shards: tuple[str, ...]) -> None:
-    """Bring together what 'tokbench encode_shard' made of all SHARDS, and add up what their slices hold."""
+    """Collect the outputs of 'tokbench encode_shard' for all SHARDS and sum the contents of their slices."""
     from tokbench.io.atomic import atomic_folder
     from tokbench.models.pretraining.pack_slices import gather
 
@@ -92,9 +92,9 @@ def pack_slice_command(
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Pack one slice of the TOKENS that 'tokbench gather_tokens' brought together, by the tokenizer in FOLDER.
+    """Pack one slice of TOKENS, the output of 'tokbench gather_tokens', with the tokenizer in FOLDER.
 
-    'tokbench pack' puts the slices together. Give it the same options.
+    Then run 'tokbench pack' with the same options to join the slices.
     """
     from tokbench.commands.parameters import text_budget
     from tokbench.errors import TokbenchError
@@ -120,7 +120,7 @@ def pack_slice_command(
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @packing_options
 @click.option("-o", "--output", required=True, type=OutputFolder("packed sequences"), help="Folder of MDS shards.")
-@output_file("--token-counts", "counts", mark=columns("id", "occurrences"), help="Parquet file for each id's count.")
+@output_file("--token-counts", "counts", mark=columns("id", "occurrences"), help="Parquet file of occurrences by id.")
 @memory_option()
 @click.argument("shards", nargs=-1, required=True)
 def pack_command(
@@ -135,11 +135,11 @@ def pack_command(
     megabytes: int | None,
     shards: tuple[str, ...],
 ) -> None:
-    """Encode corpus SHARDS once with the tokenizer in FOLDER and cut them into sequences of equal length.
+    """Encode corpus SHARDS with the tokenizer in FOLDER and pack them into sequences of equal length.
 
-    Documents stand in an order drawn from the seed, the same for every tokenizer. SHARDS may be the folders that
-    'tokbench pack_slice' made of every slice with the same options, to be put together; the sequences are the same.
-    With --second-phase the documents at the end of the order are packed apart, for a phase that reads no other.
+    The seed draws the document order, the same for every tokenizer. SHARDS may also be the outputs of 'tokbench
+    pack_slice' for all slices; the sequences are equal. With --second-phase, the last documents are packed separately,
+    for a phase that reads only them.
     """
     from tokbench.commands.parameters import check_memory, text_budget
     from tokbench.corpus.documents import read_documents
@@ -181,10 +181,16 @@ def pack_command(
 @click.option("--packed", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of MDS shards.")
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option(
-    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
-@click.option("--nodes", type=Whole(1), default=1, show_default=True, help="Machines, those of a SLURM job.")
-@click.option("--processes-per-node", type=Whole(1), default=1, show_default=True, help="One for each GPU of one.")
+@click.option("--nodes", type=Whole(1), default=1, show_default=True, help="Number of machines, those of a SLURM job.")
+@click.option(
+    "--processes-per-node",
+    type=Whole(1),
+    default=1,
+    show_default=True,
+    help="Processes on each machine, one for each GPU.",
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("model"), help="Folder of the model.")
 @memory_option()
 def pretrain_command(
@@ -197,9 +203,9 @@ def pretrain_command(
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Pretrain a language model with llm-foundry; a run that was stopped goes on from its checkpoint.
+    """Pretrain a language model with llm-foundry. An interrupted run resumes from its checkpoint.
 
-    Where the model needs more than --memory, a line says how much before anything of it is made.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     import json
 
@@ -244,7 +250,7 @@ def pretrain_command(
 @click.command("train_byte_lm")
 @click.option("--recipe", required=True, help=f"A preset ({', '.join(BYTE_LM_RECIPES)}) or options as JSON.")
 @click.option(
-    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("byte language model"), help="Folder of the model.")
 @memory_option()
@@ -252,10 +258,10 @@ def pretrain_command(
 def train_byte_lm_command(
     recipe: str, checkpoints: str | None, output: str, megabytes: int | None, shards: tuple[str, ...]
 ) -> None:
-    """Train a byte-level language model on corpus SHARDS; a run that was stopped goes on from its checkpoint.
+    """Train a byte-level language model on corpus SHARDS. An interrupted run resumes from its checkpoint.
 
-    Where the n-grams of a model that counts them take more than --memory, they are sorted on disk, beside the output.
-    Where a neural model needs more, a line says how much before anything is read.
+    If the n-grams of a count-based model do not fit into --memory, they are sorted on disk, next to the output. If a
+    neural model needs more, it stops with one line before it starts.
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe
@@ -294,9 +300,8 @@ def train_byte_lm_command(
 def score_bytes_command(recipe: str, model: str, output: str, megabytes: int | None, shards: tuple[str, ...]) -> None:
     """Write surprisal and entropy of every byte of corpus SHARDS.
 
-    With 'score_context: dataset' the documents of a shard are joined, and scores do not depend on other shards.
-
-    Where the model needs more than --memory, a line says how much before it is read.
+    With 'score_context: dataset' the documents of a shard are joined; scores do not depend on other shards. If it needs
+    more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.parameters import check_memory, log_to_stderr
     from tokbench.commands.recipes import byte_lm_recipe

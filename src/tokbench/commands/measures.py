@@ -2,11 +2,11 @@
 
 ``tokbench measure_resource``: measure a tokenizer on the gold data of a resource.
 
-``tokbench measure_embeddings``: hold the embeddings of a trained model against its tokens' probabilities.
+``tokbench measure_embeddings``: compare norms of a model's embeddings with token probabilities.
 
-``tokbench measure_translation_embeddings``: embeddings of a translation model against its tokens' probabilities.
+``tokbench measure_translation_embeddings``: the same for a translation model.
 
-Measurements as commands take and give them: options of metrics from JSON, rows to JSON.
+Options of metrics from JSON; measurements to JSON.
 """
 
 import json
@@ -36,18 +36,14 @@ if TYPE_CHECKING:
 @click.command("measure")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
-@click.option(
-    "--documents", multiple=True, type=TEXT, help="The text itself, where nothing has counted it; may be repeated."
-)
-@click.option(
-    "--reference", type=COUNTS, help="Counts of the text whose words the metric vocabulary looks up (words_of)."
-)
-@click.option("--variant", help="Name in the tables; the tokenizer's own if left out.")
-@click.option("--corpus", default="", help="What the text is of, for the tables.")
+@click.option("--documents", multiple=True, type=TEXT, help="The text, if it is not counted yet; may be repeated.")
+@click.option("--reference", type=COUNTS, help="Counts of the reference text of the metric vocabulary (words_of).")
+@click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
+@click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @field_options
 @memory_option()
-@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; default: standard output.")
 def measure_command(
     folder: str,
     counts: str | None,
@@ -60,12 +56,11 @@ def measure_command(
     megabytes: int | None,
     output: str | None,
 ) -> None:
-    """Measure the tokenizer in FOLDER on pre-token counts, each unique pre-token segmented once; print JSON.
+    """Measure the tokenizer in FOLDER on pre-token counts, or on documents; print JSON.
 
-    A tokenizer that was made elsewhere is measured on --documents: where it is one of ours, its pre-tokens are counted
-    first; where it works through another library each document is encoded, and what needs pre-tokens has no value;
-    "loss" says how many documents it does not give back.
-    Where the counts need more than --memory, a line says how much before anything of them is held.
+    External tokenizers need --documents. If ours gives the same ids, the documents' pre-tokens are counted first. If
+    not, each document is encoded by the external library, and metrics over pre-tokens have no value. "loss" is the
+    number of documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.intrinsic.tokenizer import measure_text
     from tokbench.pretokens.external_count import count_texts
@@ -124,12 +119,12 @@ def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]
 @click.command("measure_resource")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option("--recipe", "text", required=True, help="Type of the resource, or its options as JSON: {type: ladec}.")
-@click.option("--name", help="Name of the resource in the tables; its type if left out.")
-@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--name", help="Name of the resource in the tables; default: its type.")
+@click.option("--variant", help="Name of the tokenizer in the tables; default: its own.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()
 @output_file("--by-word", help="JSON file of every word's boundaries, for intervals.")
-@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; standard output if left out.")
+@output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; default: standard output.")
 @click.argument("files", nargs=-1)
 def measure_resource_command(
     folder: str,
@@ -142,10 +137,10 @@ def measure_resource_command(
     output: str | None,
     files: tuple[str, ...],
 ) -> None:
-    """Measure the tokenizer in FOLDER on the words of a resource, whose FILES may be named here; print JSON.
+    """Measure the tokenizer in FOLDER on the words of a resource; print JSON. FILES are the files of the resource.
 
-    With --by-word, what each word adds to the alignment with morphemes is written too; nothing of a resource that has
-    none. Where the resource needs more than --memory, a line says how much before anything of it is read.
+    --by-word also writes each word's part of the alignment with morphemes, if the resource has morphemes. If it needs
+    more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.recipes import check_same_files, mapping_of
     from tokbench.intrinsic.resource import boundaries_by_word, nothing_by_word, read_resource, room
@@ -194,11 +189,11 @@ def measure_resource_command(
     "counts",
     required=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="Each id's count in what it was trained on: 'tokbench pack' writes it.",
+    help="Occurrences of each id in the training text, written by 'tokbench pack'.",
 )
 @click.option("--tokenizer", required=True, type=click.Path(exists=True, file_okay=False), help="Its tokenizer.")
 @click.option("--model-name", "name", required=True, help="Name of the model in the tables.")
-@click.option("--variant", help="Name of the tokenizer in the tables; its own if left out.")
+@click.option("--variant", help="Name of the tokenizer in the tables; default: its own.")
 @click.option("--corpus", default="", help="Name of the pretraining text in the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family.")
 @memory_option()
@@ -214,9 +209,9 @@ def measure_embeddings_command(
     megabytes: int | None,
     output: str,
 ) -> None:
-    """Write norm, occurrences and probability of every token, and measurements of them.
+    """Write norm, occurrences and probability of every token, and metrics over them.
 
-    Where the embeddings need more than --memory, a line says how much before they are read.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.intrinsic.tokenizer import measure_embeddings
     from tokbench.io.atomic import atomic_folder
@@ -246,9 +241,9 @@ def measure_embeddings_command(
 @memory_option()
 @click.option("-o", "--output", required=True, type=OutputFolder("embeddings"), help="Folder of the results.")
 def measure_translation_embeddings_command(model: str, metrics: str | None, megabytes: int | None, output: str) -> None:
-    """Write norm, occurrences and probability of every token of encoder and decoder, and measurements of them.
+    """Write norm, occurrences and probability of every token of encoder and decoder, and metrics over them.
 
-    Where a side's embeddings need more than --memory, a line says how much before they are read.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""``tokbench methods``: list methods of every kind and types of resources, with their options.
+"""``tokbench methods``: list methods, metrics and types of gold data.
 
 ``tokbench schema``: print the JSON schema of the configuration.
 """
@@ -26,9 +26,9 @@ from tokbench.adapters.open import names_in
     ),
 )
 def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
-    """List constructions, segmentations, pre-tokenizations, metrics and types of resource, or only NAMES.
+    """List constructions, segmentations, pre-tokenizers, metrics and types of gold data, one line each.
 
-    Each comes with its options and their defaults.
+    With NAMES: their full descriptions, options and defaults.
     """
 
     from tokbench.commands.method_listing import as_json_text, as_text, methods_named

@@ -1,8 +1,7 @@
-"""Files and folders that the command line writes, rejected before any work is done.
+"""Output files and folders, checked before any work is done.
 
-What shows that an existing file was written by Tokbench as an output of a kind.
-
-Parquet shows it by its columns, JSON by its keys, a page by its generator. Ids, decoded text, CSV and BibTeX do not.
+An existing file may be replaced only if Tokbench wrote it as the same kind of output. Parquet files are recognised by
+their columns, JSON by its keys, pages by their generator; ids, decoded text, CSV and BibTeX are not recognised.
 """
 
 import json

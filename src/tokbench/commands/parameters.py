@@ -1,20 +1,6 @@
-"""Numbers as options of the command line take them; every command's are of these two types.
+"""Options common to several commands: numbers, memory, names of methods, text files, pre-tokenizer, packing.
 
-The option that bounds a command's memory.
-
-The name of a construction on the command line, checked before anything of its method is imported.
-
-How the texts of files are read: options that several commands have.
-
-The option that names a pre-tokenization, with its options where it has any.
-
-The options by which text is packed, of ``tokbench pack`` and of what prepares it for large corpora.
-
-Whether what is printed has colours: in a terminal, unless the user wants none (no-color.org, force-color.org).
-
-What long commands say while they work: a line with its time, on standard error.
-
-Whether a command will compute on a GPU, for the memory that it needs beside it.
+Colours (no-color.org, force-color.org), log lines, and whether a command computes on a GPU.
 """
 
 import logging
@@ -128,7 +114,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 def memory_option(default: int | None = None) -> Callable[[Command], Command]:
     """``--memory MB``; where it has no default, nothing is bound without it."""
-    without = "" if default else "; without it, whatever the texts need"
+    without = "" if default else "; default: no limit"
     return click.option(
         "--memory",
         "megabytes",
@@ -136,7 +122,7 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
         default=default,
         show_default=default is not None,
         metavar="MB",
-        help=f"Memory of the whole process, in units of 10^6 bytes{without}. No output depends on it.",
+        help=f"Memory limit of the process in MB (10^6 bytes){without}. It never changes the output.",
     )
 
 
@@ -203,20 +189,18 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
         command(*args, fields=Fields(text_field, language_field, encoding, bad_lines), **given)
 
     options = (
-        click.option("--text-field", help="Key or column of the text; 'text' if left out."),
-        click.option(
-            "--language-field", help="Key or column of the language; 'language', where there is one, if left out."
-        ),
+        click.option("--text-field", help="Key or column of the text; default: 'text'."),
+        click.option("--language-field", help="Key or column of the language; default: 'language' if it exists."),
         click.option(
             "--encoding",
             type=EncodingName(),
-            help="Encoding of text and JSON Lines: utf-8 (the default), utf-16, latin-1 or another of Python's, or "
-            "bytes to read text as it is.",
+            help="Encoding of text and JSON Lines: utf-8 (the default), utf-16, latin-1 or another of Python's; "
+            "'bytes' reads text unchanged.",
         ),
         click.option(
             "--bad-lines",
             type=click.Choice(["reject", "skip"]),
-            help="Bad lines of JSON: reject is an error (the default), skip leaves them out and counts them.",
+            help="Bad lines of JSON Lines: reject (the default) ends with an error, skip counts and skips them.",
         ),
     )
     named: Callable[..., None] = bundled
@@ -280,12 +264,12 @@ def order_options(command: Command) -> Command:
             default=PRETRAINING_SEED,
             show_default=True,
             type=Whole(0, LARGEST_LEGACY_SEED),
-            help="Draws the order.",
+            help="Seed of the document order.",
         ),
         click.option(
             "--second-phase",
             type=Real(LEAST_PHASE),
-            help="Pack for two phases, the second so large a part of the first.",
+            help="Pack for two phases; size of the second as a fraction of the first.",
         ),
     )
 
@@ -294,11 +278,11 @@ def packing_options(command: Command) -> Command:
     """What documents are packed into: the length of sequences, their order, and the budget of text."""
     return _all(
         command,
-        click.option("--sequence-length", required=True, type=Whole(1, LONGEST_SEQUENCE), help="Tokens of a sequence."),
+        click.option("--sequence-length", required=True, type=Whole(1, LONGEST_SEQUENCE), help="Tokens in a sequence."),
         order_options,
-        click.option("--epochs", type=Real(LEAST_EPOCHS), help="Pack for a training of so many passes over the text."),
+        click.option("--epochs", type=Real(LEAST_EPOCHS), help="Pack for this number of passes over the text."),
         click.option(
-            "--text-bytes", type=Whole(1, LARGEST_BYTES), help="Pack for a training on so many bytes of text."
+            "--text-bytes", type=Whole(1, LARGEST_BYTES), help="Pack for training on this number of bytes of text."
         ),
     )
 

@@ -1,10 +1,10 @@
-"""``tokbench tabulate``: gather measurements and results into tidy tables.
+"""``tokbench tabulate``: collect measurements and results in tidy tables.
 
 ``tokbench analyse``: compute statistics over the tables.
 
-``tokbench power``: tell how many seeds a difference needs, from a pilot.
+``tokbench power``: estimate from a pilot how many seeds a difference needs.
 
-``tokbench cut_examples``: cut the sentences that the report shows.
+``tokbench cut_examples``: split the sentences that the report shows.
 
 ``tokbench draw``: draw the figures.
 
@@ -14,11 +14,11 @@
 
 ``tokbench report``: write the HTML report.
 
-``tokbench leaderboard``: write the leaderboard, the scoreboard for other sites.
+``tokbench leaderboard``: write the scoreboard as JSON.
 
-``tokbench cite``: write what an experiment's methods and data are from.
+``tokbench cite``: write the references of methods and data as BibTeX.
 
-``tokbench published``: recompute what the papers print.
+``tokbench published``: recompute numbers that the papers print.
 """
 
 import shutil
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 @click.command("tabulate")
 @click.option("--intrinsic", multiple=True, help="Measurements of a tokenizer; may be repeated.")
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer, to compare; may be repeated.")
-@click.option("--tokens", multiple=True, help="Tokens of every document by a tokenizer; may be repeated.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer to compare; may be repeated.")
+@click.option("--tokens", multiple=True, help="Token counts of every document; may be repeated.")
 @click.option("--words", multiple=True, help="A tokenizer's boundaries in every gold word; may be repeated.")
 @click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
 @click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
@@ -56,15 +56,15 @@ if TYPE_CHECKING:
 @click.option("--translation", "translations", multiple=True, help="Scores of translations; may be repeated.")
 @click.option("--translation-embeddings", multiple=True, help="Folder of a translation model's; may be repeated.")
 @click.option("--parallel", multiple=True, help="Folder of a parallel corpus; may be repeated.")
-@click.option("--leakage", multiple=True, help="Evaluation text in other splits of a corpus; may be repeated.")
-@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
-@click.option("--venn", multiple=True, help="Variant of a Venn diagram; three times for each diagram.")
+@click.option("--leakage", multiple=True, help="Output of 'tokbench find_leakage'; may be repeated.")
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="Baseline of a corpus.")
+@click.option("--venn", multiple=True, help="Variant of a Venn diagram; repeat three times for each diagram.")
 @click.option(
     "--overlaps",
     type=click.Choice(["all", "longer"]),
     default="all",
     show_default=True,
-    help="Tokens that the table of common tokens counts: all, or those longer than one byte.",
+    help="Tokens counted in the table of common tokens: all, or those longer than one byte.",
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("tables"), help="Folder of the tables.")
 def tabulate_command(
@@ -87,7 +87,7 @@ def tabulate_command(
     overlaps: str,
     output: str,
 ) -> None:
-    """Gather what the stages wrote into tidy tables, Parquet and CSV, and compare the tokenizers with each other."""
+    """Collect the outputs of all stages in tidy tables (Parquet and CSV) and compare the tokenizers with each other."""
     from tokbench.commands.inputs import by_corpus
     from tokbench.tabulation.reading import is_run
     from tokbench.tabulation.results import Gathered, tabulate
@@ -130,13 +130,21 @@ def tabulate_command(
 @click.option(
     "--recipes",
     default="{}",
-    help="JSON of the variants and models in full: tells seeds of one model, and which published numbers stand beside.",
+    help="Complete variants and models as JSON: identifies seeds of one model, and published numbers to compare with.",
 )
-@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="What others are relative to.")
+@click.option("--baseline", "baselines", multiple=True, metavar="CORPUS=VARIANT", help="Baseline of a corpus.")
 @click.option(
-    "--pilot", type=click.Path(exists=True, file_okay=False), help="Statistics of a pilot, for the seeds needed."
+    "--pilot",
+    type=click.Path(exists=True, file_okay=False),
+    help="Statistics of a pilot, to estimate the seeds needed.",
 )
-@click.option("--detect", type=Real(LEAST), default=DETECT, show_default=True, help="Bits per byte to be seen.")
+@click.option(
+    "--detect",
+    type=Real(LEAST),
+    default=DETECT,
+    show_default=True,
+    help="Smallest difference to detect, in bits per byte.",
+)
 @click.option("--units", multiple=True, metavar="CORPUS=FILE", help="CSV of the units of a corpus's documents.")
 @click.option("-o", "--output", required=True, type=OutputFolder("statistics"), help="Folder of the statistics.")
 def analyse_command(
@@ -148,10 +156,10 @@ def analyse_command(
     units: tuple[str, ...],
     output: str,
 ) -> None:
-    """Rank and compare the variants by the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes and
-    corrections, what they could have seen, comparisons question by question, bits per byte by seed and document and
-    over languages, seeds that are needed, critical differences, variance between seeds, correlations, R^2 between
-    sizes, measures beside language models, and published numbers beside ours."""
+    """Compute statistics over the tidy TABLES: exact Wilcoxon tests with intervals, effect sizes, corrections and
+    power; comparisons by question; bits per byte by seed, document and language; seeds needed; critical differences;
+    variance between seeds; correlations between sizes and between metrics and models; published numbers.
+    """
     from tokbench.commands.inputs import by_corpus
     from tokbench.commands.recipes import mapping_of
     from tokbench.statistics.inputs import StatisticsInputs, analyse
@@ -173,13 +181,19 @@ def analyse_command(
 
 @click.command("power")
 @click.argument("pilot", type=click.Path(exists=True, file_okay=False))
-@click.option("--detect", type=Real(LEAST), default=DETECT, show_default=True, help="Bits per byte to be seen.")
-@click.option("-o", "--output", type=OutputFolder("statistics"), help="Folder of the tables; none if left out.")
+@click.option(
+    "--detect",
+    type=Real(LEAST),
+    default=DETECT,
+    show_default=True,
+    help="Smallest difference to detect, in bits per byte.",
+)
+@click.option("-o", "--output", type=OutputFolder("statistics"), help="Folder of the tables; default: none.")
 def power_command(pilot: str, detect: float, output: str | None) -> None:
-    """Tell from the statistics of a PILOT how many seeds a difference of bits per byte needs, before models are
-    trained: by the power of the paired t test, documents included, and by the rule n = 15.7 (deviation / difference)^2.
+    """Estimate from a PILOT how many seeds a difference in bits per byte needs, before training models. It uses the
+    power of the paired t test, documents included, and the rule n = 15.7 (deviation / difference)^2.
 
-    PILOT is the folder statistics of an experiment that trained like models with two seeds or more.
+    PILOT is the folder statistics of an experiment with similar models and at least two seeds.
     """
     from tokbench.statistics.seed_plan import SEED_PLAN, seed_tables, told
     from tokbench.tabulation.table import write_tables
@@ -192,15 +206,17 @@ def power_command(pilot: str, detect: float, output: str | None) -> None:
 
 
 @click.command("cut_examples")
-@click.option("--recipe", required=True, help="JSON: examples, tokenizers of them, tokenizers by corpus.")
+@click.option("--recipe", required=True, help="JSON: examples, their tokenizers, tokenizers by corpus.")
 @click.option("--tokenizer", "folders", multiple=True, help="Folder tokenizers/VARIANT/SIZE; may be repeated.")
-@click.option("--shard", "shards", multiple=True, metavar="CORPUS=FILE", help="A shard of an evaluation split.")
+@click.option(
+    "--shard", "shards", multiple=True, metavar="CORPUS=FILE", help="Shard of an evaluation split; may be repeated."
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("examples"), help="Folder of the tables.")
 def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[str, ...], output: str) -> None:
-    """Choose sentences on which tokenizers differ and cut these and the user's own, for the report.
+    """Choose sentences that tokenizers split differently, and split these and the user's own for the report.
 
-    The recipe has the keys 'examples', a list of texts, 'shown', the tokenizers that cut them as VARIANT/SIZE, and
-    'corpora', a mapping of corpora to the tokenizers that cut their sentences.
+    Keys of the recipe: 'examples', a list of texts; 'shown', the tokenizers that split them (VARIANT/SIZE); 'corpora',
+    for each corpus the tokenizers that split its sentences.
     """
     from tokbench.examples.tables import Chosen, Recipe, cut_examples
     from tokbench.io.json import parse_json
@@ -237,7 +253,7 @@ def _shard(text: str) -> tuple[str, Path]:
 @content_options
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
 def draw_command(content: "ReportContent", output: str) -> None:
-    """Draw every figure as SVG and PNG, for a full page and for one of two columns."""
+    """Draw every figure as SVG and PNG, in the width of a page and of a column."""
     from tokbench.report.html import write_figures
 
     write_figures(content, output)
@@ -247,9 +263,15 @@ def draw_command(content: "ReportContent", output: str) -> None:
 @click.option("--recipe", required=True, help="The byte model's preset or options as JSON.")
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
 @click.option("--text", "texts", multiple=True, required=True, help="A sentence; may be repeated.")
-@pretokenization_option("How sentences are cut.", required=True)
+@pretokenization_option("Pre-tokenizer of the sentences.", required=True)
 @click.option("--signal", default="surprisal", show_default=True, type=click.Choice(["surprisal", "entropy"]))
-@click.option("--percentile", default=30.0, show_default=True, type=Real(0, 100), help="Of the scores; below is low.")
+@click.option(
+    "--percentile",
+    default=30.0,
+    show_default=True,
+    type=Real(0, 100),
+    help="Percentile of the scores that is the threshold.",
+)
 @click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
 @memory_option()
 @click.argument("scores", nargs=-1, required=True, type=SCORES)
@@ -264,8 +286,9 @@ def draw_bytes_command(
     megabytes: int | None,
     scores: tuple[str, ...],
 ) -> None:
-    """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans that ByteSpan's
-    three constraints group; the threshold is a percentile of SCORES. A figure a sentence, and bytes.csv."""
+    """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans of ByteSpan's three
+    constraints. The threshold is a percentile of SCORES. Writes a figure for each sentence, and bytes.csv.
+    """
     from functools import partial
 
     from tokbench.candidates.scored_text import read_scores
@@ -322,7 +345,7 @@ def typeset_command(content: "ReportContent", output: str) -> None:
 
 @click.command("report")
 @content_options
-@click.option("--speed", "speeds", multiple=True, help="How fast a tokenizer encodes; may be repeated.")
+@click.option("--speed", "speeds", multiple=True, help="Encoding speed of a tokenizer; may be repeated.")
 @click.option(
     "--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable."
 )
@@ -346,8 +369,10 @@ def report_command(content: "ReportContent", speeds: tuple[str, ...], prepared: 
 @click.option("--statistics", required=True, type=click.Path(exists=True, file_okay=False), help="Its statistics.")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer; may be repeated.")
 @click.option("--documents", multiple=True, help="Folder of a corpus; may be repeated.")
-@click.option("--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet of one without; may be repeated.")
-@output_file("--table", help="CSV file of the scores, to write as well.")
+@click.option(
+    "--counts", multiple=True, help="File CORPUS/SPLIT/SCHEME.parquet, for a corpus without documents; may be repeated."
+)
+@output_file("--table", help="CSV file of the scores, to write in addition.")
 @output_file(mark=keys("format", "experiment", "tokbench", "scores"), required=True, help="JSON file.")
 def leaderboard_command(
     name: str,
@@ -358,7 +383,7 @@ def leaderboard_command(
     table: str | None,
     output: str,
 ) -> None:
-    """Write the leaderboard: the scoreboard with versions, commit, and checksums of corpora and tokenizers."""
+    """Write the scoreboard as JSON, with versions, commit, and checksums of corpora and tokenizers."""
     from tokbench.io.atomic import atomic_file
     from tokbench.io.json import written
     from tokbench.io.tables import write_csv
@@ -374,11 +399,12 @@ def leaderboard_command(
 
 @click.command("cite")
 @click.argument("configuration", required=False, type=CONFIGURATION)
-@click.option("--cited", "keys", metavar="JSON", help="What is cited, as a list, in place of a configuration.")
-@output_file(help="File of BibTeX; standard output if left out.")
+@click.option("--cited", "keys", metavar="JSON", help="List of references as JSON, instead of a configuration.")
+@output_file(help="BibTeX file; default: standard output.")
 def cite_command(configuration: str | None, keys: str | None, output: str | None) -> None:
-    """Write BibTeX of what the methods, metrics, gold data and corpora of an experiment are from. CONFIGURATION is its
-    file, such as config.yaml."""
+    """Write the references of an experiment's methods, metrics, gold data and corpora as BibTeX. CONFIGURATION is a
+    file such as config.yaml.
+    """
     from tokbench.config.experiment import Experiment
     from tokbench.errors import TokbenchError
     from tokbench.io.json import parse_json
@@ -410,13 +436,13 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
 @click.option(
     "--released",
     type=click.Path(exists=True, file_okay=False),
-    help="Folder of the vocabularies that the authors of 'Tokenization Is More Than Compression' released.",
+    help="Folder of the vocabularies released with 'Tokenization Is More Than Compression'.",
 )
-@output_file("--numbers", help="CSV file for every number beside the paper's.")
-@click.option("--keep", type=OutputFolder("published"), help="Folder that is replaced by a copy once all is written.")
+@output_file("--numbers", help="CSV file of every number next to the paper's.")
+@click.option("--keep", type=OutputFolder("published"), help="Folder to replace by a copy of the output at the end.")
 @click.option("-o", "--output", required=True, type=OutputFolder("published"), help="Folder of tables and figures.")
 def published_command(released: str | None, numbers: str | None, keep: str | None, output: str) -> None:
-    """Recompute what the papers derive from the numbers they print, each beside theirs, and draw their figures."""
+    """Recompute the derived numbers that the papers print, compare them, and draw the papers' figures."""
     import polars as pl
 
     from tokbench.io.atomic import NOT_CONTENT, atomic_file, atomic_folder

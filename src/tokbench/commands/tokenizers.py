@@ -1,6 +1,6 @@
 """``tokbench build``: build a vocabulary and its tokenizer.
 
-``tokbench import``: take a tokenizer that was made elsewhere.
+``tokbench import``: import an external tokenizer.
 
 ``tokbench export``: write a tokenizer for another library.
 """
@@ -40,18 +40,20 @@ if TYPE_CHECKING:
 @click.command("build")
 @click.argument("method", type=ConstructionName(), shell_complete=names_in("tokbench.construction:constructions"))
 @click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
-@click.option("--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that are rarer.")
-@click.option("--scores", multiple=True, type=SCORES, help="Byte scores, for methods that read them; may be repeated.")
+@click.option(
+    "--min-count", "least", type=COUNT, default=1, help="Leave out pre-tokens of --counts that occur less often."
+)
+@click.option("--scores", multiple=True, type=SCORES, help="Byte scores, for methods that need them; may be repeated.")
 @click.option(
     "--documents",
     multiple=True,
     type=DOCUMENTS,
-    help="Prepared corpus or shards of one, for methods that read its text.",
+    help="Prepared corpus or shards of one, for methods that need running text.",
 )
 @click.option(
-    "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; built if left out."
+    "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; default: build it."
 )
-@click.option("--size", required=True, type=SIZE, help="Tokens, the 256 bytes included.")
+@click.option("--size", required=True, type=SIZE, help="Vocabulary size, including the 256 bytes.")
 @click.option("--set", "settings", multiple=True, metavar="OPTION=VALUE", help="Option of the method; may be repeated.")
 @click.option("--recipe", "options", help="All options of the method as one JSON object, instead of --set.")
 @click.option(
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     shell_complete=SEGMENTATION_NAMES,
     help="Name, or {method: name, option: value}; default: the method's own.",
 )
-@pretokenization_option("How texts are cut, where the counts do not say it.")
+@pretokenization_option("Pre-tokenizer, if the counts do not include it.")
 @click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--threads", type=THREADS, default=1, show_default=True)
 @click.option(
@@ -67,9 +69,9 @@ if TYPE_CHECKING:
     "megabytes",
     type=MEMORY,
     metavar="MB",
-    help="Megabytes allowed: end at once where the method needs more by what was measured of it.",
+    help="Memory limit in MB; stop before starting if the estimate is higher.",
 )
-@click.option("--name", default="", help="What tables call the tokenizer.")
+@click.option("--name", default="", help="Name of the tokenizer in the tables.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def build_command(
     method: str,
@@ -89,7 +91,9 @@ def build_command(
     name: str,
     output: str,
 ) -> None:
-    """Build a vocabulary by METHOD and write its tokenizer to a folder."""
+    """Build a vocabulary by METHOD, such as bpe, and write its tokenizer to a folder. 'tokbench methods' lists the
+    methods.
+    """
     from tokbench.building import (
         build_from_files,
         check_alphabet,
@@ -175,7 +179,7 @@ def build_command(
     required=True,
     metavar="FORM",
     shell_complete=FORM_NAMES,
-    help="Form of the file; docs/existing.md of Tokbench's repository describes them.",
+    help="Format of the file; docs/existing.md describes them. Default: detected from its content.",
 )
 @click.option(
     "--pattern",
@@ -192,11 +196,11 @@ def build_command(
     type=click.Choice(ADDED),
     default="words",
     show_default=True,
-    help="Which added tokens of the file are cut out of texts: words and blanks, none (text), or all (tokens).",
+    help="Added tokens to recognise in texts: words and blanks, none (text), or all (tokens).",
 )
 @click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
 @click.option(
-    "--end-of-text", metavar="TOKEN", help="Special or added token that ends a text; the files' own if left out."
+    "--end-of-text", metavar="TOKEN", help="Special or added token that ends a text; default: that of the files."
 )
 @click.option("--revision", help="Fetch PATH, a name on the Hugging Face hub, at this revision (a full hash).")
 @click.option(
@@ -204,11 +208,13 @@ def build_command(
     "files",
     multiple=True,
     type=TEXT,
-    help="Documents to compare ids and measure losses on; may be repeated.",
+    help="Documents on which to compare ids and measure losses; may be repeated.",
 )
-@click.option("--limit", default=1000, show_default=True, type=Whole(0), help="Documents checked at most; 0 for all.")
+@click.option(
+    "--limit", default=1000, show_default=True, type=Whole(0), help="Maximum number of documents to check; 0 for all."
+)
 @field_options
-@click.option("--name", default="", help="What tables call the tokenizer; the folder's name if left out.")
+@click.option("--name", default="", help="Name of the tokenizer in the tables; default: that of the folder.")
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def import_command(
     path: str,
@@ -225,10 +231,10 @@ def import_command(
     name: str,
     output: str,
 ) -> None:
-    """Take the tokenizer at PATH, a file or a folder of the form FORM, and write it to a folder like any other.
+    """Import the external tokenizer at PATH, a file or a folder, and write it to a folder like any other.
 
-    It becomes one of our own where its ids stay exactly the same, and works through its own library elsewhere; what is
-    said tells which, why, and what is lost of texts. Its ids are those of its library.
+    It becomes a tokenizer of ours if that gives exactly the same ids. If not, it works through its own library. The
+    output says which, why, and which bytes of texts are lost. Ids do not change.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
     from tokbench.adapters.open import special_tokens
@@ -295,15 +301,15 @@ FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 
 @click.command("export")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--to", "form", required=True, type=click.Choice(FORMS), help="What it becomes.")
+@click.option("--to", "form", required=True, type=click.Choice(FORMS), help="Format to write.")
 @click.option(
     "--counts",
     type=click.Path(dir_okay=False),
-    help="Pre-tokens on which ids must be the same; those of Python's documentation and of the tokens if left out.",
+    help="Pre-tokens on which ids must be equal; default: those of Python's documentation and of the tokens.",
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("export"), help="Folder of the files.")
 def export_command(folder: str, form: str, counts: str | None, output: str) -> None:
-    """Write the tokenizer in FOLDER for another library, if that gives the same ids; if not, say why."""
+    """Write the tokenizer in FOLDER for another library if that gives the same ids; if not, print the reason."""
     from tokbench.adapters.exports import export
     from tokbench.io.atomic import atomic_folder
     from tokbench.pretokens import PretokenCounts

@@ -20,12 +20,12 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @click.command("train_translation")
 @click.option("--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON.")
 @click.option("--corpus", required=True, type=FOLDER, help="Prepared parallel corpus.")
-@click.option("--from", "source", required=True, help="Language that is translated.")
-@click.option("--to", "target", required=True, help="Language that it is translated into.")
+@click.option("--from", "source", required=True, help="Source language.")
+@click.option("--to", "target", required=True, help="Target language.")
 @click.option("--source-tokenizer", required=True, type=FOLDER, help="Tokenizer of the source.")
-@click.option("--target-tokenizer", type=FOLDER, help="Tokenizer of the target; the source's if left out.")
+@click.option("--target-tokenizer", type=FOLDER, help="Tokenizer of the target; default: that of the source.")
 @click.option(
-    "--checkpoints", type=click.Path(file_okay=False), help="Folder for resuming; beside the output if left out."
+    "--checkpoints", type=click.Path(file_okay=False), help="Folder of checkpoints; default: next to the output."
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("translation model"), help="Folder of the model.")
 @memory_option()
@@ -40,9 +40,9 @@ def train_translation_command(
     output: str,
     megabytes: int | None,
 ) -> None:
-    """Train a transformer on pairs of sentences; a run that was stopped goes on from its checkpoint.
+    """Train a transformer on sentence pairs. An interrupted run resumes from its checkpoint.
 
-    Where the model and the pairs need more than --memory, a line says how much before either is held.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import recipe_options
@@ -75,8 +75,8 @@ def train_translation_command(
     "--recipe", required=True, help=f"A preset ({', '.join(TRANSLATION_RECIPES)}) or options as JSON, for the search."
 )
 @click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
-@click.option("--from", "source", required=True, help="Language that is translated.")
-@click.option("--to", "target", required=True, help="Language that it is translated into.")
+@click.option("--from", "source", required=True, help="Source language.")
+@click.option("--to", "target", required=True, help="Target language.")
 @output_file(mark=columns("pair", "source", "reference", "translation"), required=True, help="Parquet file.")
 @memory_option()
 @click.argument("split", type=click.Path(exists=True, dir_okay=False))
@@ -85,7 +85,7 @@ def translate_command(
 ) -> None:
     """Translate SPLIT, a file of a prepared parallel corpus, by beam search.
 
-    Where the model and the sentences need more than --memory, a line says how much before either is held.
+    If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.commands.parameters import log_to_stderr
     from tokbench.commands.recipes import recipe_options
@@ -114,13 +114,13 @@ def translate_command(
     type=click.Choice(BLEU_TOKENIZERS),
     default="13a",
     show_default=True,
-    help="How sacrebleu cuts words for BLEU.",
+    help="Word tokenizer of sacrebleu for BLEU.",
 )
 @click.option("--comet", type=click.Path(), help="Checkpoint of a COMET model; needs unbabel-comet.")
 @click.option("--corpus", default="", help="Name of the parallel corpus in the tables.")
 @click.option("--test", default="", help="Name of the test in the tables.")
-@click.option("--from", "source", default="", help="Language that was translated, in the tables.")
-@click.option("--to", "target", default="", help="Language that it was translated into, in the tables.")
+@click.option("--from", "source", default="", help="Source language in the tables.")
+@click.option("--to", "target", default="", help="Target language in the tables.")
 @click.option("--model-name", "model", default="", help="Name of the model in the tables.")
 @click.option("--source-variant", default="", help="Name of the source's tokenizer in the tables.")
 @click.option("--target-variant", default="", help="Name of the target's tokenizer in the tables.")
@@ -128,7 +128,7 @@ def translate_command(
     "--size",
     type=VocabularySize(0, LARGEST_VOCABULARY),
     default=0,
-    help="Vocabulary size in the tables; own: the source's tokenizer's.",
+    help="Vocabulary size in the tables; 'own' is that of the source's tokenizer.",
 )
 @output_file(mark=keys("n", "scores", "sentences"), required=True, help="JSON file.")
 @click.argument("translations", type=click.Path(exists=True, dir_okay=False))
@@ -146,7 +146,7 @@ def score_translation_command(
     output: str,
     translations: str,
 ) -> None:
-    """Score TRANSLATIONS, a file that 'tokbench translate' wrote, by BLEU, chrF, and COMET if its model is named."""
+    """Score TRANSLATIONS, the output of 'tokbench translate', by BLEU, chrF and, with --comet, COMET."""
     from tokbench.models.translation.score import score
 
     names: dict[str, str | int] = {
