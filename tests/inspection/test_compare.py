@@ -127,14 +127,22 @@ def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Pa
     return tmp_path
 
 
-def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
+def test_compare_by_name_and_by_folder(
+    experiment: Path, tokbench: Tokbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts: list[Path | str] = []
     for place, part in enumerate(topic[start : start + 50] for topic in TOPICS for start in range(0, len(topic), 50)):
         (tmp_path / f"{place}.txt").write_bytes(part)
         texts.append(tmp_path / f"{place}.txt")
-    done = tokbench("compare", "long", "short", "--results", experiment)
+    done = tokbench("compare", "long", "short", "--results", experiment, "--all")
     assert done.status == 0, done.stderr
     answer = done.stdout.decode()
+    assert tokbench("compare", "long", "short", "--results", experiment).stdout == done.stdout, "three tables"
+    monkeypatch.setattr("tokbench.commands.inspect.TABLES", 1)
+    first = tokbench("compare", "long", "short", "--results", experiment).stdout.decode()
+    tables = answer.split("\n\n")
+    headings = [f"  {table.splitlines()[0]}\n" for table in tables[3:]]
+    assert first == "\n\n".join([*tables[:3], f"2 more tables with --all:\n{''.join(headings)}"])
     lines = answer.splitlines()
     assert lines[0] == ("long is significantly better at choose and match with the language model tiny (3 seeds).")
     assert lines[1] == "short is significantly better at bits per byte with the language model tiny (3 seeds)."
@@ -149,7 +157,7 @@ def test_compare_by_name_and_by_folder(experiment: Path, tokbench: Tokbench, tmp
     assert "p = 0.062 that long is better" in answer
     assert lines[6:8] == [f"{name}: variant of {experiment}, sizes 300 and 320." for name in ("long", "short")]
     folders = [experiment / "tokenizers" / name for name in ("long", "short")]
-    of_folders = tokbench("compare", *folders).stdout.decode()
+    of_folders = tokbench("compare", *folders, "--all").stdout.decode()
     assert of_folders.splitlines()[6] == f"long: folder {folders[0]}, sizes 300 and 320."
     assert of_folders.splitlines()[8:] == lines[8:]
     as_bytes = "--encoding=bytes"  # Characters are cut at the ends of files.

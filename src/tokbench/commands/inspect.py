@@ -102,6 +102,10 @@ def _style() -> "Callable[[str, Result], str]":
     return style
 
 
+TABLES = 3
+"""Tables that ``compare`` prints without ``--all``."""
+
+
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
@@ -122,6 +126,7 @@ def _style() -> "Callable[[str, Result], str]":
     metavar="TEXT",
     help="Text to train the n-gram models on instead; may be repeated.",
 )
+@click.option("--all", "every", is_flag=True, help="Print all tables, not only the first three.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @field_options
 @reading_options
@@ -134,6 +139,7 @@ def compare_command(
     gap: bool,
     ngram_bits: bool,
     training: tuple[str, ...],
+    every: bool,
     as_json: bool,
     fields: "Fields",
     reading: "ImportOptions",
@@ -161,8 +167,9 @@ def compare_command(
 
         click.echo(written(comparison_json(found)), nl=False)
         return
+    most = None if every else TABLES
     click.echo(
-        comparison_text(found.a, found.b, found.parts, found.unequal, found.pretokenizers, found.notes), nl=False
+        comparison_text(found.a, found.b, found.parts, found.unequal, found.pretokenizers, found.notes, most), nl=False
     )
 
 

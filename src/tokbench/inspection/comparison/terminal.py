@@ -144,8 +144,9 @@ def comparison_text(
     unequal: Unequal | None = None,
     pretokenizers: tuple[str, str] | None = None,
     notes: Sequence[str] = (),
+    most: int | None = None,
 ) -> str:
-    """The answer: a verdict, then every part as a table; each line ends with the name of the better one.
+    """Return the verdict, then every part as a table; each line ends with the name of the better tokenizer.
 
     Args:
         a, b: what the two are called.
@@ -153,6 +154,7 @@ def comparison_text(
         unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
         pretokenizers: of a and of b, named where they differ.
         notes: lines after the verdict.
+        most: number of tables; the headings of the others are listed at the end. Default: all.
     """
     text = []
     if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
@@ -168,8 +170,10 @@ def comparison_text(
         for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
     ]
     text += [*_said(a, b, parts), *notes]
-    for part in parts:
+    for part in parts[:most]:
         text += ["", part.heading, *_table(part, a, b), *part.notes]
+    if more := parts[len(parts[:most]) :]:
+        text += ["", f"{pluralise(len(more), 'more table')} with --all:", *(f"  {part.heading}" for part in more)]
     return "\n".join(text) + "\n"
 
 
