@@ -139,6 +139,12 @@ def test_methods(tokbench: Tokbench) -> None:
             assert method["summary"], name
             assert all(option["meaning"] for option in method["options"]), name
             assert "`" not in method["summary"] + "".join(option["meaning"] for option in method["options"]), name
+    lines = done(tokbench("methods")).stdout.decode().splitlines()
+    methods = [line for line in lines if line.startswith("  ")]
+    assert [line.split()[0] for line in methods] == [name for kind in listed.values() for name in kind]
+    [line] = [line for line in methods if line.startswith("  bpe ")]
+    assert line.split(maxsplit=1)[1] == f"{listed['construction']['bpe']['summary']} [Sennrich et al. 2016]"
+    assert lines[-1] == "Options of a method: tokbench methods NAME"
     shown = done(tokbench("methods", "bpe")).stdout.decode()
     assert "max_token_bytes" in shown
     assert "until there are 'size'" in shown

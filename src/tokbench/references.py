@@ -59,6 +59,22 @@ def entry(key: str) -> str:
     return made(key, known()[key])
 
 
+def short_name(cited: str) -> str:
+    """Return a publication as text cites it: ``Sennrich et al. 2016``, or its title if it has no year.
+
+    Args:
+        cited: a key, or a BibTeX entry, of which the key is returned.
+    """
+    if whole := WHOLE.match(cited):
+        return whole[1]
+    facts = known().get(cited, {})
+    if "year" not in facts:
+        return str(facts.get("title", cited))
+    names = [name.partition(",")[0].strip("{}") for name in facts["author"]]
+    authors = " and ".join(names) if len(names) < 3 and names[-1] != "others" else f"{names[0]} et al."
+    return f"{authors} {facts['year']}"
+
+
 def made(key: str, facts: Mapping[str, Any]) -> str:
     """An entry of a key, a type and fields; capitals of titles stay as they are."""
     fields = {name: value for name, value in facts.items() if name != "type"}

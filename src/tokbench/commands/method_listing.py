@@ -71,6 +71,28 @@ def as_text(chosen: "Mapping[str, Sequence[Method]]", width: int) -> Iterator[tu
             yield kind, "\n".join(line for method in methods for line in _lines(method, width))
 
 
+def as_lines(chosen: "Mapping[str, Sequence[Method]]", width: int | None) -> Iterator[tuple[str, str]]:
+    """Yield each kind with one line for each of its methods: name, summary, and the paper in brackets.
+
+    Args:
+        chosen: methods by kind.
+        width: columns of the terminal; longer summaries are cut. None cuts nothing.
+    """
+    from tokbench.references import short_name
+
+    margin = max(len(method.name) for methods in chosen.values() for method in methods) + 4
+    for kind, methods in chosen.items():
+        lines = []
+        for method in methods:
+            paper = f" [{short_name(method.cites[0])}]" if method.cites else ""
+            summary = unmarked(method.summary)
+            room = None if width is None else max(width - margin - len(paper), 1)
+            if room is not None and len(summary) > room:
+                summary = summary[: room - 1].rstrip(" ,;:") + "…"
+            lines.append(f"  {method.name}".ljust(margin) + summary + paper)
+        yield kind, "\n".join(lines)
+
+
 def options_of(method: "Method") -> list[dict[str, Any]]:
     """The method's options: name, type, default, whether there is none, and meaning, in the order of declaration."""
     schema = method.options.model_json_schema()

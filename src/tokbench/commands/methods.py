@@ -5,6 +5,7 @@
 
 import json
 import shutil
+import sys
 from typing import Any
 
 import click
@@ -31,15 +32,21 @@ def methods_command(as_json: bool, names: tuple[str, ...]) -> None:
     With NAMES: their full descriptions, options and defaults.
     """
 
-    from tokbench.commands.method_listing import as_json_text, as_text, methods_named
+    from tokbench.commands.method_listing import as_json_text, as_lines, as_text, methods_named
 
     methods = methods_named(names)
     if as_json:
         click.echo(as_json_text(methods))
         return
-    for kind, text in as_text(methods, width=min(shutil.get_terminal_size().columns, 110)):
+    columns = shutil.get_terminal_size().columns
+    parts = (
+        as_text(methods, min(columns, 110)) if names else as_lines(methods, columns if sys.stdout.isatty() else None)
+    )
+    for kind, text in parts:
         click.secho(f"{kind}s".capitalize(), bold=True)
         click.echo(f"{text}\n")
+    if not names:
+        click.echo("Options of a method: tokbench methods NAME")
 
 
 @click.command("schema")
