@@ -288,7 +288,7 @@ def test_the_readme_says_what_its_command_gives() -> None:
     all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
     assert same + rounded + different + unprinted == all_of_them
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"print {all_of_them} different numbers: {same} come out at the printed digits, {rounded} more" in readme
+    assert f"print {all_of_them} different numbers. {same} come out at the printed digits. {rounded} more" in readme
     assert f"{different} differ, and {unprinted} cannot be recomputed" in readme
 
 
