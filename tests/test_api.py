@@ -6,6 +6,7 @@ What functions of Python receive as texts and ids: each is read as what it is, o
 import copy
 import doctest
 import inspect
+import json
 import pickle
 import platform
 import re
@@ -26,6 +27,7 @@ import tokbench
 from tests.conftest import Tokbench as Command
 from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer, Vocabulary
+from tokbench import count as tokbench_count
 from tokbench.candidates.running_text import Documents
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.text_files import read_files
@@ -53,7 +55,7 @@ def test_importing_imports_nothing_until_it_is_used() -> None:
 def test_every_name_is_there_and_no_other() -> None:
     for name in tokbench.__all__:
         assert getattr(tokbench, name).__doc__
-        assert name in dir(tokbench)
+    assert [name for name in dir(tokbench) if not name.startswith("__")] == tokbench.__all__
     with pytest.raises(AttributeError, match="no attribute 'tokenise'"):
         _ = tokbench.tokenise  # type: ignore[attr-defined]
 
@@ -191,6 +193,14 @@ def test_compare(counts: PretokenCounts) -> None:
         (lambda counts: tokbench.measure("bpe", counts), "measure: 'bpe' is no tokenizer"),
         (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), 5), "texts 5: give a text"),
         (lambda counts: tokbench.compare(["one", "two"], "x"), "compare: 'one' is no tokenizer"),
+        (lambda counts: tokbench.bound("x", 300), "bound: 'x' is no pre-token counts; make them by tokbench.count"),
+        (lambda counts: tokbench.bound(counts, 30), "size 30"),
+        (lambda counts: tokbench.bound(counts, 300, steps=0), "steps 0: must be a whole number from 1"),
+        (lambda counts: tokbench.ngram_bits("bpe", "x", "x"), "ngram_bits: 'bpe' is no tokenizer"),
+        (lambda counts: tokbench.ngram_bits(tokbench.wrap(list), "x", "x"), "pass size to tokbench.wrap"),
+        (lambda counts: tokbench.ngram_bits(tokbench.build("bpe", counts, 260), "x", "a/b.txt"), "looks like a path"),
+        (lambda counts: tokbench.check("bpe"), "check: 'bpe' is no tokenizer"),
+        (lambda counts: tokbench.check(tokbench.build("bpe", counts, 260), "a/b.txt"), "check: 'a/b.txt' looks like"),
         (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two tokenizers or more"),
         (lambda counts: tokbench.count(["x", 5]), "5 is no text; give str or bytes"),
         (lambda counts: tokbench.count([None]), "None is no text; give str or bytes"),
@@ -413,6 +423,26 @@ def test_paths_have_the_documents_of_their_files(pair: list[Tokenizer], tmp_path
     for given in ([lines, notes], sorted(tmp_path.glob("*")), [*texts[:2], notes]):
         assert tokbench.compare(pair, given).equals(tokbench.compare(pair, texts))
     assert "a path, not a text" in rejected(pair[0].encode, notes)
+
+
+def test_bound_and_ngram_bits_are_those_of_the_command_line(
+    pair: list[Tokenizer], tmp_path: Path, tokbench: Command
+) -> None:
+    from tokbench import bound, ngram_bits
+
+    counts = tokbench_count(TEXTS)
+    counts.write(tmp_path / "counts.parquet")
+    told = json.loads(tokbench("bound", "--counts", tmp_path / "counts.parquet", "--size", 270).stdout)
+    del told["seconds"]
+    assert json.loads(json.dumps(bound(counts, 270))) == told
+    train, test = tmp_path / "train.txt", tmp_path / "test.txt"
+    train.write_text("the cat sat on the mat " * 40)
+    test.write_text("the hat on the cat")
+    pair[0].save(tmp_path / "bpe")
+    told = json.loads(tokbench("ngram_bits", tmp_path / "bpe", "--train", train, "--test", test, "--order", 2).stdout)
+    bits = ngram_bits(pair[0], train, [test], order=2)
+    assert bits.rows() == [(one["training_bytes"], one["order"], one["bits_per_byte"]) for one in told["models"]]
+    assert ngram_bits(pair[0], train, test, training_bytes=[100])["training_bytes"].to_list() == [100] * 5
 
 
 def test_files_are_read_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

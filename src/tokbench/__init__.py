@@ -16,6 +16,7 @@ from tokbench import auto_tokenizer
 if TYPE_CHECKING:
     from tokbench.adapters.load import load, wrap
     from tokbench.api import build, compare, count, count_files, measure
+    from tokbench.api.inspect import bound, check, ngram_bits, read_results, show
     from tokbench.api.texts import read
     from tokbench.construction import constructions
     from tokbench.errors import TokbenchError
@@ -33,7 +34,9 @@ __all__ = [
     "TokbenchError",
     "Tokenizer",
     "Vocabulary",
+    "bound",
     "build",
+    "check",
     "compare",
     "constructions",
     "count",
@@ -41,10 +44,13 @@ __all__ = [
     "load",
     "measure",
     "metrics",
+    "ngram_bits",
     "read",
+    "read_results",
     "resource_types",
     "schemes",
     "segmentations",
+    "show",
     "wrap",
 ]
 
@@ -53,7 +59,9 @@ _MODULES = {
     "TokbenchError": "errors",
     "Tokenizer": "tokenizer",
     "Vocabulary": "vocabulary",
+    "bound": "api.inspect",
     "build": "api",
+    "check": "api.inspect",
     "compare": "api",
     "constructions": "construction",
     "count": "api",
@@ -61,10 +69,13 @@ _MODULES = {
     "load": "adapters.load",
     "measure": "api",
     "metrics": "metric",
+    "ngram_bits": "api.inspect",
     "read": "api.texts",
+    "read_results": "api.inspect",
     "resource_types": "resource",
     "schemes": "pretokenization",
     "segmentations": "segmentation",
+    "show": "api.inspect",
     "wrap": "adapters.load",
 }
 """The module that defines each public name."""
@@ -83,4 +94,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -1,6 +1,7 @@
 """Whether a tokenizer is fit: ours are, broken ones fail with an input that shows it, lossy ones say what is lost."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import count
@@ -367,3 +368,59 @@ def test_no_tokenizer_to_check(tmp_path: Path, tokbench: Tokbench) -> None:
     (tmp_path / "file").write_text("x")
     assert "file: of no form that is known; name it with --from" in tokbench("check", tmp_path / "file").message
     assert "tokbench.json" in tokbench("check", tmp_path).message
+
+
+def test_check_in_python_is_that_of_the_command_line(tmp_path: Path, tokbench: Tokbench) -> None:
+    made = library.build("bpe", library.count(TEXTS), 300, name="bpe")
+    made.save(tmp_path / "bpe")
+    checks = library.check(made, TEXTS, limit=2)
+    told = json.loads(tokbench("check", tmp_path / "bpe", "--json").stdout)
+    assert [one["name"] for one in checks.to_dict()["checks"]] == [one["name"] for one in told["checks"]]
+    assert checks.fit
+    assert not checks.failures
+    assert re.fullmatch(r"Checks\('bpe', \d+ checks, fit\)", repr(checks))
+    assert str(checks).startswith("Tokenizer('bpe', gpt2, 300 tokens, merge)\nfit: ")
+    assert checks._repr_html_().startswith("<pre>Tokenizer(&#x27;bpe")
+    assert {one.check.name: one for one in checks.results}["documents"].found.told == "all 2 texts come back"
+
+
+def test_check_and_show_of_wrapped_functions() -> None:
+    checks = library.check(library.wrap(lambda text: [bytes([one]) for one in text.encode()]))
+    assert [one.check.name for one in checks.failures] == ["invalid_utf8"]
+    assert "failed: invalid_utf8" in repr(checks)
+    ids = library.wrap(lambda text: [*text.encode()], name="bytes")
+    for call in (library.check, lambda tokenizer: library.show(tokenizer, "cat")):
+        with pytest.raises(
+            TokbenchError, match=r"bytes has no decode; pass one, as in tokbench.wrap\(encode, decode\)"
+        ):
+            call(ids)
+    assert len(library.show(library.wrap(lambda text: [*text.encode()], bytes), "cat").cuts[0].tokens) == 3
+
+
+def test_show(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (library.build("bpe", library.count(TEXTS), size, name=f"bpe {size}") for size in (256, 300))
+    for one in (small, large):
+        one.save(tmp_path / str(len(one)))
+    cuts = library.show([small, large], "the <cat>")
+    told = json.loads(tokbench("show", tmp_path / "256", tmp_path / "300", "the <cat>", "--json").stdout)
+    assert cuts.to_dict()["disputed_borders"] == told["disputed_borders"]
+    assert [one["tokens"] for one in cuts.to_dict()["tokenizers"]] == [one["tokens"] for one in told["tokenizers"]]
+    assert repr(cuts) == f"Cuts(9 bytes; tokens: bpe 256 9, bpe 300 {large.count('the <cat>')})"
+    assert str(cuts).startswith("bpe 256 t")
+    html = cuts._repr_html_()
+    assert "&lt;" in html
+    assert html.count("<span title=") == 9 + large.count("the <cat>")
+    assert "#ffd787" in html
+    assert "#ffd787" not in library.show(small, b"the \xff")._repr_html_()
+    monkeypatch.chdir(tmp_path)
+    Path("cat.txt").write_text("the cat")
+    for arguments, said in (
+        ((small, "cat.txt"), "cat.txt is a file; pass its text, as in tokbench.read('cat.txt')[0]"),
+        ((small, "a" * 100_001), "the text has 100,001 bytes; pass 100,000 or fewer"),
+        (([small, "bpe"], "cat"), "'bpe' is no tokenizer; pass it through tokbench.load or tokbench.wrap"),
+        (("bpe", "cat"), "'bpe' is no tokenizer; pass one, or several in a list"),
+        (([], "cat"), "pass a tokenizer"),
+        ((small, 5), "5 is no text; give str or bytes"),
+    ):
+        with pytest.raises(TokbenchError, match=re.escape(said)):
+            library.show(*arguments)

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from scipy.stats import ttest_rel
 
+import tokbench as library
 from tests.conftest import Tokbench
 from tests.support.rules import PAGE, documented, keys_of
 from tests.support.small_report import DECLARED, accuracy, intrinsic, ngram_bits, ngram_documents, outcomes, whole
@@ -43,6 +44,21 @@ def write(tmp_path: Path) -> Write:
 
 def compared(a: Path, b: Path) -> RunComparison:
     return compare_runs(*(read_run(folder, folder.name, DECLARED) for folder in (a, b)), DECLARED)
+
+
+def test_results_in_python(write: Write, tmp_path: Path) -> None:
+    folder = write("a")
+    results = library.read_results(folder)
+    assert [*results] == [name for name in BY_NAME if name in ("intrinsic", "accuracy", "outcomes")]
+    assert results["intrinsic"].equals(intrinsic().select(list(INTRINSIC.schema)))
+    assert results["intrinsic"] is results["intrinsic"]
+    assert repr(results) == f"Results({str(folder)!r}, 3 tables)"
+    assert "<td>outcomes</td>" in results._repr_html_()
+    assert ("intrinsic" in results, "bits" in results) == (True, False)
+    with pytest.raises(TokbenchError, match=r"'intrinsics' is not a table .* Did you mean 'intrinsic'"):
+        results["intrinsics"]
+    with pytest.raises(TokbenchError, match="no tables of an experiment; name a folder such as results/demo"):
+        library.read_results(tmp_path / "nothing")
 
 
 def test_a_run_beside_itself(write: Write, tokbench: Tokbench) -> None:

@@ -230,7 +230,7 @@ class Callables:
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
         if self._decode is None:
             if not self._names and ids:
-                raise TokbenchError("has no decode; pass one, as in tokbench.wrap(encode, decode)")
+                raise TokbenchError("no decode; pass one, as in tokbench.wrap(encode, decode)")
             try:
                 return b"".join(self._names[one] for one in ids)
             except IndexError:
@@ -290,6 +290,15 @@ class WrappedTokenizer(AdaptedTokenizer):
     def __repr__(self) -> str:
         tokens = "size unknown" if self.size is None else f"{self.size} tokens"
         return f"WrappedTokenizer({self.name!r}, Python, {tokens})"
+
+    @property
+    def can_decode(self) -> bool:
+        """Whether there is a function for it, or texts are cut into pieces."""
+        encode, decode = self.functions
+        if decode is not None or self.callables.pieces:
+            return True
+        probe = Callables(encode, decode, self.size)
+        return not probe.encode("a") or bool(probe.pieces)
 
     @property
     def nominal_size(self) -> int:

@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tokbench.api.inspect import tokenizer_of
 from tokbench.api.texts import Paths, Texts, documents_of, texts_of
 from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
 from tokbench.construction import Construction, InitialRecipe, constructions, options_with_recipes
@@ -174,7 +175,7 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     """
     import polars as pl
 
-    _check_tokenizer("measure", tokenizer)
+    tokenizer_of("measure", tokenizer)
     families = _families(options)
     if tokenizer.library_name:
         rows = _measured_through_library(tokenizer, texts, families)
@@ -307,18 +308,11 @@ def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
     if isinstance(tokenizers, Tokenizer | str) or not isinstance(tokenizers, Iterable):
         raise TokbenchError(f"compare: {shown(tokenizers)}; give two tokenizers or more, as in a list")
     found = list(tokenizers)
-    for one in found:
-        _check_tokenizer("compare", one)
+    for tokenizer in found:
+        tokenizer_of("compare", tokenizer)
     if len(found) < 2:
         raise TokbenchError("compare: give two tokenizers or more")
     return found
-
-
-def _check_tokenizer(call: str, tokenizer: Any) -> None:
-    if not isinstance(tokenizer, Tokenizer):
-        raise TokbenchError(
-            f"{call}: {shown(tokenizer)} is no tokenizer; pass it through tokbench.load or tokbench.wrap"
-        )
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:

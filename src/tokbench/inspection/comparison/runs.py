@@ -70,19 +70,44 @@ def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Compared
     Raises:
         TokbenchError: it has no tables, or one of them is damaged.
     """
-    frames = {}
-    for table in declared:
-        if table.keys and (path := _file(folder, table)) is not None:
-            frames[table.name] = _checked(_read(path, table), table, path)
-    if not frames:
-        raise TokbenchError(f"{folder}: no tables of an experiment; name a folder such as results/demo")
+    files = files_of(folder, declared)
+    frames = {name: read_table(path, table) for name, (path, table) in files.items() if table.keys}
     return ComparedRun(name, frames, _versions(folder), _corpora(folder), dict(_tokenizers(folder)))
+
+
+def files_of(folder: Path, declared: Iterable[TidyTable]) -> dict[str, tuple[Path, TidyTable]]:
+    """Return the files of a run's tables with their declarations, by name.
+
+    Raises:
+        TokbenchError: there is none.
+    """
+    files = {table.name: (path, table) for table in declared if (path := _file(folder, table)) is not None}
+    if not files:
+        raise TokbenchError(f"{folder}: no tables of an experiment; name a folder such as results/demo")
+    return files
 
 
 def _file(folder: Path, table: TidyTable) -> Path | None:
     places = [folder / table.folder / f"{table.name}.parquet"]
     places += [folder / KEPT / f"{table.name}.{ending}" for ending in ("parquet", "csv")]
     return next((path for path in places if path.is_file()), None)
+
+
+def read_table(path: Path, table: TidyTable) -> pl.DataFrame:
+    """Return the declared columns of a table; those that an older version did not have are empty.
+
+    Raises:
+        TokbenchError: the file is damaged, lacks a key, or has two rows with the same keys.
+    """
+    frame = _read(path, table)
+    lacking = [name for name in table.keys if name not in frame.columns]
+    if lacking:
+        raise TokbenchError(f"{path}: no column {', '.join(lacking)}; make the table again")
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in table.schema.items() if name not in frame.columns]
+    frame = frame.with_columns(absent).select(list(table.schema)).cast(table.schema)  # type: ignore[arg-type]
+    if table.keys and not frame.select(table.keys).is_unique().all():
+        raise TokbenchError(f"{path}: two rows have the same {', '.join(table.keys)}; make the table again")
+    return frame
 
 
 def _read(path: Path, table: TidyTable) -> pl.DataFrame:
@@ -92,18 +117,6 @@ def _read(path: Path, table: TidyTable) -> pl.DataFrame:
         return pl.read_csv(literal(path), schema_overrides=table.schema)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise TokbenchError(f"{path}: not readable as CSV ({first_line(error)}); make the table again") from None
-
-
-def _checked(frame: pl.DataFrame, table: TidyTable, path: Path) -> pl.DataFrame:
-    """The declared columns of a table; those that an older version did not have are empty."""
-    lacking = [name for name in table.keys if name not in frame.columns]
-    if lacking:
-        raise TokbenchError(f"{path}: no column {', '.join(lacking)}; make the table again")
-    absent = [pl.lit(None, dtype).alias(name) for name, dtype in table.schema.items() if name not in frame.columns]
-    frame = frame.with_columns(absent).select(list(table.schema)).cast(table.schema)  # type: ignore[arg-type]
-    if not frame.select(table.keys).is_unique().all():
-        raise TokbenchError(f"{path}: two rows have the same {', '.join(table.keys)}; make the table again")
-    return frame
 
 
 def _versions(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,375 @@
+"""Checks, cuts, bounds, n-gram bits and tables of an experiment, as objects that print themselves and show as HTML."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokbench.adapters.load import WrappedTokenizer
+from tokbench.api.texts import Texts, texts_of
+from tokbench.corpus.documents import Document
+from tokbench.errors import TokbenchError, unknown
+from tokbench.examples.cut import SegmentedText, as_json, cut, disputed, visible
+from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES, MOST_THREADS, whole_argument
+from tokbench.optimum import MAX_PRETOKEN_BYTES
+from tokbench.pretokens import PretokenCounts
+from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.encoder import as_bytes, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tokbench.inspection.checks.run import CheckResult
+
+
+WIDTH = 100
+"""Columns of a printed cut."""
+MAX_SHOWN_BYTES = 100_000
+"""Bytes of the longest text that is shown."""
+MAX_CHECKED = 1000
+"""Documents that a check reads by default."""
+COLOURS = {False: ("#dadada", "#bcbcbc"), True: ("#ffd787", "#ffaf5f")}
+"""Backgrounds, in turn, of tokens that all cuts have, and of those that not all have."""
+
+
+def tokenizer_of(call: str, value: Any) -> Tokenizer:
+    """Return a value that is a tokenizer.
+
+    Raises:
+        TokbenchError: it is not one.
+    """
+    if not isinstance(value, Tokenizer):
+        raise TokbenchError(f"{call}: {shown(value)} is no tokenizer; pass it through tokbench.load or tokbench.wrap")
+    return value
+
+
+@dataclass(frozen=True, repr=False)
+class Checks:
+    """Results of :func:`check`; printed, one line for each check, with the shortest input that fails.
+
+    Attributes:
+        tokenizer: the tokenizer.
+        results: the checks with their findings, in order.
+    """
+
+    tokenizer: Tokenizer
+    results: "Sequence[CheckResult]"
+
+    @property
+    def fit(self) -> bool:
+        """Whether no check failed. Warnings do not count."""
+        return not self.failures
+
+    @property
+    def failures(self) -> "list[CheckResult]":
+        """The checks that failed."""
+        return [result for result in self.results if result.result == "failure"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as ``tokbench check --json`` prints them."""
+        from tokbench.inspection.checks import run
+
+        return run.as_json({"name": self.tokenizer.name, "size": len(self.tokenizer)}, [*self.results])
+
+    def __repr__(self) -> str:
+        names = ", ".join(result.check.name for result in self.failures)
+        return f"Checks({self.tokenizer.name!r}, {len(self.results)} checks, {f'failed: {names}' if names else 'fit'})"
+
+    def __str__(self) -> str:
+        from tokbench.inspection.checks import run
+
+        return run.as_text(repr(self.tokenizer), [*self.results], lambda text, _: text).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def check(tokenizer: Tokenizer, documents: Texts = (), *, limit: int = MAX_CHECKED) -> Checks:
+    """Run the sanity checks of ``tokbench check``: round trip, agreement of calls, reachable tokens.
+
+    Args:
+        tokenizer: the tokenizer. A wrapped function needs its ``decode``.
+        documents: further texts to check with, as in :func:`count`. Default: none.
+        limit: documents that are read at most (default: 1,000).
+
+    Raises:
+        TokbenchError: not a tokenizer, no ``decode``, or no text. What the tokenizer raises is a failure of the check.
+
+    Examples:
+        >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat"), 260)
+        >>> checks = tokbench.check(bpe)
+        >>> checks.fit
+        True
+    """
+    from tokbench.inspection.checks import run
+    from tokbench.inspection.checks.subject import TokenizerUnderTest
+
+    _with_decode("check", tokenizer_of("check", tokenizer))
+    texts = [*islice(texts_of("check", documents), whole_argument("limit", limit, 0, LARGEST_BYTES))]
+    return Checks(tokenizer, run.checked(TokenizerUnderTest(tokenizer, None, texts)))
+
+
+def _with_decode(call: str, tokenizer: Tokenizer) -> Tokenizer:
+    """Reject a wrapped function that returns ids and has no ``decode``."""
+    if isinstance(tokenizer, WrappedTokenizer) and not tokenizer.can_decode:
+        raise TokbenchError(f"{call}: {tokenizer.name} has no decode; pass one, as in tokbench.wrap(encode, decode)")
+    return tokenizer
+
+
+@dataclass(frozen=True, repr=False)
+class Cuts:
+    """A text in the tokens of one tokenizer or several; printed, a row for each tokenizer, with ids below it.
+
+    Attributes:
+        text: the text.
+        cuts: of each tokenizer: its name, and its tokens with ids and places.
+    """
+
+    text: bytes
+    cuts: tuple[SegmentedText, ...]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{one.name} {len(one.tokens)}" for one in self.cuts)
+        return f"Cuts({len(self.text)} bytes; tokens: {counts})"
+
+    def __str__(self) -> str:
+        from tokbench.examples.columns import cuts_text
+
+        return cuts_text(self.cuts, self.text, WIDTH, colour=False).rstrip("\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the cuts as ``tokbench show --json`` prints them."""
+        return as_json(self.cuts, self.text)
+
+    def _repr_html_(self) -> str:
+        """Coloured tokens; those that not all tokenizers have are orange. The id is the tooltip."""
+        common = frozenset.intersection(*(one.spans for one in self.cuts))
+        borders = disputed(self.cuts)
+        rows = []
+        for one in self.cuts:
+            tokens = []
+            for place, token in enumerate(one.tokens):
+                colour = COLOURS[(token.start, token.end) not in common][place % 2]
+                edge = "2px solid" if token.end in borders else "1px dotted"
+                style = f"background:{colour};color:#000;border-right:{edge} #000"
+                tokens.append(f'<span title="id {token.id}" style="{style}">{escape(visible(token.data))}</span>')
+            count = f"<td>{len(one.tokens)}</td>"
+            line = f'<td style="text-align:left;font-family:monospace">{"<wbr>".join(tokens)}</td>'
+            rows.append(f"<tr><th>{escape(one.name)}</th>{count}{line}</tr>")
+        return f"<table><tr><th></th><th>tokens</th><th></th></tr>{''.join(rows)}</table>"
+
+
+def show(tokenizers: Tokenizer | Iterable[Tokenizer], text: str | bytes) -> Cuts:
+    """Show how tokenizers cut a text: print the result, or let a notebook draw it in colours.
+
+    Args:
+        tokenizers: a tokenizer, or several.
+        text: the text, up to 100,000 bytes.
+
+    Raises:
+        TokbenchError: not a tokenizer, no ``decode``, or the text is too long or the name of a file.
+
+    Examples:
+        >>> words = tokbench.wrap(lambda text: text.split(" "), name="words")
+        >>> letters = tokbench.wrap(list, name="letters")
+        >>> cuts = tokbench.show([words, letters], "cat")
+        >>> cuts
+        Cuts(3 bytes; tokens: words 1, letters 3)
+        >>> print(cuts)
+        words   cat  │
+                0
+        letters c┃a┃t│
+                0 1 2
+        ...
+    """
+    several = [tokenizers] if isinstance(tokenizers, Tokenizer) else tokenizers
+    if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
+        raise TokbenchError(f"show: {shown(tokenizers)} is no tokenizer; pass one, or several in a list")
+    opened = [_with_decode("show", tokenizer_of("show", tokenizer)) for tokenizer in several]
+    if not opened:
+        raise TokbenchError("show: pass a tokenizer")
+    if isinstance(text, str) and len(text) < WIDTH and Path(text).is_file():
+        raise TokbenchError(f"show: {text} is a file; pass its text, as in tokbench.read({text!r})[0]")
+    data = as_bytes(text)
+    if len(data) > MAX_SHOWN_BYTES:
+        raise TokbenchError(f"show: the text has {len(data):,} bytes; pass {MAX_SHOWN_BYTES:,} or fewer")
+    return Cuts(data, tuple(cut(tokenizer.name, tokenizer, data) for tokenizer in opened))
+
+
+def bound(
+    counts: PretokenCounts,
+    size: int,
+    *,
+    gap: float = 0.001,
+    steps: int = 1000,
+    max_token_bytes: int | None = None,
+    max_pretoken_bytes: int = MAX_PRETOKEN_BYTES,
+    threads: int = 1,
+) -> dict[str, Any]:
+    """Prove how few tokens any vocabulary of a size could need for a text, with any segmentation.
+
+    Args:
+        counts: pre-token counts of the text. The bound holds for their pre-tokenization only.
+        size: tokens of the vocabulary, the 256 bytes included.
+        gap: stop when a vocabulary is found that exceeds the bound by this share at most (default: 0.001).
+        steps: stop after this many steps (default: 1,000).
+        max_token_bytes: longest token in bytes. Default: no limit.
+        max_pretoken_bytes: longest pre-token in bytes; longer ones are left out (default: 256).
+        threads: threads to use; they do not change the result.
+
+    Returns:
+        ``bound`` (tokens that every vocabulary needs at least), ``tokens`` (of the best vocabulary found), ``gap``
+        (the second above the first, as a share), and what ``tokbench bound`` prints in addition.
+
+    Raises:
+        TokbenchError: not counts, a size below the 256 bytes, or pre-tokens too long to look at every substring.
+
+    Examples:
+        >>> counts = tokbench.count("the cat sat on the mat and the hat " * 20)
+        >>> proof = tokbench.bound(counts, 260)
+        >>> proof["bound"] <= tokbench.build("bpe", counts, 260).segment(counts)[0].size * 20
+        True
+    """
+    from tokbench.candidates.initial import check_size
+    from tokbench.optimum.bound import bound_text
+
+    if not isinstance(counts, PretokenCounts):
+        raise TokbenchError(f"bound: {shown(counts)} is no pre-token counts; make them by tokbench.count(texts)")
+    check_size(size)
+    return bound_text(
+        counts,
+        {"": counts},
+        size,
+        must=True,
+        gap=gap,
+        steps=whole_argument("steps", steps, 1, LARGEST_BYTES),
+        longest=max_token_bytes,
+        max_pretoken_bytes=max_pretoken_bytes,
+        threads=whole_argument("threads", threads, 1, MOST_THREADS),
+    )
+
+
+def ngram_bits(
+    tokenizer: Tokenizer,
+    train: Texts,
+    test: Texts,
+    *,
+    order: int = HIGHEST_NGRAM_ORDER,
+    training_bytes: Sequence[int] | None = None,
+) -> "pl.DataFrame":
+    """Return the bits per byte of token n-gram models: how well counts of tokens predict a text.
+
+    Args:
+        tokenizer: the tokenizer. A wrapped function needs its ``decode`` and ``size``.
+        train: texts to train the models on, as in :func:`count`.
+        test: other texts to test them on.
+        order: highest order of the models (default and maximum: 5).
+        training_bytes: bytes of text to train on. Default: all of it, and half.
+
+    Returns:
+        One row for each number of training bytes and each order: ``training_bytes``, ``order``, ``bits_per_byte``.
+
+    Raises:
+        TokbenchError: not a tokenizer, a text is empty, or fewer bytes than ``training_bytes``.
+
+    Examples:
+        >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat"), 260)
+        >>> bits = tokbench.ngram_bits(bpe, "the cat sat on the mat " * 10, "the mat sat on the cat", order=2)
+        >>> bits.columns
+        ['training_bytes', 'order', 'bits_per_byte']
+    """
+    import polars as pl
+
+    from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
+    from tokbench.models.pretraining.order import encoded
+
+    if not tokenizer_of("ngram_bits", tokenizer).nominal_size:
+        raise TokbenchError(f"ngram_bits: {tokenizer.name}: vocabulary size not known; pass size to tokbench.wrap")
+    if not tokenizer.lossless:
+        _with_decode("ngram_bits", tokenizer)
+    training, tested = ([*_numbered(texts)] for texts in (train, test))
+    found = tokenizer_ngram_bits(
+        tokenizer,
+        partial(encoded, tokenizer),
+        lambda: training,
+        tested,
+        order=whole_argument("order", order, 1, HIGHEST_NGRAM_ORDER),
+        training_bytes=training_bytes,
+    )
+    kinds = {"training_bytes": pl.Int64, "order": pl.Int64, "bits_per_byte": pl.Float64}
+    return pl.DataFrame([{name: model[name] for name in kinds} for model in found["models"]], schema=kinds)
+
+
+def _numbered(texts: Texts) -> Iterator[Document]:
+    return (Document(number, "", text) for number, text in enumerate(texts_of("ngram_bits", texts)))
+
+
+class Results(Mapping[str, "pl.DataFrame"]):
+    """Tables of an experiment by name, each read when it is first used.
+
+    Attributes:
+        folder: the experiment's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from tokbench.inspection.comparison.runs import files_of
+        from tokbench.tabulation.table import tables_of
+
+        self.folder = folder
+        self._files = files_of(folder, tables_of("tabulate", "analyse"))
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> "pl.DataFrame":
+        from tokbench.inspection.comparison.runs import read_table
+
+        if name not in self._files:
+            raise TokbenchError(f"{self.folder}: {unknown(str(name), 'table', self._files)}")
+        if name not in self._frames:
+            self._frames[name] = read_table(*self._files[name])
+        return self._frames[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r}, {len(self)} tables)"
+
+    def _repr_html_(self) -> str:
+        rows = (f"<tr><td>{name}</td><td>{escape(table.rows)}</td></tr>" for name, (_, table) in self._files.items())
+        return f"<table><tr><th>table</th><th>one row is</th></tr>{''.join(rows)}</table>"
+
+
+def read_results(folder: Path | str) -> Results:
+    """Return the tables of a run, such as ``results/demo`` or ``results/published/novels``, as polars frames.
+
+    Args:
+        folder: the folder of the experiment.
+
+    Returns:
+        A mapping of names to frames; ``docs/tables.md`` describes each.
+
+    Raises:
+        TokbenchError: there are no tables in the folder; when a table is read: it is damaged.
+
+    Examples:
+        >>> import polars
+        >>> from pathlib import Path
+        >>> Path("results/demo/tables").mkdir(parents=True)
+        >>> table = {"variant": "bpe", "size": 1024, "model": "tiny", "suite": "s", "text": "t", "bytes": 9}
+        >>> polars.DataFrame([table]).write_parquet("results/demo/tables/texts.parquet")
+        >>> results = tokbench.read_results("results/demo")
+        >>> results
+        Results('results/demo', 1 tables)
+        >>> results["texts"]["bytes"].to_list()
+        [9]
+    """
+    return Results(Path(folder))
