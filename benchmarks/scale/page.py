@@ -99,7 +99,7 @@ def bounds(rows: Rows) -> str:
             lines.append(
                 [stage.name, f"{cells[-1].bound_mb:,}", f"{worst.share:.0%}", f"{worst.gigabytes:g} GB", within]
             )
-    return table(("stage", "bound of the largest, MB", "most of a bound", "at", "within"), lines)
+    return table(("stage", "bound of the largest, MB", "largest share of a bound", "at", "within"), lines)
 
 
 def left_out(rows: Rows) -> str:
@@ -146,7 +146,7 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         put("times the largest measured", number(corpus.text / largest))
         put("shards", f"{corpus.shards:,}")
         put("text of a shard", volume(corpus.text / corpus.shards))
-        put("jobs that the workflow plans", f"{sum(plans[str(corpus.shards)].values()):,}")
+        put("jobs in the plan", f"{sum(plans[str(corpus.shards)].values()):,}")
         heaps = vocabulary(rows)
         low, high = heaps.between(corpus.text, corpus.text)
         put("different pre-tokens, millions", ranged(*(each / 1e6 for each in (heaps.at(corpus.text), low, high))))
@@ -159,10 +159,10 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
         most = max(stages, key=lambda one: one.memory_mb)
         put("most memory of a job", f"{volume(most.memory_mb * 1e6)} ({most.stage.name})")
         put("documents", f"{corpus.documents:,}")
-        put("so that `prepare` needs", volume(PER_DOCUMENT * corpus.documents))
-        put("in parts, `split_corpus`", volume(PER_DOCUMENT_OF_PARTS * corpus.documents))
-        put("disk that stays", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
-        put("disk that is freed again", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
+        put("memory of `prepare`", volume(PER_DOCUMENT * corpus.documents))
+        put("memory of `split_corpus`, in parts", volume(PER_DOCUMENT_OF_PARTS * corpus.documents))
+        put("permanent disk", volume(math.fsum(one.disk for one in stages if one.stage.kept)))
+        put("temporary disk", volume(math.fsum(one.disk for one in stages if not one.stage.kept)))
     return table(("", *(corpus.name for corpus in CORPORA)), lines.values())
 
 
@@ -193,13 +193,13 @@ def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
             if told[0] and one.stage.rule == "prepare":
                 told = ["`parts` of the corpus"]
             if one.stage.rule not in BY_WORK and one.memory_mb > of_rule(one.stage.rule):
-                told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are asked for")
+                told.append(f"{volume(one.memory_mb * 1e6)} of memory, {of_rule(one.stage.rule):,} MB are requested")
             if any(told):
                 cells = [number(one.longest), number(minutes / 60), "; ".join(filter(None, told))]
                 lines.append([corpus.name, one.stage.name, *cells])
     if not lines:
-        return "No job takes more than its rule asks for."
-    return table(("corpus", "stage", "hours of a job", "its rule asks for", "so it takes"), lines)
+        return "No job needs more than its rule requests."
+    return table(("corpus", "stage", "hours of a job", "requested", "needs"), lines)
 
 
 def remedy(taken: float, asked: int) -> str:
@@ -250,52 +250,57 @@ def draw(rows: Rows, path: Path) -> None:
 
 
 INTRODUCTION = """\
-`make scale TEXT=FOLDER` measures all of this again on the text in a folder, and writes this page;
-[`scale.csv`](performance/scale.csv) has every process, [`benchmarks/scale`](../benchmarks/scale/run.py) says how it was
-started. An experiment of eight constructions runs job by job, one thread each, by the command lines that the workflow
-prints for it. Seconds are those of the processor, user and system together; memory is what the process had resident at
-the most, as the kernel tells it, in MB of 10^6 bytes like `mem_mb`."""
+This page gives time, memory and disk of every stage on gigabytes of text, and estimates for larger corpora.
+
+```
+make scale TEXT=FOLDER
+```
+
+This command repeats the measurements on the text in a folder and writes this page.
+[`scale.csv`](performance/scale.csv) has every process, [`benchmarks/scale`](../benchmarks/scale/run.py) shows how they
+were started. An experiment of eight constructions runs job by job, one thread each, with the command lines that the
+workflow prints for it. Seconds are processor time, user plus system. Memory is the peak resident memory of the process
+as the kernel reports it, in MB of 10^6 bytes like `mem_mb`."""
 HOW = """\
-The text is dealt out to 17 shards, so that counts are merged in two steps and shards are encoded by jobs of their own,
-as in a large corpus. Every split is all of the text."""
+The text is divided into 17 shards, so that counts are merged in two steps and shards are encoded by separate jobs, as
+in a large corpus. Every split is all of the text."""
 FITTED = """\
-*Power* is p where what goes beyond the start grows as the quantity to the power of p, with its 95 % interval (Student's
-t; how far points lie from their lines is pooled over the stages, as each has four at the most). A start is what the
-same job takes of a megabyte. 0 stands where less than a tenth is added to it, or tells sizes apart; sizes that add less
-than a quarter are left out of the line, and so are those that took more than a larger one. Where one alone is left,
-growth is taken to be proportional. The quantity is the text of one job or, for what reads counts, the different
-pre-tokens; for disk, the text."""
+*Power* is the exponent p if time, memory or disk beyond a job's start-up cost grows as quantity^p, with its 95 %
+interval (Student's t; the variance around the lines is pooled over the stages, as each has at most four points). The
+start-up cost is that of the same job on a megabyte. The power is 0 if a stage adds less than a tenth to its start-up
+cost, or varies less than that between sizes. Sizes that add less than a quarter are excluded from the fit, and so are
+those that took more than a larger one. If only one remains, growth is assumed to be proportional. The quantity is the
+text of one job or, for stages that read counts, the number of different pre-tokens; for disk, the text."""
 COMPARED = """\
-Not all that `build` takes is construction: it compares `tokenizer.json`, by Hugging Face's library, with the tokenizer
-on the most frequent million of pre-tokens, which is most of the time of `bpe`; each job's log tells how long the
-construction took. For `wordpiece` and `ngram` nothing is compared where a pre-token has more than 2,000 bytes, as
-larger texts have, so that these may take less than smaller ones."""
+The time of `build` is not only construction: it also compares `tokenizer.json`, by Hugging Face's library, with the
+tokenizer on the most frequent million of pre-tokens, which is most of the time of `bpe`. Each job's log gives the time
+of the construction. For `wordpiece` and `ngram` nothing is compared if a pre-token has more than 2,000 bytes. Larger
+texts have such pre-tokens, so these may need less time than smaller ones."""
 BEYOND = """\
-**All of this is extrapolated.** The lines of the fits go on, through the largest size measured; in brackets stands what
-the ends of the intervals make of it, and of the interval of the number of pre-tokens. *Times beyond* says how many
-times as much a job reads as the largest that was measured. A text in many languages has more different pre-tokens, one
-of prose fewer than code. Waiting for a cluster is left out."""
+**All of this is extrapolated.** The fitted lines are continued through the largest size measured. The numbers in
+brackets follow from the ends of their intervals, and of the interval of the number of pre-tokens. *Times beyond* is the
+input of a job divided by that of the largest job measured. A text in many languages has more different pre-tokens, one
+of prose fewer than code. Waiting times of a cluster are not included."""
 READING = """\
-- Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) take as many jobs as there are
-  shards, or 16 of them, and as much memory and time each as these: a larger corpus means more of them, not larger ones.
-  Only `score_bytes` takes more memory, for its model is of the whole text.
-- `prepare` was measured as one job, which it is unless the corpus asks for `parts`: then jobs side by side read as much
-  of the source each, and write as many of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they
-  take longer than the one job: texts are written once more on their way.
-- `train_byte_lm` is one job, whatever the corpus. Where the table above names it, make several corpora of it, or give
-  the split less: byte language models seldom need all of a large text.
-- `score_bytes` holds the model beside a shard, and is given what a model of its number of windows may take at the
-  most. Where that is more than a node has, give the split of the byte language model less.
-- Sequences are packed [in slices](stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` puts
-  them together.
-- Constructions read counts, so what counts for them is the number of different pre-tokens. Where the memory above is
-  more than a node has, `min_count` leaves out the rare ones; `build` says which would fit and what share of the text
-  goes with them. SaGe trains on a million lines whatever the corpus.
-- `prepare` needs 36 bytes a document at most, and in parts only `split_corpus` needs 20: where that is more than
-  their rules give, 2,000 and 4,000 MB, `set-resources` in the profile gives them more, as `split_corpus: {mem_mb:
-  12000}`, or documents are joined.
-- Documents were some ten thousand bytes long here. Shorter ones take longer for their bytes.
-"""
+- Stages over shards (`count`, `merge_part`, `score_bytes`, `encode_shard`, `pack_slice`) have a job for each shard, or
+  for each 16, of constant memory and time: a larger corpus means more jobs, not larger ones. Only `score_bytes` needs
+  more memory, because its model is of all of the text.
+- `prepare` was measured as one job, which is the default. With `parts`, parallel jobs each read an equal share of the
+  source and write an equal share of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they need
+  longer than the one job, because they write texts one more time.
+- `train_byte_lm` is always one job. If the table above names it, divide the corpus into several, or give the split
+  less: byte language models seldom need all of a large text.
+- `score_bytes` loads the model and a shard. It requests the maximum memory of a model with its number of windows. If
+  that is more than a node has, give the split of the byte language model less.
+- Sequences are packed [in slices](stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` joins
+  them.
+- Constructions read counts, so their cost depends on the number of different pre-tokens. If the memory above is more
+  than a node has, `min_count` omits the rare ones; `build` names the value that would fit and the share of the text
+  that it omits. SaGe trains on a million lines of any corpus.
+- `prepare` needs at most 36 bytes per document, and in parts only `split_corpus` needs 20. If that is more than their
+  rules request (2,000 and 4,000 MB), raise it by `set-resources` in the profile, as `split_corpus: {mem_mb: 12000}`, or
+  join documents.
+- Documents had some ten thousand bytes here. Shorter ones need more time per byte."""
 
 
 def page(rows: Rows, facts: dict[str, Any]) -> str:
@@ -339,16 +344,16 @@ def page(rows: Rows, facts: dict[str, Any]) -> str:
         measured(rows, lambda one: f"{one.peak_mb:,.0f}", lambda grown: power(grown.memory), "power"),
         bounds(rows),
         "## Disk",
-        "MB that a stage writes. Counts of shards and of parts, encoded shards and packed sequences go again once\n"
-        "they are used; temporary files of a running job are left out.",
+        "MB that a stage writes. Counts of shards and of parts, encoded shards and packed sequences are deleted once\n"
+        "they are used; temporary files of a running job are not included.",
         measured(rows, lambda one: number(one.disk / 1e6), lambda grown: power(grown.disk), "power"),
         "## The fits",
         FITTED,
         "## Larger corpora",
         BEYOND,
-        f"The same experiment, with the same splits. Shards of {volume(SHARD_BYTES)}, {MOST_SHARDS:,} at most, which\n"
-        "is what a configuration takes. MiniPile has 6 GB of text, the Pile 825 GiB, as their papers say; of Common\n"
-        "Corpus two trillion tokens are told, here taken as four bytes each, in some 500 million documents.",
+        f"The same experiment, with the same splits. Shards of {volume(SHARD_BYTES)}, {MOST_SHARDS:,} at most, the\n"
+        "limit of a configuration. MiniPile has 6 GB of text, the Pile 825 GiB, according to their papers; Common\n"
+        "Corpus has two trillion tokens, here assumed to have four bytes each, in some 500 million documents.",
         whole(rows, facts["plans"]),
         "### By stage",
         by_stage(rows, facts["plans"]),
