@@ -114,13 +114,13 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
         own = construction.segmentation
         merged = unique - len(Tokenizer(vocabulary, "gpt2", own).segment(counts)[0])
         seconds = best(lambda: construction.function(counts, job.size, options), 3)  # noqa: B023
-        formula = "4 a unique byte + 12 a merged place; 3 places for each: its pair and the two beside it"
+        formula = "4 a unique byte + 12 a merged place; 3 places for each: its pair and its two neighbours"
         yield Limit(f"train {method}", formula, 4 * unique + 12 * merged, 3 * merged, seconds)
     yield from estimating(job, counts)
     construction = constructions["greedtok"]
     words = PretokenCounts.read(job.folder / "text_words.parquet")
     seconds = best(lambda: construction.function(words, 5256, construction.options()), 2)
-    formula = "12 a byte for suffixes and what they share; a place a byte"
+    formula = "12 a byte for suffixes and their common prefixes; a place a byte"
     yield Limit("greedtok, 5,000 tokens", formula, 12 * int(words.data.size), int(words.data.size), seconds)
 
 

@@ -17,36 +17,41 @@ from benchmarks.speed.summary import Entry, Row, command_line, entries, exponent
 from benchmarks.speed.tasks import ALONE, COUNTING, LANGUAGES, TRAINING
 
 BESIDE = """\
-One thread. *Work* is the time around the call, in the process. It leaves out starting, importing and reading the text,
-for every library; a library that accepts only a file reads the file within that time. Every encoder first makes
-one call on a few words: some libraries import NumPy or build tables in their first call. *Whole* is the process from
-outside, a Python program that calls the library. The row below it is Tokbench's command line (`tokbench count`, then
-`tokbench build`, which also writes and compares `tokenizer.json`; `tokbench encode`), with the memory of its largest
-process. Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work
-and for the whole process. All encode with the same vocabulary, but `sentencepiece`, which has its own. Lines handed
-over one by one give slightly other counts, as their ends are no part of a run of white space then.
+Measured with one thread:
+
+- *Work* is the time around the call, in the process. It excludes start, imports and reading the text, for every
+  library; a library that accepts only a file reads the file within that time. Every encoder first makes one call on a
+  few words, because some libraries import NumPy or build tables in their first call.
+- *Process* is the time of the process, a Python program that calls the library.
+- The row below Tokbench is its command line (`tokbench count`, then `tokbench build`, which also writes and compares
+  `tokenizer.json`; `tokbench encode`), with the memory of its largest process.
+- Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work and
+  for the process.
+
+All encode with the same vocabulary, except `sentencepiece`, which has its own. Feeding line by line changes counts
+slightly, because runs of white space then no longer cross line ends.
 """
 EXISTING = """\
-Ranks as OpenAI published them, at their full size, and a vocabulary of our own of the text in many languages; one
-thread, work alone, the peers as above: `tiktoken` with the pattern that it has itself under the name, the others with
-our export of the same tokenizer. An encoder starts with an empty cache. Megabytes are of 10^6 bytes of UTF-8.
+Ranks as OpenAI published them, at full size, and a vocabulary of our own, built from the text in many languages. One
+thread, only work. The peers are as above: `tiktoken` with its own pattern of the same name, the others with our export
+of the same tokenizer. An encoder starts with an empty cache. Megabytes are 10^6 bytes of UTF-8.
 """
 FROM_COUNTS = """\
-The same trainers without what goes before: for the peers the best time of training less the best time of counting,
-where they can be had to count alone; for Tokbench the construction from counts.
+The same trainers without counting. For peers that can also only count: the best time of training minus the best time
+of counting. For Tokbench: the construction from counts.
 """
 LIMITS = """\
-The least time that memory allows is the bytes that must be read or written over the bandwidth of reading, and the
-places that must be looked up in tables, in no order, at the speed of such look-ups. *Of the limit* is that least time
-over the time taken, on one thread. Encoding starts with an empty cache.
+The lower bound by memory is the bytes that must be read or written divided by the bandwidth of reading, plus the
+random look-ups in tables divided by their rate. *Of the limit* is that bound divided by the time used, on one thread.
+Encoding starts with an empty cache.
 """
 GROWTH = """\
-Seconds of work, best of the rounds. *Power* is p where the time grows as the quantity to the power of p.
+Seconds of work, best of the rounds. *Power* is the exponent p if the time grows as quantity^p.
 """
 
 THREADS = """\
-Whatever goes through the text, its pre-tokens or the tokens under consideration is shared out, in parts that do not
-depend on the number of threads: seeds and tries too. One thread puts tokens in order and says which of them go.
+Steps over the text, its pre-tokens or the candidate tokens are divided among threads, in parts that do not depend on
+the number of threads; so are seeds and tries. One thread sorts tokens and decides which are removed.
 """
 
 
@@ -68,7 +73,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def beside(rows: list[Row]) -> str:
     """Every task with every peer."""
-    head = ("task", "by", "work, s", "x ours", "whole, s", "x ours", "peak, MiB", "x ours", "result")
+    head = ("task", "by", "work, s", "x ours", "process, s", "x ours", "peak, MiB", "x ours", "result")
     return table(head, _beside(rows))
 
 
@@ -120,7 +125,7 @@ def languages(facts: dict[str, Any] | None) -> str:
         return ""
     return (
         f"Many languages: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} "
-        f"pre-tokens as GPT-2 cuts, {facts['unique_pretokens']:,} of them different, "
+        f"pre-tokens of `gpt2`, {facts['unique_pretokens']:,} of them different, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB."
     )
 
@@ -136,7 +141,7 @@ def verdict(rows: list[Row]) -> str:
         "task",
         "fastest peer",
         "work, x ours",
-        "whole, x ours",
+        "process, x ours",
         "leanest peer",
         "our memory, x its",
     )
@@ -255,31 +260,29 @@ def page(folder: Path, results: Path) -> str:
     named = ", ".join(f"{name} {version or '(not installed)'}" for name, version in versions.items())
     parts = [
         "# Performance",
-        "`make benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...` measures all of this again, and writes this\n"
-        "page; [`runs.parquet`](performance/runs.parquet) has every run, [`benchmarks/`](../benchmarks) what was run.",
+        "This page compares the speed and memory of Tokbench with those of other libraries.",
+        "```\nmake benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...\n```",
+        "This command repeats all measurements and writes this page. [`runs.parquet`](performance/runs.parquet) has\n"
+        "every run, [`benchmarks/`](../benchmarks) the programs.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
-        f"as GPT-2 cuts, {facts['unique_pretokens']:,} of them\ndifferent, "
+        f"of `gpt2`, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
         f"{about['memory_gib']} GiB, {about['system']},\nPython {about['python']}. Versions: {named}.",
-        f"Every figure of this page is of that machine and of one run, which ended on {about['day']}"
-        f"{measured_again(about)};\nlater changes are not in it. Pages that give figures of other machines name these: "
-        "[scale](scale.md), [one GPU](gpu.md).",
-        "## Beside others",
+        f"All numbers of this page are of that machine and of one run, which ended on {about['day']}"
+        f"{measured_again(about)};\nlater changes are not included. [Scale](scale.md) and [one GPU](gpu.md) were "
+        "measured on machines that these pages name.",
+        "## Compared with other libraries",
         verdict(rows),
         "![Work of the peers, as multiples of ours](performance/peers.svg)",
         BESIDE,
         beside(rows),
         "![Peak memory](performance/memory.svg)",
-        *(
-            ["### Tokenizers made elsewhere, many languages", EXISTING, languages(facts["languages"]), found]
-            if found
-            else []
-        ),
+        *(["### External tokenizers, many languages", EXISTING, languages(facts["languages"]), found] if found else []),
         "### From counts",
         FROM_COUNTS,
         from_counts(rows),
-        "## Tokbench alone",
-        "One thread, work alone; memory is that of a Python process that imports the package.",
+        "## Tokbench without peers",
+        "One thread, only work; memory is that of a Python process that imports the package.",
         alone(rows, facts),
         "## Growth",
         GROWTH,
@@ -292,9 +295,8 @@ def page(folder: Path, results: Path) -> str:
         THREADS,
         threaded(rows),
         "## Kernels and their limits",
-        LIMITS
-        + f"Here one thread reads {about['read'] / 1e9:.1f} GB/s, copies {about['copy'] / 1e9:.1f} GB/s (what it reads "
-        f"and what it writes together)\nand looks up {1e-6 / about['random_read']:.0f} million places a second in a "
+        LIMITS + f"Here one thread reads {about['read'] / 1e9:.1f} GB/s, copies {about['copy'] / 1e9:.1f} GB/s (reads "
+        f"and writes together)\nand looks up {1e-6 / about['random_read']:.0f} million places a second in a "
         "table of 4 MiB.",
         limits(results / "limits.csv", about),
         *studied(results),
