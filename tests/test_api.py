@@ -28,6 +28,7 @@ from tests.conftest import Tokbench as Command
 from tests.conftest import tool_of
 from tokbench import PretokenCounts, Tokenizer, Vocabulary
 from tokbench import count as tokbench_count
+from tokbench.api.comparison import Comparison
 from tokbench.candidates.running_text import Documents
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.text_files import read_files
@@ -145,6 +146,68 @@ def test_compare(counts: PretokenCounts) -> None:
     assert table["low"][1] <= table["difference"][1] <= table["high"][1] < 0
     assert table["documents"].to_list() == [3, 3]
     assert tokbench.compare([small, large], held_out[0])["low"].to_list() == [None, None]
+
+
+def comparison(*rows: tuple[str, int | None, int, float | None, float | None, float | None]) -> Any:
+    names = ("name", "size", "tokens", "difference", "low", "high")
+    documents = 1 if rows[-1][-1] is None else 2
+    return Comparison([dict(zip(names, row, strict=True)) | {"documents": documents} for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ([("b", 9, 90, -0.1, -0.2, -0.05)], "b needs 10.0 % fewer tokens than a (95 % interval -20.0 % to -5.0 %)."),
+        (
+            [("b", 9, 99, -0.01, -0.02, 0.0003)],
+            "b needs 1.0 % fewer tokens than a (95 % interval -2.0 % to +0.03 %: no significant difference).",
+        ),
+        (
+            [("b", 9, 110, 0.1, 0.05, 0.2)],
+            "a needs the fewest tokens; b needs 10.0 % more (95 % interval +5.0 % to +20.0 %).",
+        ),
+        ([("b", 9, 100, 0.0, None, None)], "b needs the same number of tokens as a (one document: no interval)."),
+        (
+            [("b", 8, 90, -0.1, None, None)],
+            "b needs 10.0 % fewer tokens than a (one document: no interval). Vocabulary sizes differ.",
+        ),
+        (
+            [("b", 9, 95, -0.05, -0.1, -0.01), ("c", None, 90, -0.1, -0.2, -0.05)],
+            "c needs 10.0 % fewer tokens than a (95 % interval -20.0 % to -5.0 %). "
+            "The interval is not corrected for 2 comparisons. A vocabulary size is not known.",
+        ),
+    ],
+)
+def test_the_best_of_a_comparison_in_a_sentence(others: list[Any], said: str) -> None:
+    table = comparison(("a", 9, 100, None, None, None), *others)
+    assert table.baseline == "a"
+    assert table.best() == said
+    assert repr(table) == f"{table}\ndifference: to the tokens of a\n{said}"
+    assert table._repr_html_().endswith(f"<p>difference: to the tokens of a<br>{said}</p>")
+
+
+def test_parts_of_a_comparison_have_no_sentence() -> None:
+    table = comparison(("a", 9, 100, None, None, None), ("b", 9, 90, -0.1, None, None))
+    for part in (table[:1], table.drop("low")):
+        assert isinstance(part, pl.DataFrame)
+        assert repr(part) == str(part)
+    with pytest.raises(TokbenchError, match="the table has no row of the baseline, or not all columns"):
+        Comparison({"name": ["a"]}).best()
+    with pytest.raises(TokbenchError, match="compare two tokenizers or more"):
+        comparison(("a", 9, 100, None, None, None)).best()
+
+
+def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> None:
+    assert re.fullmatch(r"PretokenCounts\(\d+ unique, [\d,]+ in all, gpt2\)", repr(counts))
+    assert (
+        repr(PretokenCounts.from_pairs([(b"a", 2)])) == "PretokenCounts(1 unique, 2 in all, pre-tokenization not known)"
+    )
+    assert repr(pair[0].vocabulary) == "Vocabulary(260 tokens, merges)"
+    assert repr(tokbench.metrics["renyi"]) == "Metric('renyi', options: orders)"
+    assert "longest tokens: <code> the</code>" in pair[0]._repr_html_()
+    for registry in (tokbench.constructions, tokbench.schemes, tokbench.segmentations, tokbench.metrics):
+        for name in registry:
+            assert not re.search(r"\n| at 0x", repr(registry[name]))
 
 
 @pytest.mark.parametrize(

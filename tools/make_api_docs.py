@@ -14,6 +14,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "adapters/load.py": ("load", "wrap"),
         "api/texts.py": ("read",),
         "api/__init__.py": ("count", "count_files", "build", "measure", "compare"),
+        "api/comparison.py": ("Comparison",),
         "api/inspect.py": ("check", "Checks", "show", "Cuts", "bound", "ngram_bits", "read_results", "Results"),
         "tokenizer/__init__.py": ("Tokenizer",),
         "vocabulary.py": ("Vocabulary", "Event"),

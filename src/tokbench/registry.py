@@ -25,7 +25,7 @@ from tokbench.options import Options
 from tokbench.submodules import entry_points_of, submodules
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Method:
     """What the methods of every kind have.
 
@@ -41,6 +41,10 @@ class Method:
     function: Callable[..., Any]
     options: type[Options] = Options
     cites: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        options = ", ".join(self.options.model_fields) or "none"
+        return f"{type(self).__name__}({self.name!r}, options: {options})"
 
     @property
     def module(self) -> str:

@@ -88,6 +88,12 @@ class Vocabulary:
     ids: NDArray[np.int32] | None = None
     special: Mapping[int, bytes] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        parts = [
+            name for name in ("merges", "scores", "continuation", "events", "ids") if getattr(self, name) is not None
+        ]
+        return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
+
     def __post_init__(self) -> None:
         for place, token in enumerate(self.tokens):
             if not isinstance(token, bytes):

@@ -141,6 +141,8 @@ def test_wrapped_pieces_have_ids_in_their_order() -> None:
         2,
         "WrappedTokenizer('split', Python, size unknown)",
     )
+    assert (words.tokenize("a b"), words("b").tolist(), words.decode_text([1, 0])) == (["a", "b"], [0], "ab")
+    assert words._repr_html_().endswith("longest tokens: <code>a</code>, <code>b</code></div>")
     again = pickle.loads(pickle.dumps(words))
     assert again.encode("a c").tolist() == [1, 2]
     assert again.byte_offsets("c").tolist() == [[0, 1]]

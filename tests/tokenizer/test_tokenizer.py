@@ -400,3 +400,15 @@ def test_any_text_as_the_library_has_it(text: str) -> None:
     theirs = to_hugging_face(ours)
     assert isinstance(theirs, tokenizers.Tokenizer)
     assert [tuple(span) for span in ours.character_offsets(text).tolist()] == theirs.encode(text).offsets
+
+
+def test_tokens_and_text_as_str() -> None:
+    made = Tokenizer(build(count_pretokens(TOPICS, "gpt2"), 300, BpeOptions()), "gpt2", "merge")
+    text = "the cat and the \u00e9t\u00e9"
+    assert made(text).tolist() == made.encode(text).tolist()
+    assert made.decode_text(made(text)) == text
+    assert made.decode_text([0xC3]) == "\ufffd"
+    assert made.decode_text([0xC3], errors="ignore") == ""
+    tokens = made.tokenize(b"a \xff")
+    assert (tokens[0], tokens[-1]) == ("a", "\\xff")
+    assert "".join(made.tokenize("the cat")) == "the cat"

@@ -291,6 +291,9 @@ class AdaptedTokenizer(Tokenizer):
             self._has_none(f"a {name} of ours")
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def _bytes_of(self, one: int) -> bytes:
+        return self.library.bytes_of(one)
+
     def _has_none(self, what: str) -> NoReturn:
         raise TokbenchError(f"{self._who} and has no {what.removeprefix('a ')}; {MEASURE}")
 

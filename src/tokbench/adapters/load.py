@@ -23,7 +23,7 @@ from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.encoder import as_ids, shown
+from tokbench.tokenizer.encoder import as_ids, html_of, shown
 
 FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
@@ -290,6 +290,9 @@ class WrappedTokenizer(AdaptedTokenizer):
     def __repr__(self) -> str:
         tokens = "size unknown" if self.size is None else f"{self.size} tokens"
         return f"WrappedTokenizer({self.name!r}, Python, {tokens})"
+
+    def _repr_html_(self) -> str:
+        return html_of(repr(self), self.callables.pieces)
 
     @property
     def can_decode(self) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from tokbench.api.comparison import Comparison
     from tokbench.building import Source
     from tokbench.metric.measurement import Measurement
 
@@ -240,8 +241,8 @@ class _Encoded:
         return next(self._ids)
 
 
-def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "pl.DataFrame":
-    """How many tokens the same documents take, and how each tokenizer differs from the first.
+def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "Comparison":
+    """Compare the tokens that the same documents need; differences are relative to the first tokenizer.
 
     Args:
         tokenizers: two or more.
@@ -253,13 +254,23 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
         A row a tokenizer, in their order: ``name``, ``size`` (as asked for; null if not known), ``tokens``,
         ``bytes_per_token``, ``difference`` (tokens more than the first needs, as a share of those of the first),
         ``low`` and ``high`` (95 % interval of the difference by Student's t over documents) and ``documents`` (how
-        many were drawn).
+        many were drawn). ``baseline`` names the first tokenizer, and ``best()`` returns the result as a sentence.
 
     Raises:
         TokbenchError: fewer than two tokenizers, something that is none, or no bytes to encode.
+
+    Examples:
+        >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
+        >>> small, large = (tokbench.build("bpe", counts, size, name=f"bpe {size}") for size in (260, 270))
+        >>> table = tokbench.compare([small, large], ["the cat and the mat", "the hat", "a mat sat"])
+        >>> table.baseline
+        'bpe 260'
+        >>> print(table.best())
+        bpe 270 needs 47.8 % fewer tokens than bpe 260 (95 % interval -61.6 % to -34.0 %). Vocabulary sizes differ.
     """
     import polars as pl
 
+    from tokbench.api.comparison import Comparison
     from tokbench.statistics.contrast import token_counts
 
     tokenizers = _several_tokenizers(tokenizers)
@@ -278,7 +289,7 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
         )
     kinds = {"name": pl.String, "size": pl.Int64, "tokens": pl.Int64}
     kinds |= dict.fromkeys(("bytes_per_token", "difference", "low", "high"), pl.Float64) | {"documents": pl.Int64}
-    return pl.DataFrame(rows, schema=kinds, orient="row")
+    return Comparison(rows, schema=kinds, orient="row")
 
 
 def _check_source(construction: Construction, source: Any) -> None:

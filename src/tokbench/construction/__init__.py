@@ -40,7 +40,7 @@ class Build(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Construction(Method):
     """A method that chooses the tokens.
 

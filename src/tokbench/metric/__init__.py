@@ -82,7 +82,7 @@ class Take(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Metric(Method):
     """A family of metrics.
 

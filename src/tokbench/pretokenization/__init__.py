@@ -30,7 +30,7 @@ class Choose(Protocol):
     def __call__(self, options: Any) -> Cut: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Scheme(Method):
     """A named pre-tokenization.
 
@@ -52,7 +52,7 @@ class Scheme(Method):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ChosenScheme(Scheme):
     """A pre-tokenization whose function is called with options, and says what is done with them."""
 

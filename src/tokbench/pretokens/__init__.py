@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.io.atomic import atomic_file
 from tokbench.io.numbers import LARGEST_BYTES, whole_number
 from tokbench.io.text_files import is_parquet, read_lines
@@ -48,6 +48,10 @@ class PretokenCounts:
     offsets: NDArray[np.int64]
     counts: NDArray[np.int64]
     scheme: str | None = None
+
+    def __repr__(self) -> str:
+        scheme = "pre-tokenization not known" if self.scheme is None else shortened(self.scheme)
+        return f"PretokenCounts({len(self):,} unique, {self.total:,} in all, {scheme})"
 
     def __len__(self) -> int:
         return len(self.counts)

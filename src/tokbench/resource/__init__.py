@@ -46,7 +46,7 @@ class Read(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ResourceType(Method):
     """A form in which gold data are distributed.
 

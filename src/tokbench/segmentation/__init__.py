@@ -41,7 +41,7 @@ class Segment(Protocol):
 Needs = Literal["merges", "scores", "events"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Segmentation(Method):
     """A method that cuts pre-tokens.
 

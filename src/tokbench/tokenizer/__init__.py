@@ -25,6 +25,7 @@ from tokbench.tokenizer.encoder import (
     TokenBytes,
     as_bytes,
     character_spans,
+    html_of,
     require_str,
     require_texts,
     shown,
@@ -57,6 +58,15 @@ class Tokenizer:
 
     Raises:
         TokbenchError: there is no such method, or the segmentation needs merges or scores and the vocabulary has none.
+
+    Examples:
+        >>> bpe = tokbench.build("bpe", tokbench.count("the cat and the hat " * 9), 260)
+        >>> bpe
+        Tokenizer('bpe', gpt2, 260 tokens, merge)
+        >>> bpe.tokenize("the hat")
+        ['the', ' ', 'h', 'at']
+        >>> bpe.decode_text(bpe("the hat"))
+        'the hat'
     """
 
     def __init__(
@@ -161,6 +171,23 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
 
+    def _repr_html_(self) -> str:
+        """Return the line of ``repr``, and the longest tokens."""
+        return html_of(repr(self), [token for token in self.named.tokens if len(token) > 1])
+
+    def __call__(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
+        """Return the ids of a text, as :meth:`encode` does."""
+        return self.encode(text, threads)
+
+    def tokenize(self, text: bytes | str) -> list[str]:
+        r"""Return the tokens of a text; bytes of a token that are not UTF-8 are escaped, as in ``\xc3``."""
+        ids = self.encode(text).tolist()
+        spelt = {one: self._bytes_of(one).decode("utf-8", "backslashreplace") for one in dict.fromkeys(ids)}
+        return [spelt[one] for one in ids]
+
+    def _bytes_of(self, one: int) -> bytes:
+        return self.decode([one])
+
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Ids of a text, int32 [tokens]. A ``str`` is taken as its UTF-8 bytes.
 
@@ -223,6 +250,18 @@ class Tokenizer:
             TokbenchError: an id is not in the vocabulary, or is no whole number.
         """
         return self._bytes.decode(ids)
+
+    def decode_text(self, ids: ArrayLike, errors: str = "replace") -> str:
+        """Return the text of a sequence of ids as ``str``.
+
+        Args:
+            ids: the ids.
+            errors: what to do with bytes that are not UTF-8, as in ``bytes.decode`` (default: U+FFFD in their place).
+
+        Raises:
+            TokbenchError: an id is not in the vocabulary, or is no whole number.
+        """
+        return self.decode(ids).decode("utf-8", errors)
 
     def segment(self, counts: "PretokenCounts", threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment unique pre-tokens, each once.

@@ -9,6 +9,7 @@ Texts and ids as callers pass them: what is neither is rejected, before it is re
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from html import escape
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, cast
@@ -245,6 +246,13 @@ def reject_table(value: Any) -> None:
 def shown(value: Any) -> str:
     """Return a wrong value for a message: on one line, without runs of blanks, and cut where it is long."""
     return shortened(" ".join(repr(value).split()))
+
+
+def html_of(line: str, tokens: Iterable[bytes], most: int = 12) -> str:
+    """Return a line and the longest of some tokens as HTML."""
+    longest = sorted(dict.fromkeys(tokens), key=lambda token: (-len(token), token))[:most]
+    items = (f"<code>{escape(token.decode('utf-8', 'backslashreplace'))}</code>" for token in longest)
+    return f"<div><code>{escape(line)}</code><br>longest tokens: {', '.join(items)}</div>"
 
 
 def require_str(text: Any) -> str:
