@@ -47,6 +47,34 @@ def test_documentation_is_up_to_date(generator: ModuleType) -> None:
     assert (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8") == generator.reference(), remedy
 
 
+GENERATED = ("api", "configuration", "tables")
+"""Pages of docs/ that tools write from docstrings and declarations."""
+VAGUE_WORDS = {
+    "what": (r"what", 0.2),
+    "tell": (r"tells?|told|telling", 0.0),
+    "stand": (r"stands?|stood", 0.0),
+    "beside": (r"besides?", 0.0),
+    "whole": (r"wholes?", 0.0),
+    "hold": (r"holds?|holding|held(?![- ]out)", 0.0),
+    "so many": (r"(?:so|as) many|so long", 0.16),
+    "whatever": (r"whatever|whoever|wherever", 0.0),
+    "anew": (r"anew|elsewhere|alike", 0.0),
+}
+"""Words that hide a subject: a pattern, and the limit in 1,000 words of docs. Lower a limit, never raise it."""
+
+
+def test_pages_are_in_plain_english() -> None:
+    pages = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in GENERATED]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    prose = re.sub(r"^ *```.*?^ *```$|`[^`]*`|\]\([^)]*\)", " ", text, flags=re.DOTALL | re.MULTILINE)
+    words = len(re.findall(r"[A-Za-z']+", prose))
+    assert words > 20_000
+    for name, (pattern, most) in VAGUE_WORDS.items():
+        found = re.findall(rf"\b(?:{pattern})\b", prose, re.IGNORECASE)
+        share = 1000 * len(found) / words
+        assert share <= most, f"{name}: {share:.2f} in 1,000 words of docs, more than {most}; say it in plain words"
+
+
 def test_schema_command(tokbench: Tokbench) -> None:
     assert json.loads(tokbench("schema").stdout) == schema()
 
