@@ -4,6 +4,7 @@ PYTHON ?= $(shell for name in python3.12 python3.11; do $$name --version >/dev/n
 CORES ?= 2
 VENV := .venv
 NEXT := build/transformers5
+SITE := build/mkdocs
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
@@ -33,7 +34,7 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
 OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
   tests/tokenizer/test_hugging_face.py tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo test test-transformers5 test-slurm test-faults test-wide published-results nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
+.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +110,16 @@ $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/README.html, with a search
+	@python tools/stage_pages.py
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+	@echo "The site: build/site/README.html"
+
+$(SITE)/.installed: docs.lock $(VENV)/.installed
+	$(BIN)/python -m venv --clear $(SITE)
+	$(BIN)/uv pip install --quiet --python $(SITE)/bin/python --no-deps -r docs.lock
+	@touch $@
+
 $(NEXT)/.installed: transformers5.lock $(VENV)/.installed
 	$(BIN)/python -m venv --clear $(NEXT)
 	$(BIN)/uv pip install --quiet --python $(NEXT)/bin/python --no-deps -r transformers5.lock
@@ -134,6 +145,7 @@ lock: install  ## choose the newest versions that fit together, and write them d
 	uv pip compile --quiet --all-extras --no-header --no-annotate --no-emit-index-url -o requirements.lock pyproject.toml
 	uv pip compile --quiet --group transformers5 --no-header --no-annotate --no-emit-index-url -o transformers5.lock \
 	  pyproject.toml
+	uv pip compile --quiet --group pyproject.toml:docs --no-header --no-annotate --no-emit-index-url -o docs.lock
 	python tools/make_environments.py
 
 clean:  ## remove everything that was built, results included but those that are published

@@ -276,6 +276,20 @@ def test_every_link_leads_to_what_is_there(tracked: list[Path]) -> None:
     assert dead == []
 
 
+def test_the_site_has_every_page_in_its_contents(tracked: list[Path]) -> None:
+    """mkdocs itself checks the links of the site when it is built."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = re.findall(r": ([\w./-]+\.md)$", text, re.MULTILINE)
+    assert len(named) == len(set(named))
+    wanted = {path.relative_to(ROOT) for path in tracked if path.suffix == ".md" and path.parent == ROOT / "docs"}
+    wanted |= {path.relative_to(ROOT) for path in tracked if path.match("results/published/*/README.md")}
+    wanted |= {Path(name) for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
+    assert wanted - set(map(Path, named)) <= {
+        Path(f"results/published/{name}/README.md") for name in ("released", "study_pilot")
+    }
+    assert set(map(Path, named)) <= wanted
+
+
 def test_the_readme_says_what_its_command_gives() -> None:
     """Check the README's summary against the page that the command writes."""
     page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
