@@ -205,7 +205,7 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
     assert repr(pair[0].vocabulary) == "Vocabulary(260 tokens, merges)"
     assert repr(tokbench.metrics["renyi"]) == "Metric('renyi', options: orders)"
     assert "longest tokens: <code> the</code>" in pair[0]._repr_html_()
-    for registry in (tokbench.constructions, tokbench.schemes, tokbench.segmentations, tokbench.metrics):
+    for registry in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations, tokbench.metrics):
         for name in registry:
             assert not re.search(r"\n| at 0x", repr(registry[name]))
 
@@ -270,7 +270,7 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
         (lambda counts: tokbench.count("x", "gtp2"), "'gtp2' is not a pre-tokenization"),
         (
             lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), tokbench.count("x", "space")),
-            "count with scheme='gpt2'",
+            "count with pretokenization='gpt2'",
         ),
         (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), counts, reny={}), "Did you mean 'renyi'"),
         (lambda counts: tokbench.compare([tokbench.build("bpe", counts, 260)], "x"), "two tokenizers or more"),
@@ -340,7 +340,7 @@ def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_readme_names_every_method() -> None:
     named = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text(encoding="utf-8")))
-    for methods in (tokbench.constructions, tokbench.schemes, tokbench.segmentations):
+    for methods in (tokbench.constructions, tokbench.pretokenizations, tokbench.segmentations):
         assert not set(methods) - named
 
 
@@ -351,7 +351,7 @@ def test_page_of_the_interface_is_up_to_date() -> None:
 
 def test_page_of_the_interface_shows_every_public_name() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    registries = {"constructions", "metrics", "resource_types", "schemes", "segmentations"}
+    registries = {"constructions", "metrics", "pretokenizations", "resource_types", "segmentations"}
     for name in set(tokbench.__all__) - registries:
         assert f"### `tokbench.{name}`\n" in page
 
@@ -488,6 +488,26 @@ def test_paths_have_the_documents_of_their_files(pair: list[Tokenizer], tmp_path
     assert "a path, not a text" in rejected(pair[0].encode, notes)
 
 
+def test_scheme_is_the_former_name_of_pretokenization() -> None:
+    expected = tokbench.count(TEXTS, "space")
+    pairs = [*expected.items()]
+    arrays = (expected.data, expected.offsets, expected.counts)
+    calls: list[Callable[..., PretokenCounts]] = [
+        lambda **name: tokbench.count(TEXTS, **name),
+        lambda **name: PretokenCounts.from_pairs(pairs, **name),
+        lambda **name: PretokenCounts.merged(*arrays, **name),
+    ]
+    for call in calls:
+        with pytest.warns(DeprecationWarning, match="the argument scheme is now called pretokenization"):
+            former = call(scheme="space")
+        for made in (former, call(pretokenization="space")):
+            assert made.pretokenization == made.scheme == "space"
+            assert [*made.items()] == pairs
+    with pytest.warns(DeprecationWarning, match=r"tokbench\.schemes is now called tokbench\.pretokenizations"):
+        assert tokbench.schemes is tokbench.pretokenizations
+    assert "schemes" not in dir(tokbench)
+
+
 def test_bound_and_ngram_bits_are_those_of_the_command_line(
     pair: list[Tokenizer], tmp_path: Path, tokbench: Command
 ) -> None:
@@ -517,7 +537,7 @@ def test_files_are_read_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert tokbench.read(["a.jsonl", "*.txt"], encoding="latin-1") == [b"the cat", b"a hat", "the café".encode()]
     counted = tokbench.count_files("a.jsonl", "space")
     assert dict(counted.items()) == dict(tokbench.count(["the cat", "a hat"], "space").items())
-    assert (counted.scheme, tokbench.count_files("a.jsonl").scheme) == ("space", "gpt2")
+    assert (counted.pretokenization, tokbench.count_files("a.jsonl").pretokenization) == ("space", "gpt2")
 
 
 @pytest.mark.parametrize(

@@ -57,15 +57,13 @@ OFFERED_BY = {"pretokenization/patterns/cut.py": "tokbench.pretokenization"}
 INTRODUCTION = """\
 # The Python interface
 
-What stands here is kept: its names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
-registries are `tokbench.constructions`, `.segmentations`, `.schemes`, `.metrics` and `.resource_types`; each gives its
-methods by name and, gone through or printed, all names; `scheme` is short for pre-tokenization. [How to add a
-method](own_tokenizer.md) says how the decorators are used. This page is made from the docstrings by
-`tools/make_api_docs.py`.
+This interface is stable: names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
+registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics` and `.resource_types`. A
+registry returns its methods by name, and lists all names when it is printed or iterated. [How to add a
+method](own_tokenizer.md) explains the decorators. `tools/make_api_docs.py` makes this page from the docstrings.
 
-Importing the package makes `transformers.AutoTokenizer` open the folders of our tokenizers: a finder for that one
-module stands in `sys.meta_path` until `transformers` imports it, and registers our class then. It imports nothing by
-itself.
+`import tokbench` makes `transformers.AutoTokenizer` open the folders of our tokenizers. It adds a finder to
+`sys.meta_path`, which registers our class when `transformers` is imported. It imports no library itself.
 """
 ROLE = re.compile(r":\w+:`~?([\w.]+)`")
 PARTS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")

@@ -2,7 +2,7 @@
 
 From text to a table of tokenizers: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`load` or
 :func:`wrap` others, :func:`measure` one, :func:`compare` several. ``tokbench.constructions``, ``.segmentations``,
-``.schemes``, ``.metrics`` and ``.resource_types`` are the registries of methods. Each is imported when it is
+``.pretokenizations``, ``.metrics`` and ``.resource_types`` are the registries of methods. Each is imported when it is
 first used.
 
 Importing this package makes ``transformers.AutoTokenizer`` open the folders of our tokenizers. That costs nothing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.construction import constructions
     from tokbench.errors import TokbenchError
     from tokbench.metric import metrics
-    from tokbench.pretokenization import schemes
+    from tokbench.pretokenization import schemes as pretokenizations
     from tokbench.pretokens import PretokenCounts
     from tokbench.resource import resource_types
     from tokbench.segmentation import segmentations
@@ -45,10 +45,10 @@ __all__ = [
     "measure",
     "metrics",
     "ngram_bits",
+    "pretokenizations",
     "read",
     "read_results",
     "resource_types",
-    "schemes",
     "segmentations",
     "show",
     "wrap",
@@ -70,25 +70,32 @@ _MODULES = {
     "measure": "api",
     "metrics": "metric",
     "ngram_bits": "api.inspect",
+    "pretokenizations": "pretokenization",
     "read": "api.texts",
     "read_results": "api.inspect",
     "resource_types": "resource",
-    "schemes": "pretokenization",
     "segmentations": "segmentation",
     "show": "api.inspect",
     "wrap": "adapters.load",
 }
 """The module that defines each public name."""
+_RENAMED = {"pretokenizations": "schemes"}
+"""Public names that their module defines under another name."""
 
 auto_tokenizer.register_when_imported()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'tokbench' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module(f"tokbench.{_MODULES[name]}"), name)
+    if name == "schemes":
+        import warnings
+
+        warnings.warn("tokbench.schemes is now called tokbench.pretokenizations", DeprecationWarning, stacklevel=2)
+        name = "pretokenizations"
+    if name not in _MODULES:
+        raise AttributeError(f"module 'tokbench' has no attribute '{name}'")
+    value = getattr(import_module(f"tokbench.{_MODULES[name]}"), _RENAMED.get(name, name))
     globals()[name] = value
     return value
 

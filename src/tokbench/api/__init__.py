@@ -16,8 +16,7 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tokbench.api.inspect import tokenizer_of
-from tokbench.api.texts import Paths, Texts, documents_of, texts_of
+from tokbench.api.texts import Paths, Texts, documents_of, texts_of, tokenizer_of
 from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
 from tokbench.construction import Construction, InitialRecipe, constructions, options_with_recipes
 from tokbench.errors import TokbenchError
@@ -25,7 +24,7 @@ from tokbench.io.compression import Fields
 from tokbench.metric import families_of, metrics
 from tokbench.options import validated
 from tokbench.pretokenization import Setting
-from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens import PretokenCounts, renamed
 from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -50,20 +49,21 @@ READ = {
 """What constructions read: module and class, and what makes one."""
 
 
-def count(texts: Texts, scheme: Setting = "gpt2") -> PretokenCounts:
+def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | None = None) -> PretokenCounts:
     """Count the pre-tokens of texts.
 
     Args:
         texts: one document or several, each ``str`` (its UTF-8 bytes are counted) or ``bytes``. A ``pathlib.Path`` has
             the documents of its file, as on the command line. A single ``str`` that looks like a path is rejected.
-        scheme: the pre-tokenization that cuts them: its name, see ``tokbench.schemes``, or a mapping with its
-            ``method`` and options.
+        pretokenization: the pre-tokenization that cuts them: its name, see ``tokbench.pretokenizations``, or a mapping
+            with its ``method`` and options.
+        scheme: former name of ``pretokenization``.
 
     Raises:
         TokbenchError: no text, or no such pre-tokenization or option. Mappings, frames and data sets are no texts; give
             one column.
     """
-    return count_pretokens(texts_of("count", texts), scheme)
+    return count_pretokens(texts_of("count", texts), renamed(scheme, pretokenization))
 
 
 def count_files(
@@ -327,8 +327,8 @@ def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
 
 
 def _check_scheme(tokenizer: Tokenizer, counts: PretokenCounts) -> None:
-    if counts.scheme not in (None, tokenizer.pretokenization):
+    if counts.pretokenization not in (None, tokenizer.pretokenization):
         raise TokbenchError(
-            f"the counts are of '{counts.scheme}', and the tokenizer cuts by '{tokenizer.pretokenization}'; "
-            f"count with scheme={tokenizer.scheme.setting!r}"
+            f"the counts are of '{counts.pretokenization}', and the tokenizer cuts by '{tokenizer.pretokenization}'; "
+            f"count with pretokenization={tokenizer.scheme.setting!r}"
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.adapters.load import WrappedTokenizer
-from tokbench.api.texts import Texts, texts_of
+from tokbench.api.texts import Texts, texts_of, tokenizer_of
 from tokbench.corpus.documents import Document
 from tokbench.errors import TokbenchError, unknown
 from tokbench.examples.cut import SegmentedText, as_json, cut, disputed, visible
@@ -33,17 +33,6 @@ MAX_CHECKED = 1000
 """Documents that a check reads by default."""
 COLOURS = {False: ("#dadada", "#bcbcbc"), True: ("#ffd787", "#ffaf5f")}
 """Backgrounds, in turn, of tokens that all cuts have, and of those that not all have."""
-
-
-def tokenizer_of(call: str, value: Any) -> Tokenizer:
-    """Return a value that is a tokenizer.
-
-    Raises:
-        TokbenchError: it is not one.
-    """
-    if not isinstance(value, Tokenizer):
-        raise TokbenchError(f"{call}: {shown(value)} is no tokenizer; pass it through tokbench.load or tokbench.wrap")
-    return value
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Texts as functions of Python receive them: one text, several, or files."""
+"""Arguments of functions of Python: texts, files of texts, and tokenizers."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +9,7 @@ from typing import Any
 
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.compression import Fields
+from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_bytes, is_iterable, is_text, plain, reject_table, shown
 
 Text = str | bytes | bytearray | memoryview
@@ -125,3 +126,14 @@ def _files(path: Any) -> list[str]:
     if not found:
         raise TokbenchError(f"{shortened(str(path), LONGEST_SHOWN)}: no such file; name an existing file")
     return found
+
+
+def tokenizer_of(call: str, value: Any) -> Tokenizer:
+    """Return a value that is a tokenizer.
+
+    Raises:
+        TokbenchError: it is not one.
+    """
+    if not isinstance(value, Tokenizer):
+        raise TokbenchError(f"{call}: {shown(value)} is no tokenizer; pass it through tokbench.load or tokbench.wrap")
+    return value

@@ -8,6 +8,7 @@ pyarrow is imported where a table is read or written, and its arrays are taken b
 pandas): either takes more memory than the counts of a large text.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import index
@@ -30,6 +31,7 @@ SCHEME_KEY = "tokbench.scheme"
 TOO_MUCH = "divide all counts by the same number"
 """What to do where counts add up past what 63 bits hold."""
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,7 @@ class PretokenCounts:
         offsets: int64 [n + 1], where each pre-token starts in ``data``; the last entry is its length.
         counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
             at most, so that no sum over the text leaves 63 bits.
-        scheme: the pre-tokenization that cut the text, its setting on one line; None where the file does not say.
+        scheme: former name of :attr:`pretokenization`.
     """
 
     data: NDArray[np.uint8]
@@ -50,8 +52,13 @@ class PretokenCounts:
     scheme: str | None = None
 
     def __repr__(self) -> str:
-        scheme = "pre-tokenization not known" if self.scheme is None else shortened(self.scheme)
-        return f"PretokenCounts({len(self):,} unique, {self.total:,} in all, {scheme})"
+        pretokenization = "pre-tokenization not known" if self.scheme is None else shortened(self.scheme)
+        return f"PretokenCounts({len(self):,} unique, {self.total:,} in all, {pretokenization})"
+
+    @property
+    def pretokenization(self) -> str | None:
+        """The pre-tokenization that cut the text, its setting on one line; None if it is not known."""
+        return self.scheme
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -91,7 +98,13 @@ class PretokenCounts:
 
     @classmethod
     def merged(
-        cls, data: NDArray[np.uint8], offsets: NDArray[np.int64], counts: NDArray[np.int64], scheme: str | None = None
+        cls,
+        data: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        pretokenization: str | None = None,
+        *,
+        scheme: str | None = None,
     ) -> "PretokenCounts":
         """Counts from pre-tokens in any order: repeated ones are added up, empty and uncounted ones left out.
 
@@ -99,7 +112,8 @@ class PretokenCounts:
             data: uint8 [bytes], the pre-tokens laid end to end.
             offsets: int64 [n + 1], where each starts, ascending.
             counts: int64 [n], not negative.
-            scheme: the pre-tokenization that cut the text.
+            pretokenization: the pre-tokenization that cut the text.
+            scheme: former name of ``pretokenization``.
 
         Raises:
             OverflowError: the counts, each times the bytes of its pre-token and one, add up past 2^62.
@@ -107,15 +121,23 @@ class PretokenCounts:
         counter = Counter()
         counter.add_pretokens(data, offsets, counts)
         data, offsets, counts = counter.counts()
-        return cls(data, offsets, counts, scheme)
+        return cls(data, offsets, counts, renamed(scheme, pretokenization))
 
     @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple[bytes, int]], scheme: str | None = None) -> "PretokenCounts":
+    def from_pairs(
+        cls, pairs: Iterable[tuple[bytes, int]], pretokenization: str | None = None, *, scheme: str | None = None
+    ) -> "PretokenCounts":
         """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+
+        Args:
+            pairs: each pre-token with its count.
+            pretokenization: the pre-tokenization that cut the text.
+            scheme: former name of ``pretokenization``.
 
         Raises:
             TokbenchError: an item is no pair of bytes and a whole number.
         """
+        pretokenization = renamed(scheme, pretokenization)
         if isinstance(pairs, Mapping):
             raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
         rows = list(pairs)
@@ -125,7 +147,7 @@ class PretokenCounts:
         except (TypeError, ValueError):
             raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
-        return cls.merged(data, offsets, np.array(counts, np.int64), scheme)
+        return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
 
     def to_arrow(self) -> "pa.Table":
         """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""
@@ -166,6 +188,14 @@ class PretokenCounts:
             return read_table(path, cls.from_arrow) if is_parquet(path) else cls.from_pairs(read_tsv(path))
         except OverflowError as error:
             raise TokbenchError(f"{path}: {error}; {TOO_MUCH}") from None
+
+
+def renamed(scheme: Value | None, pretokenization: Value) -> Value:
+    """Return the value of an argument under its name, or under its former name ``scheme``, with a warning."""
+    if scheme is None:
+        return pretokenization
+    warnings.warn("the argument scheme is now called pretokenization", DeprecationWarning, stacklevel=3)
+    return scheme
 
 
 def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
