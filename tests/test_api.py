@@ -328,6 +328,10 @@ def test_example_of_the_readme_as_it_stands(tmp_path: Path) -> None:
 EXAMPLES = sorted(name for name in tokbench.__all__ if ">>>" in (inspect.getdoc(getattr(tokbench, name)) or ""))
 
 
+def test_every_function_has_an_example() -> None:
+    assert {name for name in tokbench.__all__ if inspect.isfunction(getattr(tokbench, name))} <= set(EXAMPLES)
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_of_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

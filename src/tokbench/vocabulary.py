@@ -78,6 +78,10 @@ class Vocabulary:
         ids: int32 [tokens], the id by which a tokenizer gives each token where it was made elsewhere; None where that
             is the token's place. Merges, scores and metrics go by place.
         special: ids that no text gives, with the bytes that stand for them: special tokens, and what spells no bytes.
+
+    Examples:
+        >>> tokbench.Vocabulary((*(bytes([value]) for value in range(256)), b"th", b"the"))
+        Vocabulary(258 tokens)
     """
 
     tokens: tuple[bytes, ...]

@@ -62,6 +62,13 @@ def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | 
     Raises:
         TokbenchError: no text, or no such pre-tokenization or option. Mappings, frames and data sets are no texts; give
             one column.
+
+    Examples:
+        >>> counts = tokbench.count(["the cat", "the hat"])
+        >>> counts
+        PretokenCounts(3 unique, 4 in all, gpt2)
+        >>> dict(counts.items())
+        {b'the': 2, b' cat': 1, b' hat': 1}
     """
     return count_pretokens(texts_of("count", texts), renamed(scheme, pretokenization))
 
@@ -124,6 +131,15 @@ def build(
     Raises:
         TokbenchError: no such method or option, a value that does not fit, a source of another kind than the method
             reads, a size smaller than the method's alphabet, or what the method says of its source.
+
+    Examples:
+        >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
+        >>> tokbench.build("bpe", counts, 260)
+        Tokenizer('bpe', gpt2, 260 tokens, merge)
+        >>> tokbench.build("pathpiece", counts, 260, initial_size=270, initial="bpe", name="mine")
+        Tokenizer('mine', gpt2, 260 tokens, shortest_path)
+        >>> tokbench.constructions["bpe"]
+        Construction('bpe', options: alphabet, character_coverage, min_pair_count, max_token_bytes)
     """
     method = constructions[construction]
     _check_source(method, source)
@@ -173,6 +189,12 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     Raises:
         TokbenchError: no tokenizer, no text, counts under another pre-tokenization, no such family or option, or a
             family that sees something else than a text.
+
+    Examples:
+        >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat and the hat " * 9), 260)
+        >>> rows = tokbench.measure(bpe, "the cat and the mat")
+        >>> rows.filter(metric="corpus_token_count")["value"].item()
+        12.0
     """
     import polars as pl
 

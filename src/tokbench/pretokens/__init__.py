@@ -44,6 +44,10 @@ class PretokenCounts:
         counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
             at most, so that no sum over the text leaves 63 bits.
         scheme: former name of :attr:`pretokenization`.
+
+    Examples:
+        >>> tokbench.PretokenCounts.from_pairs([(b"the", 3), (b" cat", 1)], "gpt2")
+        PretokenCounts(2 unique, 4 in all, gpt2)
     """
 
     data: NDArray[np.uint8]
