@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONNOUSERSITE := 1
 export PYTHONWARNINGS := ignore::FutureWarning
+TIMED := @set -e; start=$$(date +%s);
+DONE := echo "  done in $$(($$(date +%s) - start)) s"
 KERNELS := $(wildcard src/tokbench/kernels/*.pyx src/tokbench/kernels/*.pxd) src/tokbench/kernels/flags.json
 
 STRINGS ?= 1000000
@@ -40,8 +42,12 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: install  ## run the default experiment, from the embedded corpus to the report
-	@snakemake --cores $(CORES)
-	@echo "The report: results/demo/report.html"
+	@echo "Running the demo with $(CORES) cores: about 2 minutes on 2 cores, one line for each job"
+	$(TIMED) snakemake --cores $(CORES); $(DONE)
+	@python -c 'from tokbench.report.leaderboard import answer; print(answer("results/demo"))'
+	@echo "Open results/demo/report.html"
+	@echo "Next: $(BIN)/tokbench compare pathpiece_bpe bpe --results results/demo"
+	@echo "      or edit config.yaml, then run: $(BIN)/snakemake --cores $(CORES)"
 
 test: install  ## run the tests, one file at a time more than CORES says: many wait for processes that they start
 	@env -u PYTHONDONTWRITEBYTECODE python -m pytest -n $$(($(CORES) + 1)) --no-loadscope-reorder
@@ -96,18 +102,21 @@ $(VENV)/.installed: requirements.lock
 	@$(or $(wildcard $(BIN)/python),$(PYTHON),false) -c 'import sys; print("Python %d.%d.%d" % sys.version_info[:3]); \
 	  sys.exit(sys.version_info[:2] not in ((3, 11), (3, 12)))' || \
 	  { echo "Tokbench needs Python 3.11 or 3.12; make PYTHON=FILE chooses one"; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)"
-	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock
+	@echo "1 of 3: create the virtual environment $(VENV)"
+	$(TIMED) test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+	  "$$(grep '^uv==' requirements.lock)"; $(DONE)
+	@echo "2 of 3: install $$(grep -c == requirements.lock) packages (download and compile; about 1 minute)"
+	$(TIMED) $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps -r requirements.lock; $(DONE)
 	@touch $@
 
 $(VENV)/.linked: $(VENV)/.installed pyproject.toml
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.linked setup.py tools/make_stubs.py $(KERNELS)
-	@$(BIN)/python setup.py --quiet build_ext --inplace
-	@$(BIN)/python -m compileall -q src
+	@echo "3 of 3: compile $(words $(filter %.pyx,$(KERNELS))) kernels (about 1 minute)"
+	$(TIMED) $(BIN)/python setup.py --quiet build_ext --inplace; $(BIN)/python -m compileall -q src; $(DONE)
 	@touch $@
 
 docs: install $(SITE)/.installed  ## build the documentation as a site, build/site/README.html, with a search

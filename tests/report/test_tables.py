@@ -21,6 +21,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.tables import write_csv
 from tokbench.report.html import drawings, tables, write_tables
 from tokbench.report.layout import NumberSource, PrintedColumn, Table, layout
+from tokbench.report.leaderboard import answer
 from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
@@ -425,6 +426,28 @@ def test_leaderboard(made: Path, tokbench: Tokbench, tmp_path: Path) -> None:
     of_bpe = rows.filter(pl.col("variant") == "bpe", pl.col("size") == 1024)
     assert set(of_bpe["tokenizer_sha256"]) == {"ab"}
     assert len(rows) > len(of_bpe) > 0
+
+
+def test_answer_of_the_leaderboard(tmp_path: Path) -> None:
+    """The best significant difference at the largest size, among tokenizers with the baseline's pre-tokenizer."""
+    common = {"measure": "tokens", "corpus": "books", "baseline": "bpe", "baseline_pretokenization": "gpt2"}
+    differences = [
+        ("bpe", 2048, "gpt2", None, None, None, "baseline"),
+        ("good", 2048, "gpt2", -0.026, -0.036, -0.016, "better"),
+        ("unsure", 2048, "gpt2", -0.05, -0.2, 0.1, "no significant difference"),
+        ("other", 2048, "digit", -0.5, -0.6, -0.4, "better"),
+        ("small", 1024, "gpt2", -0.5, -0.6, -0.4, "better"),
+    ]
+    names = ("variant", "size", "pretokenization", "difference", "difference_low", "difference_high")
+    rows = [common | dict(zip((*names, "difference_verdict"), row, strict=True)) for row in differences]
+    at = "At 2,048 tokens, with the pre-tokenizer gpt2, on books: "
+    for kept, expected in (
+        (rows, at + "good needs the fewest tokens, 2.6 % fewer than bpe (95 % interval 1.6 % to 3.6 %)."),
+        (rows[:1], at + "no tokenizer needs significantly fewer tokens than bpe."),
+        ([], "No tokenizer is compared with a baseline of the same pre-tokenizer."),
+    ):
+        (tmp_path / "leaderboard.json").write_text(json.dumps({"scores": kept}))
+        assert answer(tmp_path) == expected
 
 
 def test_leaderboard_without_a_scoreboard(tokbench: Tokbench, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from benchmarks.scale.run import START
 from benchmarks.scale.text import cut, write
 from tests.conftest import Tokbench
 from tests.support.rules import RULES
-from tests.support.workflow.checkout import STAND_IN
+from tests.support.workflow.checkout import ROOT, STAND_IN
 from tokbench.config.load import validate
 from tokbench.workflow.corpora import MEMORY, SCORING
 from tokbench.workflow.resources import MAX_RUNTIME
@@ -222,9 +222,27 @@ def test_nothing_is_replaced(there: str, tmp_path: Path, tokbench: Tokbench) -> 
     (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / there).write_text("mine")
     outcome = tokbench("init", tmp_path)
-    assert outcome.message == f"tokbench: {tmp_path / there}: stands here already; name another folder, or move it away"
+    assert outcome.message == f"tokbench: {tmp_path / there}: already exists; name another folder, or move it away"
     assert files(tmp_path) == {there}
     assert (tmp_path / there).read_text() == "mine"
+
+
+def test_make_demo_announces_its_steps() -> None:
+    """Each long step has a line before it and its time after it; the last lines are the answer and the next command."""
+    listed = subprocess.run(["make", "-n", "-B", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    said = re.findall(r'^echo "(.*)"$', listed, re.MULTILINE)
+    assert [line.split(":")[0] for line in said] == [
+        "1 of 3", "2 of 3", "3 of 3", "Running the demo with 2 cores", "Open results/demo/report.html", "Next",
+        "      or edit config.yaml, then run",
+    ]  # fmt: skip
+    assert listed.count('; echo "  done in $(($(date +%s) - start)) s"') == 4
+    steps = [listed.index(part) for part in (*said[:4], "snakemake --cores", "import answer", *said[4:])]
+    assert steps == sorted(steps)
+    [shell] = re.findall(r"^set -e; start=.*snakemake.*$", listed, re.MULTILINE)
+    for status in (0, 3):
+        timed = shell.replace("snakemake --cores 2", f"(exit {status})")
+        done = subprocess.run(["sh", "-c", timed], capture_output=True, text=True, check=False)
+        assert (done.returncode, "done in" in done.stdout) == (status, status == 0)
 
 
 SIZES = (0.25, 0.5, 1.0, 2.0)

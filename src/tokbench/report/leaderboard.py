@@ -13,7 +13,7 @@ from tokbench.corpus.documents import SplitContents, counts_of, splits_of
 from tokbench.io.json import read_json
 from tokbench.io.provenance import provenance
 from tokbench.io.tables import read_frame
-from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.statistics.scoreboard import SCOREBOARD, TOKENS
 from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 
@@ -52,6 +52,44 @@ def leaderboard(
         "tokenizers": sorted(map(_tokenizer, tokenizers), key=lambda one: (one["variant"], str(one["size"]))),
         "scores": scores.to_dicts(),
     }
+
+
+def answer(folder: Path | str) -> str:
+    """Return one sentence on an experiment: the fewest tokens against the baseline, at the largest size.
+
+    Only tokenizers with the pre-tokenizer of the baseline are compared, and only significant differences count.
+
+    Args:
+        folder: the folder of the experiment.
+
+    Raises:
+        TokbenchError: it has no leaderboard.
+    """
+    scores = read_json(Path(folder) / NAME, remedy="run the experiment")["scores"]
+    rows = [
+        row for row in scores
+        if row["measure"] == TOKENS and isinstance(row["size"], int) and row["pretokenization"] is not None
+        and row["pretokenization"] == row["baseline_pretokenization"]
+    ]  # fmt: skip
+    if not rows:
+        return "No tokenizer is compared with a baseline of the same pre-tokenizer."
+    size = max(row["size"] for row in rows)
+    corpus = rows[0]["corpus"]
+    rows = [row for row in rows if (row["corpus"], row["size"]) == (corpus, size)]
+    better = [row for row in rows if row["difference_verdict"] == "better"]
+    at = f"At {size:,} tokens, with the pre-tokenizer {rows[0]['pretokenization']}, on {corpus}:"
+    if not better:
+        return f"{at} no tokenizer needs significantly fewer tokens than {rows[0]['baseline']}."
+    best = min(better, key=lambda row: row["difference"])
+    low, high = sorted(-best[end] for end in ("difference_low", "difference_high"))
+    return (
+        (
+            f"{at} {best['variant']} needs the fewest tokens, {-best['difference']:.1%} fewer than {best['baseline']} "
+            f"(95 % interval {low:.1%} to {high:.1%})."
+        )
+        .replace("%", " %")
+        .replace("95  %", "95 %")
+    )
 
 
 def leaderboard_of(
