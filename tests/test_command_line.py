@@ -187,6 +187,20 @@ def test_counts_add_up(sources: dict[str, Path], tmp_path: Path, tokbench: Tokbe
     assert PretokenCounts.read(tmp_path / "merged.parquet").total_bytes == len(ODD) + sum(map(len, TOPICS))
 
 
+def test_a_folder_says_how_many_files_are_read(tmp_path: Path, tokbench: Tokbench) -> None:
+    for name in ("a.txt", "b.md", "c.bin"):
+        (tmp_path / name).write_bytes(TOPICS[0])
+    outcome = done(tokbench("count", "--scheme", "gpt2", tmp_path, "-o", tmp_path / "counts.parquet"))
+    assert f"{tmp_path}: 1 entry left out: 1 with another ending (.bin)" in outcome.stderr
+    assert f"\nread 2 files of {tmp_path}\n" in outcome.stderr
+
+
+def test_import_detects_the_format(tmp_path: Path, tokbench: Tokbench) -> None:
+    (tmp_path / "merges.txt").write_text("#version: 0.2\nh e\nhe l\n")
+    done(tokbench("import", tmp_path / "merges.txt", "-o", tmp_path / "mine"))
+    assert Tokenizer.load(tmp_path / "mine").encode(b"hel").size == 1
+
+
 def test_counts_from_a_table(counts: PretokenCounts, tmp_path: Path, tokbench: Tokbench) -> None:
     lines = tmp_path / "counts.tsv"
     lines.write_text("".join(f"{token.hex()}\t{count}\n" for token, count in reversed(list(counts.items()))))

@@ -54,7 +54,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean '{close[0]}'?" if close else ""
 
 

@@ -233,8 +233,13 @@ def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
     for details in error.errors():
         path, parent, annotation = _follow(details["loc"], model)
         mistakes.setdefault(tuple(path), []).append((details, parent, annotation))
+    unknown_keys = [keys for keys, found in mistakes.items() if found[0][0]["type"] == "extra_forbidden"]
     lines = []
     for keys, found in mistakes.items():
+        if found[0][0]["type"] == "missing" and any(
+            keys[:-1] == other[:-1] and nearest(other[-1], keys[-1:]) for other in unknown_keys
+        ):
+            continue  # misspelt, which the line of the unknown key says
         inner = any(keys == other[: len(keys)] and keys != other for other in mistakes)
         if inner and found[0][0]["type"] == "too_short":
             continue  # short only because its wrong entries, of which we tell, were left out
@@ -274,6 +279,8 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
             return f"{_shown(value)} is not {PATTERNS.get(pattern, f'of the form {pattern}')}"
         case "value_error":
             return str(context["error"])
+        case "list_type" | "tuple_type" if isinstance(value, str | int | float):
+            return f"must be a list (found {_shown(value)}); write [{_shown(value)}]"
         case _:
             return f"must be {_expected(details)} (found {_shown(value)})"
 

@@ -251,7 +251,7 @@ def test_a_name_on_the_hub(
         ("import @ranks --from sentencepiece", "not a model of SentencePiece"),
         ("import @ranks --from tokenizer_json --pattern gpt2", "how it cuts texts is in the file; leave --pattern out"),
         ("import @ranks --from tokens", "name both, as in --pattern gpt2 --segmentation greedy"),
-        ("import @ranks --from merges", "a part or the result of the merge is no token"),
+        ("import @ranks --from merges", "a part or the result of the merge is not in the vocabulary"),
         ("import @ranks --from transformers", "no folder of transformers"),
         ("import @nowhere --from tokens", "no such file or folder"),
         ("import @ranks --from tokens --revision abc", "only --from transformers takes a name on the hub"),

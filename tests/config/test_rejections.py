@@ -24,6 +24,11 @@ SPLITS = {"tokenizer": 0.4, "evaluation": 0.1, "byte_lm": 0.1, "pretraining": 0.
 MISTAKES: list[tuple[str, Any, str]] = [
     # Keys that do not exist
     ("varients", {}, "varients: unknown key. Did you mean 'variants'?"),
+    (
+        "books",
+        "x",
+        "books: neither a key nor the name of a corpus, resource, suite or variant (offline, pydoc); correct",
+    ),
     ("variants/bpe/segmentaton", "greedy", "variants.bpe.segmentaton: unknown key. Did you mean 'segmentation'?"),
     (
         "variants/bpe/construction",
@@ -62,7 +67,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     # Values of the wrong type
     ("seed", "one", "seed: must be a whole number (found 'one')"),
     ("seed", -1, "seed: must be at least 0 (found -1)"),
-    ("sizes", 1024, "sizes: must be a list, [a, b] (found 1024)"),
+    ("sizes", 1024, "sizes: must be a list (found 1024); write [1024]"),
     ("sizes", ["big"], "sizes.0: must be a whole number (found 'big')"),
     ("sizes", [1024.5], "sizes.0: must be a whole number (found 1024.5)"),
     ("sizes", [], "sizes: needs 1 or more entries (found [])"),
@@ -268,13 +273,13 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("report", {"venn": [["bpe"]]}, "report.venn: a Venn diagram compares three different variants; name three"),
     ("report", {"venn": [["bpe", "span", "pathpiece", "bpe"]]}, "report.venn.0: takes 3 entries at most"),
     ("report", {"venn": [["bpe", "span", "span"]]}, "report.venn.0: 'span' is listed twice; remove one"),
-    ("report", {"venn": [["bpe"], "span"]}, "report.venn.1: must be a list, [a, b] (found 'span')"),
+    ("report", {"venn": [["bpe"], "span"]}, "report.venn.1: must be a list (found 'span'); write ['span']"),
     (
         "report",
         {"venn": [["bpe", "span", "pathpiece"], ["span", "bpe", "pathpiece"]]},
         "report.venn: span, bpe, pathpiece are compared twice; remove one",
     ),
-    ("report", {"venn": 3}, "report.venn: must be a list, [a, b] (found 3)"),
+    ("report", {"venn": 3}, "report.venn: must be a list (found 3); write [3]"),
 ]
 
 

@@ -85,10 +85,10 @@ def test_fields_of_pairs_that_are_not_read_do_not_matter(odd: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"de": "a", "de": "b", "en": "c"}', "the key 'de' is given twice in one object; mend the line"),
-        ('{"de": "a"}', "nothing under 'en'; mend the line, or name another under fields"),
-        ('["de"]', "nothing under 'de'; mend the line, or name another under fields"),
-        ('{"de": "a", "en": 1}', "no text under 'en'; mend the line, or name another under fields"),
+        ('{"de": "a", "de": "b", "en": "c"}', "the key 'de' is given twice in one object; correct the line"),
+        ('{"de": "a"}', "nothing under 'en'; correct the line, or name another under fields"),
+        ('["de"]', "nothing under 'de'; correct the line, or name another under fields"),
+        ('{"de": "a", "en": 1}', "no text under 'en'; correct the line, or name another under fields"),
     ],
 )
 def test_bad_pairs(line: str, reason: str, tmp_path: Path) -> None:

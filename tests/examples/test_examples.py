@@ -417,7 +417,7 @@ def test_a_text_that_is_no_text(two: list[Path], tokbench: Tokbench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["text"], "show: name a tokenizer before the text"),
+        (["text"], "show: no tokenizer given; tokbench show TOKENIZER 'some text'"),
         (["nowhere", "text"], "nowhere: no folder of a tokenizer"),
         (["--file", "nowhere"], "Missing argument"),
     ],

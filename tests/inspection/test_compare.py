@@ -71,7 +71,7 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
     assert text[:3] == [
         "x is significantly better at tokens at 1,024.",
         "No significant difference: tokens at 2,048 and task.",
-        "By single numbers, without an interval, y is better at bits.",
+        "Single values, without a test: y is better at bits.",
     ]
     assert "  1,024  90  100     −10.0 %   −12.0 % to −8.0 %  40       x" in text
     again = Line("fertility", Contrast(1.0, 2.0, -1.0, None, None, 1), "lowest", "fertility", restates=True)
@@ -150,7 +150,7 @@ def test_compare_by_name_and_by_folder(
         "No significant difference: the average of the suite offline with the language model tiny (3 seeds)."
     ), "four cells cannot, corrected"
     assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
-    assert "By single numbers, without an interval, long is better at fertility." in answer
+    assert "Single values, without a test: long is better at fertility." in answer
     assert "mean token length" not in answer
     assert "not of equal size" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
@@ -202,7 +202,7 @@ def test_compare_needs_three_trainings_for_a_verdict(experiment: Path, tokbench:
     why = {1: "one training", 2: "two trainings; significance needs three"}[seeds]
     assert text.startswith(f"Not tested ({why}): choose, match, the average of the suite offline and bits per byte ")
     assert f"  Not tested: {why}." in text
-    assert "better at" not in text.split("By single numbers")[0]
+    assert "better at" not in text.split("Single values")[0]
     assert {(line["better"], line["p"], line["p_holm"]) for line in of_models} == {(None, None, None)}
     assert {line["not_tested"] for line in of_models} == {f"not tested: {why}"}
     assert {line["ahead"] is None for line in of_models} == {seeds == 1}, "two trainings allow a rank"
@@ -252,7 +252,10 @@ def test_measures_of_other_texts_are_left_out(
         f"Tokens of 1 document: {tmp_path / 'text.txt'}; intervals over documents"
     ]
     assert found["left_out"].startswith("The experiment's own measures are of other texts and left out")
-    assert found["left_out"] in tokbench("compare", *asked, tmp_path / "text.txt").stdout.decode()
+    of_text = tokbench("compare", *asked, tmp_path / "text.txt").stdout.decode()
+    assert found["left_out"] in of_text
+    assert "One document gives no interval; compare on several documents for a test." in of_text
+    assert "One document" not in tokbench("compare", *asked).stdout.decode()
     whole = json.loads(tokbench("compare", *asked, "--json").stdout)
     assert whole["left_out"] is None
     assert not any("Tokens of" in part["heading"] for part in whole["parts"])

@@ -208,7 +208,7 @@ WRONG: list[tuple[Any, str]] = [
     ),
     ({"method": "digits", "groop": 3}, "pretokenization (digits): groop: unknown key. Did you mean 'group'?"),
     ({"method": "digits", "group": 0}, "pretokenization (digits): group: must be at least 1 (found 0)"),
-    (by("("), "pretokenization (regex): pattern: is no regular expression (missing ) at position 1); mend it"),
+    (by("("), "pretokenization (regex): pattern: is no regular expression (missing ) at position 1); correct it"),
     (by("[a"), "pretokenization (regex): pattern: is no regular expression (unterminated character set"),
     (by(r"\p{Elvish}"), "pretokenization (regex): pattern: is no regular expression (unknown property"),
     (by(""), "pretokenization (regex): pattern: "),
@@ -218,7 +218,10 @@ WRONG: list[tuple[Any, str]] = [
     (by(r"(?=\d)"), "pretokenization (regex): pattern: matches the empty string, by which nothing is cut"),
     (by("(" * 3000 + "a" + ")" * 3000), "pretokenization (regex): pattern: "),
     ({"method": "sequence", "steps": []}, "pretokenization (sequence): steps: needs 1 or more entries"),
-    ({"method": "sequence", "steps": "gpt2"}, "pretokenization (sequence): steps: must be a list, [a, b]"),
+    (
+        {"method": "sequence", "steps": "gpt2"},
+        "pretokenization (sequence): steps: must be a list (found 'gpt2'); write ['gpt2']",
+    ),
     ({"method": "sequence", "steps": ["gpt2", by("[")]}, "steps.1: step (regex): pattern: is no regular expression"),
     ({"method": "sequence", "steps": [GROUPED]}, "steps.0: is a sequence within a sequence; put its steps here"),
 ]

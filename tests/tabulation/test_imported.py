@@ -66,7 +66,7 @@ def configured(**variants: Any) -> dict[str, Any]:
     ("variant", "pieces"),
     [
         ({"from": "tiktokn", "path": __file__}, ["x.from: 'tiktokn' is not one of", "Did you mean 'tiktoken'?"]),
-        ({"form": "tekken", "path": __file__}, ["x.from: this key is missing", "x.form: unknown key"]),
+        ({"form": "tekken", "path": __file__}, ["x.form: unknown key. Did you mean 'from'?"]),
         ({"from": "tekken", "pth": __file__}, ["x.pth: unknown key. Did you mean 'path'?"]),
         ({"from": "tekken"}, ["x.path: no path given; add it, or say --config x=PATH"]),
         ({"from": "tekken", "path": "nowhere"}, ["x.path: no such file or folder as 'nowhere'"]),
@@ -112,7 +112,10 @@ def configured(**variants: Any) -> dict[str, Any]:
             {"from": "tekken", "path": __file__, "special_tokens": {"<s>": 7}},
             ["x.special_tokens: only a file of ranks (from: tiktoken) lacks its special tokens, not 'tekken'"],
         ),
-        ({"pretokenization": "gpt2", "constructon": "bpe"}, ["x.construction: this key is missing"]),
+        (
+            {"pretokenization": "gpt2", "constructon": "bpe"},
+            ["x.constructon: unknown key. Did you mean 'construction'?"],
+        ),
     ],
 )
 def test_mistakes_are_told_before_any_work(variant: dict[str, Any], pieces: list[str]) -> None:

@@ -194,8 +194,11 @@ def resolve_target(text: str, results: str | None) -> ComparedTokenizer:
     if found is None:
         names = sorted(path.name for path in known.iterdir()) if known.is_dir() else []
         path = f"; for the path write ./{text}" if Path(text).exists() else ""
+        if not names:
+            remedy = f"name one, such as results/demo{f', or write ./{text}' if path else ''}"
+            raise TokbenchError(f"{results}: not the folder of an experiment (no tokenizers in {known}); {remedy}")
         raise TokbenchError(
-            f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names) or 'none'}{path}"
+            f"{text}: no tokenizer in {known}.{nearest(variant, names)} It has {', '.join(names)}{path}"
         )
     if size not in ("", OWN, *map(str, found.folders)):
         raise TokbenchError(f"{text}: {variant} has the sizes {', '.join(map(str, found.folders))}; name one of them")
@@ -330,7 +333,7 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
 
 def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     from tokbench.adapters.forms import FORMS
-    from tokbench.adapters.forms.transformers import detect_format, file_in
+    from tokbench.adapters.forms.transformers import detect_format, file_in, starts_as_merges
     from tokbench.adapters.read import read_tokenizer
     from tokbench.tokenizer import Tokenizer
 
@@ -339,7 +342,14 @@ def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     form = reading.form or detect_format(place)
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
-    return read_tokenizer(place, form, _options(reading))
+    try:
+        return read_tokenizer(place, form, _options(reading))
+    except TokbenchError as error:
+        if reading.form is None and form == "merges" and place.is_file() and not starts_as_merges(place):
+            tried = str(error).removeprefix(f"{place}:").partition(";")[0]
+            why = f"not a known tokenizer format (tried merges, line {tried}); name the format with --from"
+            raise TokbenchError(f"{place}: {why}") from None
+        raise
 
 
 def _options(reading: ImportOptions) -> "ReadOptions":

@@ -2,10 +2,13 @@
 
 ``tokbench merge_counts``: merge the counts of shards.
 
-``tokbench import_counts``: take pre-token counts that come as files.
+``tokbench import_counts``: import pre-token counts from files.
 
 ``tokbench count_tokens``: count the tokens of every document of a text.
 """
+
+import os
+from pathlib import Path
 
 import click
 
@@ -46,8 +49,10 @@ def count_command(
     Texts are plain text, JSON Lines or Parquet, compressed or not. Format by file ending; default: plain text.
     """
     from tokbench.commands.files import documents_of, with_note
+    from tokbench.corpus.folders import read_folder
     from tokbench.pretokens.external_count import count_external
     from tokbench.pretokens.spilling_counter import MemoryBound
+    from tokbench.report.wording import pluralise
 
     scheme = chosen_scheme(pretokenization)
     exit_status.describe_task(
@@ -56,6 +61,8 @@ def count_command(
     read = with_note(documents_of(texts, fields))
     documents = ((document.language, document.text) for document in read)
     totals = count_external(documents, scheme, output, MemoryBound(megabytes))
+    for folder in filter(os.path.isdir, texts):
+        click.echo(f"read {pluralise(len(read_folder(Path(folder), 'text').files), 'file')} of {folder}", err=True)
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all, {totals.total_bytes:,} bytes", err=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from tokbench.commands.inputs import CONFIGURATION
+from tokbench.commands.inputs import CONFIGURATION, ResultsFolder
 from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
@@ -67,7 +67,7 @@ def init_command(folder: str) -> None:
     contents = {name: text.encode() for name, text in written().items()}
     for name in contents:
         if (place / name).exists():
-            raise TokbenchError(f"{Path(folder) / name}: stands here already; name another folder, or move it away")
+            raise TokbenchError(f"{Path(folder) / name}: already exists; name another folder, or move it away")
     for name, content in contents.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(place / name) as partial:
@@ -138,7 +138,7 @@ def validate_command(configuration: str, settings: tuple[str, ...], full: bool) 
 
 
 @click.command("status")
-@click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
+@click.argument("results", required=False, type=ResultsFolder())
 @click.option(
     "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."
 )
@@ -169,7 +169,7 @@ LEAST_PEAK = 1e-12
 
 
 @click.command("trainings")
-@click.argument("results", type=click.Path(exists=True, file_okay=False))
+@click.argument("results", type=ResultsFolder())
 @click.option(
     "--peak-tflops",
     type=Real(LEAST_PEAK),
@@ -192,7 +192,7 @@ def trainings_command(results: str, peak_tflops: float | None, as_csv: bool) -> 
 
 
 @click.command("cancel")
-@click.argument("results", required=False, type=click.Path(exists=True, file_okay=False))
+@click.argument("results", required=False, type=ResultsFolder())
 @click.option(
     "--configfile", type=click.Path(dir_okay=False), help="Configuration of the experiment, instead of RESULTS."
 )

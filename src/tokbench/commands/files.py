@@ -139,7 +139,9 @@ def experiment_folder(results: str | None, configfile: str | None) -> str:
             raise TokbenchError("RESULTS, --configfile: both name the experiment's folder; leave one out")
         return results
     if configfile is None and not Path("config.yaml").exists():
-        raise TokbenchError("RESULTS: name an experiment's folder, such as results/demo, or its --configfile")
+        raise TokbenchError(
+            "RESULTS: missing, and there is no config.yaml here; name the folder of an experiment, such as results/demo"
+        )
 
     from tokbench.config.load import read_all
 

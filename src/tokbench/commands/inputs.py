@@ -49,6 +49,18 @@ class InputFile(click.File):
         return super().convert(value, parameter, context)
 
 
+class ResultsFolder(click.ParamType):
+    """The folder of an experiment."""
+
+    name = "directory"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not os.path.isdir(value):
+            reason = "a file" if os.path.exists(value) else "no such folder"
+            raise TokbenchError(f"{value}: {reason}; name the folder of an experiment, such as results/demo")
+        return value
+
+
 COUNTS = InputPath("file of pre-token counts", "make one with 'tokbench count'")
 SCORES = InputPath("file of byte scores", "make it with 'tokbench score_bytes'")
 DOCUMENTS = InputPath("file of documents", "make it with 'tokbench prepare'")

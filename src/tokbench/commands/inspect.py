@@ -248,7 +248,7 @@ def show_command(
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
     if not names:
-        raise TokbenchError("show: name a tokenizer before the text")
+        raise TokbenchError("show: no tokenizer given; tokbench show TOKENIZER 'some text'")
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")
@@ -263,9 +263,9 @@ def _given(text: str) -> bytes:
     if text == "-":
         return sys.stdin.buffer.read(MOST_BYTES + 1)
     if os.path.isfile(text):
-        raise TokbenchError(f"show: {text} is a file; give it with --file, or its name as a text by '-'")
+        raise TokbenchError(f"show: no text given ({text} is a file); show the file with --file {text}")
     if is_ours(Path(text)):
-        raise TokbenchError(f"show: {text} is a tokenizer; give a text after it, or its name as a text by '-'")
+        raise TokbenchError(f"show: no text given ({text} is a tokenizer); tokbench show {text} 'some text'")
     return os.fsencode(text)
 
 

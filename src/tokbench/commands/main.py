@@ -275,7 +275,9 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         called = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "tokbench"
-        click.echo(f"{called}: {' '.join(error.format_message().split())} See '{called} --help'.", err=True)
+        message = " ".join(error.format_message().split())
+        stop = "" if message.endswith((".", "?")) else "."
+        click.echo(f"{called}: {message}{stop} See '{called} --help'.", err=True)
         sys.exit(error.exit_code)
     except (Exception, KeyboardInterrupt) as error:
         _end(error, given)

@@ -6,7 +6,7 @@
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -25,6 +25,7 @@ from tokbench.commands.parameters import (
     THREADS,
     ConstructionName,
     Whole,
+    built_in,
     field_options,
     pretokenization_option,
 )
@@ -37,7 +38,33 @@ if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
 
 
-@click.command("build")
+class BuildCommand(click.Command):
+    """The command, with advice on options of methods that are given as its own."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        try:
+            return super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-").replace("-", "_")
+            if name in ("option", "options"):
+                raise click.UsageError(
+                    f"No such option '{error.option_name}'. Did you mean '--set'?", context
+                ) from None
+            for method in built_in().intersection(given):
+                if name in _options_of(method):
+                    remedy = f"'{name}' is an option of {method}: --set {name}=VALUE."
+                    raise click.UsageError(f"No such option '{error.option_name}'. {remedy}", context) from None
+            raise
+
+
+def _options_of(method: str) -> Collection[str]:
+    from tokbench.construction import constructions
+
+    return constructions[method].options.model_fields
+
+
+@click.command("build", cls=BuildCommand)
 @click.argument("method", type=ConstructionName(), shell_complete=names_in("tokbench.construction:constructions"))
 @click.option("--counts", type=COUNTS, help="Pre-token counts, Parquet or TSV hex<TAB>count.")
 @click.option(
@@ -176,7 +203,6 @@ def build_command(
 @click.option(
     "--from",
     "form",
-    required=True,
     metavar="FORM",
     shell_complete=FORM_NAMES,
     help="Format of the file; docs/existing.md describes them. Default: detected from its content.",
@@ -218,7 +244,7 @@ def build_command(
 @click.option("-o", "--output", required=True, type=OutputFolder("tokenizer"), help="Folder of the tokenizer.")
 def import_command(
     path: str,
-    form: str,
+    form: str | None,
     pattern: str | None,
     segmentation: str | None,
     added: str,
@@ -246,6 +272,7 @@ def import_command(
 
     started = time.monotonic()
     exit_status.describe_task(f"import {path}")
+    form = form or _detected(path, revision)
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
     given: dict[str, Any] = {"pattern": pattern, "segmentation": segmentation, "added": added, "revision": revision}
@@ -271,6 +298,15 @@ def import_command(
         click.echo(str(losses), err=True)
     elif not native:
         click.echo("what it loses is not measured; name documents with --check", err=True)
+
+
+def _detected(path: str, revision: str | None) -> str:
+    """Return the format of a file or folder; a name on the hub is that of a folder of ``transformers``."""
+    from tokbench.adapters.forms.transformers import detect_format
+
+    if revision is None and not Path(path).exists():
+        raise TokbenchError(f"{path}: no such file or folder; for a name on the hub, add --revision")
+    return detect_format(Path(path)) if revision is None else "transformers"
 
 
 def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:

@@ -15,9 +15,12 @@ from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.duplicates import equal_files
 from tokbench.corpus.sources import FileSource, left_out
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.io.yaml import parse_words, read_yaml
 from tokbench.options import explain
+
+SECTIONS = ("corpora", "parallel_corpora", "resources", "suites", "variants")
+"""Sections whose names may be given a path at the top level."""
 
 
 def validate(values: Mapping[str, Any], name: str) -> Experiment:
@@ -37,10 +40,21 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
     try:
         experiment = Experiment.model_validate(_with_paths(values))
     except ValidationError as error:
-        raise TokbenchError(explain(error, Experiment, name)) from None
+        raise TokbenchError(_with_names(explain(error, Experiment, name), values, name)) from None
     if mistakes := check(experiment):
         raise TokbenchError("\n".join(dict.fromkeys(f"{name}: {mistake}" for mistake in mistakes)))
     return experiment
+
+
+def _with_names(lines: str, values: Mapping[str, Any], name: str) -> str:
+    """Return error lines in which an unknown top-level key lists the names whose paths may be given in its place."""
+    named = {section: values[section] for section in SECTIONS if isinstance(values.get(section), dict)}
+    variants = named.pop("variants", {})
+    imported = [key for key, variant in variants.items() if isinstance(variant, dict) and "from" in variant]
+    names = sorted({*imported, *(key for section in named.values() for key in section)})
+    known = f"neither a key nor the name of a corpus, resource, suite or variant ({listed(names)}); correct it"
+    start = {f"{name}: {key}: unknown key. Known here: ": f"{name}: {key}: {known}" for key in values}
+    return "\n".join(next((start[at] for at in start if line.startswith(at)), line) for line in lines.split("\n"))
 
 
 def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experiment:
@@ -95,9 +109,8 @@ def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with the paths of corpora, resources, suites and tokenizers made elsewhere where they belong."""
-    sections = ("corpora", "parallel_corpora", "resources", "suites", "variants")
-    named = {key: dict(values[key]) for key in sections if isinstance(values.get(key), dict)}
-    corpora, parallel, resources, suites, variants = (named.get(key, {}) for key in sections)
+    named = {key: dict(values[key]) for key in SECTIONS if isinstance(values.get(key), dict)}
+    corpora, parallel, resources, suites, variants = (named.get(key, {}) for key in SECTIONS)
     rest = {}
     for key, value in values.items():
         if key in Experiment.model_fields:

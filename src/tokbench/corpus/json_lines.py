@@ -5,13 +5,14 @@ from codecs import BOM_UTF8
 from collections.abc import Sequence
 
 from tokbench.corpus.sources import JsonLinesSource
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, listed
 from tokbench.io.encodings import Notes
 from tokbench.io.json import HALF_PAIR
 from tokbench.kernels.json_fields import find_fields
 
-MEND = "mend the line"
-REMEDY = f"{MEND}, or leave such lines out (bad_lines: skip, or --bad-lines skip)"
+MEND = "correct the line"
+SKIP = "skip such lines (bad_lines: skip, or --bad-lines skip)"
+REMEDY = f"{MEND}, or {SKIP}"
 LONG = 1 << 20
 """Bytes of a line for which no message names a column, and of a language tag at most."""
 PIECE = 1 << 18
@@ -116,6 +117,9 @@ class LineReader:
             raise BadLineError(f"{place}: {error}; {REMEDY}") from None
         text, *languages = found or [None]
         if text is None or line[text[0]] != ord('"'):
+            if not self._skips and "." not in self._text and (keys := _keys_of_text(line, self._text)):
+                name = f"name the key of the text (text_field: {keys[0]}, or --text-field {keys[0]}), or {SKIP}"
+                raise BadLineError(f"{place}: no key '{self._text}' (found {listed(keys)}); {name}")
             raise BadLineError(f"{place}: not a JSON object with a string under '{self._text}'; {REMEDY}")
         tag = _tag(line, languages[0]) if languages and languages[0] else ""
         if tag is None:
@@ -140,6 +144,21 @@ def value_of(line: bytes, start: int, end: int) -> bytes:
         parts.append(value.encode("utf-8", "surrogatepass"))
         start = last
     return b"".join(parts)
+
+
+def _keys_of_text(line: bytes, without: str) -> list[str]:
+    """Return the keys of a line whose values are text.
+
+    Returns:
+        None of a long line, of one that is not an object, or of one with the key ``without``.
+    """
+    try:
+        values = json.loads(line) if len(line) < LONG else None
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(values, dict) or without in values:
+        return []
+    return [key for key, value in values.items() if isinstance(value, str)]
 
 
 def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY) -> BadLineError:

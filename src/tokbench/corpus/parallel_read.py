@@ -278,7 +278,7 @@ def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
             try:
                 side.decode()
             except UnicodeDecodeError:
-                raise TokbenchError(f"{split}: pair {number} is not UTF-8; mend it") from None
+                raise TokbenchError(f"{split}: pair {number} is not UTF-8; correct it") from None
             if not side:
                 raise TokbenchError(f"{split}: pair {number} has an empty side; fill or drop it in both files")
         yield pair

@@ -80,7 +80,9 @@ def parse_yaml(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ", ".join(filter(None, (error.context, error.problem))).replace("'\\x00'", "the end")
-        reason = f"not YAML ({' '.join(reason.split())}); mend it"
+        if "expected <block end>" in reason:
+            reason = "indented differently from the lines above"
+        reason = f"not YAML ({' '.join(reason.split())}); correct it"
     except ReaderError as error:
         before = text[: error.position]
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")

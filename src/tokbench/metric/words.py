@@ -187,7 +187,7 @@ def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]
     for number, line in lines(path):
         found = line.split("\t")
         if len(found) < least:
-            raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; mend the line")
+            raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; correct the line")
         yield number, found
 
 
@@ -217,7 +217,7 @@ def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tupl
         places = [head.index(column) for column in columns]
         for row in reader:
             if len(row) != len(head):
-                raise TokbenchError(f"{path}:{last[0]}: {len(row)} fields, the head has {len(head)}; mend the line")
+                raise TokbenchError(f"{path}:{last[0]}: {len(row)} fields, the head has {len(head)}; correct the line")
             yield last[0], [row[place].strip() for place in places]
     except csv.Error as error:
         raise TokbenchError(f"{path}:{last[0]}: not a table ({error}); name the resource's own file") from None

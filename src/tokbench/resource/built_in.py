@@ -79,11 +79,13 @@ def british_lexicon_project(path: Path, language: str, options: ResourceOptions)
     for number, row in records(path, ("spelling", "lexicality", "rt", "accuracy"), "\t"):
         spelling, lexicality, *values = row
         if not spelling or lexicality not in ("W", "N"):
-            raise TokbenchError(f"{path}:{number}: lexicality {lexicality!r} is neither W nor N; mend the line")
+            raise TokbenchError(f"{path}:{number}: lexicality {lexicality!r} is neither W nor N; correct the line")
         try:
             reaction_time, accuracy = (None if value in ABSENT else real_number(value.strip()) for value in values)
         except ValueError:
-            raise TokbenchError(f"{path}:{number}: rt and accuracy must be numbers, found {values}; mend it") from None
+            raise TokbenchError(
+                f"{path}:{number}: rt and accuracy must be numbers, found {values}; correct it"
+            ) from None
         yield Decision(language or "en", spelling, lexicality, reaction_time, accuracy)
 
 
@@ -124,7 +126,7 @@ def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Se
         row = line.split("|||")
         if len(row) != 6:
             form = "subreddit|||derivative|||base|||left|||sentence|||right"
-            raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; mend the line")
+            raise TokbenchError(f"{path}:{number}: expected '{form}', found {line[:60]!r}; correct the line")
         word, base = row[1].strip(), row[2].strip()
         before, found, after = word.partition(base) if base else ("", "", "")
         yield SegmentedWord(language or "en", word, [part for part in (before, base, after) if part] if found else ())
@@ -196,7 +198,7 @@ def morphynet(path: Path, language: str, options: ResourceOptions) -> Iterator[S
             continue
         source, target, _, _, affix, kind = (field.strip() for field in row[:6])
         if kind not in AFFIXES:
-            raise TokbenchError(f"{path}:{number}: {kind[:60]!r} is neither prefix nor suffix; mend the line")
+            raise TokbenchError(f"{path}:{number}: {kind[:60]!r} is neither prefix nor suffix; correct the line")
         bare = affix.strip("-")
         yield SegmentedWord(tag, target, (bare, source) if kind == "prefix" else (source, bare))
 
@@ -218,7 +220,9 @@ def unblend(path: Path, language: str, options: ResourceOptions) -> Iterator[Seg
     columns = ("word", "bases", "sequence", "linearity")
     for number, (word, bases, sequence, linearity) in records(path, columns, "\t"):
         if len(sequence) != len(word) or not LETTERS.issuperset(sequence):
-            raise TokbenchError(f"{path}:{number}: sequence {sequence!r} does not fit the word {word!r}; mend the line")
+            raise TokbenchError(
+                f"{path}:{number}: sequence {sequence!r} does not fit the word {word!r}; correct the line"
+            )
         parts = _parts(word, bases.split(), sequence) if linearity == "linear" else ()
         yield SegmentedWord(language or "en", word, parts)
 

@@ -215,7 +215,10 @@ def compared_in(pilot: Path) -> pl.DataFrame:
     Raises:
         TokbenchError: it is not there, or lacks a column.
     """
-    frame = read_frame(pilot / f"{BITS_COMPARISONS.name}.parquet", "name the folder statistics of a run with models")
+    frame = read_frame(
+        pilot / f"{BITS_COMPARISONS.name}.parquet",
+        "name the folder statistics of an experiment with models of two or more seeds",
+    )
     require(frame, BITS_COMPARISONS.columns, f"{pilot}")
     return frame
 

@@ -38,7 +38,9 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     known = ids if isinstance(ids, dict) else {}
     for number, (left, right) in merges.items():
         if not {left, right, left + right} <= known.keys():
-            raise TokbenchError(f"{file}:{number}: a part or the result of the merge is no token; {REMEDY}")
+            raise TokbenchError(
+                f"{file}:{number}: a part or the result of the merge is not in the vocabulary; {REMEDY}"
+            )
     pattern = named_pattern(options.pattern or "gpt2", "--pattern", "tokenizers")
     if pattern.expression is None:
         raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")

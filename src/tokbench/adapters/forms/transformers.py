@@ -107,6 +107,11 @@ def detect_format(path: Path) -> str:
     return form
 
 
+def starts_as_merges(path: Path) -> bool:
+    """Return whether a file begins with the first line of a merges.txt."""
+    return read_bounded(path).startswith(FIRST.encode())
+
+
 def _of_json(content: bytes, path: Path) -> str | None:
     values = parse_json(content, str(path), remedy=REMEDY)
     if isinstance(values.get("model"), dict):

@@ -249,7 +249,7 @@ def _said(a: str, b: str, parts: Sequence[LineGroup]) -> list[str]:
         for reason, told in found.untested.items()
     ]
     lines += [
-        f"By single numbers, without an interval, {name} is better at {listed(found.single[one])}."
+        f"Single values, without a test: {name} is better at {listed(found.single[one])}."
         for one, name in (("a", a), ("b", b))
         if found.single[one]
     ]

@@ -94,7 +94,9 @@ class TokenizerComparison(NamedTuple):
         used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
         found = zip((self.a, self.b), self.sides, used, strict=True)
         lines = [f"{name}: {one.described(sizes)}." for name, one, sizes in found]
-        return [*lines, *filter(None, [self.left_out])]
+        counted = [line.contrast.n for part in self.parts for line in part.lines if line.definition == TOKENS]
+        single = "One document gives no interval; compare on several documents for a test."
+        return [*lines, *filter(None, [single if counted and max(counted) == 1 else "", self.left_out])]
 
 
 def comparison(

@@ -52,9 +52,9 @@ class FileForm:
 def _json_lines(text: str) -> Iterator[tuple[int, Row]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            row = parse_json(line, f"record {number}", remedy="mend the line")
+            row = parse_json(line, f"record {number}", remedy="correct the line")
             if not isinstance(row, dict):
-                raise TokbenchError(f"record {number}: an object is expected; mend the line")
+                raise TokbenchError(f"record {number}: an object is expected; correct the line")
             yield number, row
 
 
@@ -181,7 +181,7 @@ def read_winograd(text: str) -> Iterator[tuple[int, Row]]:
         candidates = sorted(candidate.strip() for candidate in block[2].split(","))
         if block[3].strip() not in candidates:
             raise TokbenchError(
-                f"record at line {start}: '{block[3].strip()}' is no candidate ({', '.join(candidates)}); mend it"
+                f"record at line {start}: '{block[3].strip()}' is no candidate ({', '.join(candidates)}); correct it"
             )
         before, after = (" ".join(part.split()) for part in block[0].split(MASK))
         attached = not after or re.match(r"[^\w\s\"(]", after) is not None

@@ -102,7 +102,7 @@ def expression_of(pattern: str) -> "regex.Pattern[str]":
             warnings.simplefilter("ignore")  # Of signs that a later edition of the package may read in another way.
             return regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"is no regular expression ({error}); mend it") from None
+        raise ValueError(f"is no regular expression ({error}); correct it") from None
 
 
 def matches_nothing(made: "regex.Pattern[str]") -> bool:
