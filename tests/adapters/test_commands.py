@@ -86,6 +86,28 @@ def test_load_reads_encodings_of_tiktoken(ranks: dict[bytes, int], tmp_path: Pat
     assert loaded.vocabulary.special == {5000: b"<|end|>"}
 
 
+def test_load_reads_models_of_sentencepiece_and_rejects_slow_tokenizers(tmp_path: Path) -> None:
+    sentencepiece = pytest.importorskip("sentencepiece")
+    from transformers import BertTokenizer
+
+    from tokbench import load
+
+    with (tmp_path / "model").open("wb") as file:
+        texts = iter(["the cat sat on the mat", "a hat and a mat"] * 20)
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=texts, model_writer=file, vocab_size=40, model_type="bpe", minloglevel=2
+        )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "model"))
+    loaded = load(model)
+    assert (loaded.name, loaded.library_name) == ("SentencePieceProcessor", "sentencepiece")
+    assert loaded.encode("the cat").tolist() == model.encode("the cat")
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    with pytest.raises(TokbenchError) as error:
+        load(BertTokenizer(str(tmp_path / "vocab.txt")))
+    assert str(error.value).startswith("load: transformers.BertTokenizer: no tokenizer that is known")
+    assert str(error.value).endswith("; pass the fast version of it, or a function through tokbench.wrap")
+
+
 def test_load_rejects_other_things(ranks: dict[bytes, int], tmp_path: Path) -> None:
     from tokbench import load, wrap
 

@@ -46,8 +46,9 @@ def load(
     Args:
         source: a folder that ``Tokenizer.save`` wrote; a file or folder that ``tokbench import`` reads
             (``tokenizer.json``, tiktoken ranks, ``tekken.json``, SentencePiece models, ``merges.txt``, folders of
-            ``transformers``); a name on the hub; a ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; or a
-            ``tiktoken.Encoding``. A :class:`~tokbench.tokenizer.Tokenizer` is returned as it is.
+            ``transformers``); a name on the hub; a ``tokenizers.Tokenizer``; a tokenizer of ``transformers``; a
+            ``tiktoken.Encoding``; or a ``sentencepiece.SentencePieceProcessor``. A
+            :class:`~tokbench.tokenizer.Tokenizer` is returned as it is.
         revision: full hash of the commit, for a name on the hub. Nothing is downloaded without it.
         form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
         pattern: pre-tokenizer name or regular expression, for files that do not contain one.
@@ -108,10 +109,12 @@ def _loaded(source: Any, options: dict[str, Any], form: str | None, name: str) -
         kind = f"{library}.{type(source).__name__}"
         try:
             tokenizer, _ = import_tokenizer(
-                str(place), form, validated(options, ReadOptions, "load"), name=name or called or kind
+                str(place), form, validated(options, ReadOptions, "load"), name=name or called or type(source).__name__
             )
         except TokbenchError as error:
-            raise TokbenchError(str(error).replace(str(place), kind).replace(folder, kind)) from None
+            slow = "; pass the fast version of it, or a function through tokbench.wrap"
+            hint = slow if getattr(source, "is_fast", True) is False else ""
+            raise TokbenchError(str(error).replace(str(place), kind).replace(folder, kind) + hint) from None
     tokenizer.origin["imported"]["file"] = called or kind
     return tokenizer
 
@@ -168,10 +171,16 @@ def _write_tiktoken(source: Any, folder: Path) -> tuple[Path, str, str]:
     return folder / RANKS, "tiktoken", str(state["name"])
 
 
+def _write_sentencepiece(source: Any, folder: Path) -> tuple[Path, str, str]:
+    (folder / "tokenizer.model").write_bytes(source.serialized_model_proto())
+    return folder / "tokenizer.model", "sentencepiece", ""
+
+
 READERS: dict[str, Callable[[Any, Path], tuple[Path, str, str]]] = {
     "transformers": _write_transformers,
     "tokenizers": _write_tokenizer_json,
     "tiktoken": _write_tiktoken,
+    "sentencepiece": _write_sentencepiece,
 }
 """By package: the function that writes an object's file and returns its path, its form and the object's name."""
 
