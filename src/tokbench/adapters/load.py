@@ -209,13 +209,13 @@ class Callables:
         self._names: list[bytes] = list(pieces)
 
     def encode(self, text: str) -> list[int]:
-        found = self._encode(text)
-        if isinstance(found, Mapping) or hasattr(found, "input_ids"):
-            found = found["input_ids"]
-        found = getattr(found, "ids", found)
-        if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-            raise TokbenchError(f"encode returned {shown(found)}; return the ids of the text, or its pieces")
-        values = found.tolist() if isinstance(found, np.ndarray) else list(found)
+        encoded = self._encode(text)
+        if isinstance(encoded, Mapping) or hasattr(encoded, "input_ids"):
+            encoded = encoded["input_ids"]
+        encoded = getattr(encoded, "ids", encoded)
+        if isinstance(encoded, str | bytes) or not isinstance(encoded, Iterable):
+            raise TokbenchError(f"encode returned {shown(encoded)}; return the ids of the text, or its pieces")
+        values = encoded.tolist() if hasattr(encoded, "tolist") else list(encoded)
         if values and all(isinstance(value, str | bytes) for value in values):
             return [
                 self._id(value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value)
@@ -223,7 +223,7 @@ class Callables:
             ]
         ids: list[int] = as_ids(values).tolist()
         limit = LARGEST_VOCABULARY if self.size is None else self.size
-        if wrong := [one for one in ids if not 0 <= one < limit]:
+        if wrong := [index for index in ids if not 0 <= index < limit]:
             raise TokbenchError(f"encode returned the id {wrong[0]}; ids are 0 to {limit - 1}")
         return ids
 
@@ -241,7 +241,7 @@ class Callables:
             if not self._names and ids:
                 raise TokbenchError("no decode; pass one, as in tokbench.wrap(encode, decode)")
             try:
-                return b"".join(self._names[one] for one in ids)
+                return b"".join(self._names[index] for index in ids)
             except IndexError:
                 raise KeyError(max(ids)) from None
         text = self._decode(ids)

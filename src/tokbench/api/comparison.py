@@ -12,7 +12,7 @@ COLUMNS = {"name", "size", "tokens", "difference", "low", "high", "documents"}
 
 
 class Comparison(pl.DataFrame):
-    """The table that :func:`tokbench.compare` returns: a polars frame that names its baseline."""
+    """The table that :func:`tokbench.api.compare` returns: a polars frame that names its baseline."""
 
     @property
     def baseline(self) -> str:

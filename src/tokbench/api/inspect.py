@@ -121,7 +121,7 @@ class Cuts:
     cuts: tuple[SegmentedText, ...]
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{one.name} {len(one.tokens)}" for one in self.cuts)
+        counts = ", ".join(f"{segmented.name} {len(segmented.tokens)}" for segmented in self.cuts)
         return f"Cuts({len(self.text)} bytes; tokens: {counts})"
 
     def __str__(self) -> str:
@@ -135,19 +135,19 @@ class Cuts:
 
     def _repr_html_(self) -> str:
         """Coloured tokens; those that not all tokenizers have are orange. The id is the tooltip."""
-        common = frozenset.intersection(*(one.spans for one in self.cuts))
+        common = frozenset.intersection(*(segmented.spans for segmented in self.cuts))
         borders = disputed(self.cuts)
         rows = []
-        for one in self.cuts:
+        for segmented in self.cuts:
             tokens = []
-            for place, token in enumerate(one.tokens):
+            for place, token in enumerate(segmented.tokens):
                 colour = COLOURS[(token.start, token.end) not in common][place % 2]
                 edge = "2px solid" if token.end in borders else "1px dotted"
                 style = f"background:{colour};color:#000;border-right:{edge} #000"
                 tokens.append(f'<span title="id {token.id}" style="{style}">{escape(visible(token.data))}</span>')
-            count = f"<td>{len(one.tokens)}</td>"
+            count = f"<td>{len(segmented.tokens)}</td>"
             line = f'<td style="text-align:left;font-family:monospace">{"<wbr>".join(tokens)}</td>'
-            rows.append(f"<tr><th>{escape(one.name)}</th>{count}{line}</tr>")
+            rows.append(f"<tr><th>{escape(segmented.name)}</th>{count}{line}</tr>")
         return f"<table><tr><th></th><th>tokens</th><th></th></tr>{''.join(rows)}</table>"
 
 
@@ -280,7 +280,7 @@ def ngram_bits(
     if not tokenizer.lossless:
         _with_decode("ngram_bits", tokenizer)
     training, tested = ([*_numbered(texts)] for texts in (train, test))
-    found = tokenizer_ngram_bits(
+    result = tokenizer_ngram_bits(
         tokenizer,
         partial(encoded, tokenizer),
         lambda: training,
@@ -289,7 +289,7 @@ def ngram_bits(
         training_bytes=training_bytes,
     )
     kinds = {"training_bytes": pl.Int64, "order": pl.Int64, "bits_per_byte": pl.Float64}
-    return pl.DataFrame([{name: model[name] for name in kinds} for model in found["models"]], schema=kinds)
+    return pl.DataFrame([{name: model[name] for name in kinds} for model in result["models"]], schema=kinds)
 
 
 def _numbered(texts: Texts) -> Iterator[Document]:

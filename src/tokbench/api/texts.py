@@ -122,10 +122,10 @@ def _files(path: Any) -> list[str]:
         raise TokbenchError(f"path {shown(path)}: pass a str or a pathlib.Path; texts go to tokbench.count")
     if os.path.exists(path):
         return [os.fspath(path)]
-    found = sorted(glob(path, recursive=True)) if isinstance(path, str) and any(sign in path for sign in "*?[") else []
-    if not found:
+    files = sorted(glob(path, recursive=True)) if isinstance(path, str) and any(sign in path for sign in "*?[") else []
+    if not files:
         raise TokbenchError(f"{shortened(str(path), LONGEST_SHOWN)}: no such file; name an existing file")
-    return found
+    return files
 
 
 def tokenizer_of(call: str, value: Any) -> Tokenizer:
