@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 PIECE_BYTES = 1 << 22
-"""Text held in memory for each thread."""
+"""Bytes of text in memory for each thread."""
 PER_BYTE = 8
 """Bytes of memory for each byte of a piece: its own, those it is joined from, and its ids."""
 
@@ -105,7 +105,7 @@ def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterato
 
 
 def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
-    """A text in pieces of about a block whose ids, one after another, are those of the whole."""
+    """Split a text into pieces of about a block; their concatenated ids are the ids of the text."""
     waiting: list[bytes] = []
     for block in blocks:
         cut = tokenizer.last_cut(block)
@@ -141,7 +141,7 @@ def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
     """The bytes of the ids in a file, a piece at a time, or at once where another library decodes.
 
     Raises:
-        TokbenchError: the file holds no list of ids, or an id is not in the vocabulary.
+        TokbenchError: the file is not a list of ids, or an id is not in the vocabulary.
     """
     import numpy as np
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 PIECE = 1 << 18
-"""Ids of an array, or bytes of decimal numbers, that are held at once."""
+"""Ids of an array, or bytes of decimal numbers, in memory at a time."""
 LONGEST = 20
 """Bytes of a number."""
 
@@ -44,7 +44,7 @@ def read_ids(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
 
 
 def _array(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
-    """Pieces of a NumPy array, from its version on; nothing is ever unpickled, and no more is held than a piece."""
+    """Yield pieces of a NumPy array, one in memory at a time; nothing is ever unpickled."""
     import numpy as np
 
     from tokbench.io.arrays import read_header
@@ -88,7 +88,7 @@ def write_decimals(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> 
 
 
 def write_array(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> None:
-    """The file of ``numpy.save``; its header is of the same length whatever the number of ids."""
+    """Write the file of ``numpy.save``; the length of its header does not depend on the number of ids."""
     import numpy as np
 
     header = {"shape": (0,), "fortran_order": False, "descr": "<i4"}

@@ -20,7 +20,7 @@ class InputPath(click.ParamType):
     """A file or a folder that must be there.
 
     Args:
-        what: what it holds, as the message calls it: ``file of byte scores``.
+        what: its content, as the message calls it: ``file of byte scores``.
         remedy: what to do where there is none; left out where ``what`` says enough.
     """
 
@@ -70,7 +70,7 @@ TEXT = InputPath()
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that name tables and the experiment, and pass it what they tell."""
+    """Give a command the options that name tables and the experiment, and pass it their content."""
     folder = click.Path(exists=True, file_okay=False)
 
     @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")

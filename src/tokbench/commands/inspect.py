@@ -103,7 +103,7 @@ def _style() -> "Callable[[str, Result], str]":
 
 
 TABLES = 3
-"""Tables that ``compare`` prints without ``--all``."""
+"""Number of tables without ``--all``."""
 
 
 @click.command("compare")

@@ -287,7 +287,7 @@ def main(arguments: list[str] | None = None) -> Any:
 
 
 def _end(error: BaseException, given: list[str]) -> NoReturn:
-    """End with the line and the status that an exception stands for; an argument of several lines is told in one."""
+    """Exit with the error line and status of an exception; an argument with line breaks is shown on one line."""
     line, status = message_and_status(error)
     for argument in given:
         value = argument.partition("=")[2] if argument.startswith("--") else argument

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Whole(click.ParamType):
-    """A whole number between bounds.
+    """An integer between bounds.
 
     Args:
         least: the smallest that is taken.
@@ -56,7 +56,7 @@ class Whole(click.ParamType):
 
 
 class VocabularySize(Whole):
-    """A vocabulary size; ``own`` is that of a tokenizer that was made elsewhere."""
+    """A vocabulary size; ``own`` is that of an external tokenizer."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from tokbench.tokenizer.folder import OWN
@@ -85,7 +85,7 @@ class Real(click.ParamType):
 
 
 class Share(click.ParamType):
-    """A share of a whole as a fraction, ``2/5``."""
+    """A fraction, ``2/5``."""
 
     name = "fraction"
 

@@ -30,7 +30,7 @@ Chosen = TypeVar("Chosen", bound=Options)
 
 
 class Seeded(Options):
-    """What a corpus's recipe says beside the corpus."""
+    """Settings of a corpus recipe in addition to the corpus."""
 
     seed: Seed
     """Decides the splits."""
@@ -64,7 +64,7 @@ def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in (_setting(setting, flag) for setting in settings):
         if key in values:
-            raise TokbenchError(f"{flag} {key}: stands twice; remove one")
+            raise TokbenchError(f"{flag} {key}: given twice; remove one")
         values[key] = value
     return values
 

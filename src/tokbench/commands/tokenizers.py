@@ -318,7 +318,7 @@ def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The texts of files, read anew each time that they are gone through."""
+    """The texts of files, read again by each iteration."""
 
     files: tuple[str, ...]
     fields: "Fields"
