@@ -247,7 +247,7 @@ def test_translations_stand_beside_the_papers_cells() -> None:
     assert none.is_empty()
 
 
-@pytest.mark.parametrize("name", ["pathpiece", "greedtok", "picky_bpe", "bytespan"])
+@pytest.mark.parametrize("name", ["pathpiece", "greedtok", "picky_bpe", "bytespan", "pathpiece_sizes"])
 def test_pages_name_the_cells_that_are_farthest_from_the_papers(name: str) -> None:
     folder = Path(__file__).parents[2] / "results" / "published" / name
     cells = pl.read_csv(folder / "comparison.csv", infer_schema_length=None).drop_nulls(["ours", "published"])
@@ -287,7 +287,7 @@ def test_kept_results_have_their_provenance(name: str) -> None:
     git = ["git", "-C", str(PUBLISHED)]
     if subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True).stdout != b"false\n":
         pytest.skip("no checkout with its history")
-    for key in ("revision", "repeated at revision"):
+    for key in ("revision", "repeated at revision", "statistics at revision"):
         if key in rows:
             revision = rows[key].rstrip("+")
             assert re.fullmatch("[0-9a-f]{40}", revision)
