@@ -147,11 +147,7 @@ def value_of(line: bytes, start: int, end: int) -> bytes:
 
 
 def _keys_of_text(line: bytes, without: str) -> list[str]:
-    """Return the keys of a line whose values are text.
-
-    Returns:
-        None of a long line, of one that is not an object, or of one with the key ``without``.
-    """
+    """Return the keys of a line whose values are text; none of a long line, nor of one with the key ``without``."""
     try:
         values = json.loads(line) if len(line) < LONG else None
     except (ValueError, RecursionError):
