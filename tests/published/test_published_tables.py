@@ -247,7 +247,9 @@ def test_translations_stand_beside_the_papers_cells() -> None:
     assert none.is_empty()
 
 
-@pytest.mark.parametrize("name", ["pathpiece", "greedtok", "picky_bpe", "bytespan", "pathpiece_sizes"])
+@pytest.mark.parametrize(
+    "name", ["pathpiece", "greedtok", "picky_bpe", "bytespan", "pathpiece_sizes", "picky_bpe_sizes"]
+)
 def test_pages_name_the_cells_that_are_farthest_from_the_papers(name: str) -> None:
     folder = Path(__file__).parents[2] / "results" / "published" / name
     cells = pl.read_csv(folder / "comparison.csv", infer_schema_length=None).drop_nulls(["ours", "published"])
