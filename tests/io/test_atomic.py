@@ -170,7 +170,7 @@ def test_every_command_rejects_before_it_works(tmp_path: Path, tokbench: Tokbenc
                 assert f"{tmp_path / 'notes'}: holds thesis.tex, which Tokbench did not write" in message
                 message = tokbench(name, "-o", tmp_path / "notes" / "thesis.tex").message
                 assert "thesis.tex: a file stands here; remove it, or name another folder" in message
-    assert len(rejecting) == 26
+    assert len(rejecting) == 27
     assert names(tmp_path / "notes") == ["thesis.tex"]
 
 

@@ -165,7 +165,7 @@ def fingerprints() -> dict[str, str]:
     [
         ("commands/tokenizers.py", "of {size:,} tokens from", "with {size:,} tokens from", ""),
         ("io/text_files.py", "yield from lines", "yield from map(bytes.strip, lines)", ""),
-        ("errors.py", "cutoff=0.5", "cutoff=0.6", ""),
+        ("errors.py", "cutoff=0.6", "cutoff=0.7", ""),
         ("runtime/exit_status.py", "allow it more", "allow more", ""),
         ("config/check.py", "1 + 1e-9", "1 + 1e-8", ""),
         ("corpus/partitions.py", "prepare the corpus again", "prepare it again", "prepare"),
@@ -335,7 +335,7 @@ SPELLED_OUT = re.compile(
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
-    *("note_untagged", "told", "unpinned_line"),
+    *("note_untagged", "told", "unpinned_line", "pluralise"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
 }
 """What bounds memory, what rejects a command, and what is said on the way."""
@@ -343,6 +343,7 @@ PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pr
 NOT_READ = {"tokbench.building:read_running", "tokbench.building:read_scored"}
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 NOT_CHOSEN = {
+    "import": {"tokbench.adapters.forms.transformers:detect_format"},
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},
     "draw_bytes": {"tokbench.models.byte_lm.ngram:load"},
