@@ -1,5 +1,5 @@
 # First by their priority, models next: what waits for byte scores has the longest way to the tables before it.
-from tokbench.workflow.corpora import ByteLms
+from tokbench.workflow.byte_lms import ByteLms
 
 byte_lms = ByteLms(experiment)
 
@@ -91,5 +91,5 @@ rule draw_bytes:
     message:
         "draw bytes of sentences with {wildcards.byte_lm} on {wildcards.corpus}"
     shell:
-        "tokbench draw_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q} {params.sentences:q} -o {output:q}"
-        " {input.scores:q} &> {log:q}"
+        "tokbench draw_bytes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"
+        " {params.sentences:q} -o {output:q} {input.scores:q} &> {log:q}"

@@ -22,7 +22,8 @@ from tokbench.corpus.sources import JsonLinesSource
 from tokbench.errors import TokbenchError
 from tokbench.io.yaml import parse_yaml
 from tokbench.options import Options
-from tokbench.workflow.corpora import ByteLms, Corpora
+from tokbench.workflow.byte_lms import ByteLms
+from tokbench.workflow.corpora import Corpora
 from tokbench.workflow.models import Models, Suites
 from tokbench.workflow.shell import canonical
 from tokbench.workflow.tokenizers import Variants

@@ -356,7 +356,17 @@ def test_of_much_evaluation_text_some_is_looked_at(tmp_path: Path, tokbench: Tok
     found = find_leakage("web", shards, {("web", "evaluation"): shards}, largest=1999)
     assert (found["of_documents"], found["of_bytes"], found["documents"], found["bytes"]) == (100, 5000, 34, 1700)
     [other] = found["others"]
-    assert (other["equal_documents"], other["documents"], other["bytes"]) == (34, 34, 1700)
+    assert (other["read"], other["equal_documents"], other["documents"], other["bytes"]) == (5000, 34, 34, 1700)
+
+
+def test_of_a_large_split_the_first_shards_are_read(tmp_path: Path, tokbench: Tokbench) -> None:
+    rows = write_json_lines(tmp_path / "rows.jsonl", [{"text": f"{number:050}"} for number in range(100)])
+    recipe = json.dumps({"source": {"type": "jsonl"}, "splits": {"evaluation": 1.0}, "shards": 4})
+    assert tokbench("prepare", "--recipe", recipe, "-o", tmp_path / "web", rows).status == 0
+    shards = sorted((tmp_path / "web" / "evaluation").glob("*.parquet"))
+    for read, taken in ((1, 1), (1250, 1), (1251, 2), (10_000, 4)):
+        [other] = find_leakage("web", shards, {("web", "evaluation"): shards}, read=read)["others"]
+        assert (other["read"], other["equal_documents"], other["bytes"]) == (1250 * taken, 25 * taken, 1250 * taken)
 
 
 def test_splits_that_tokenizers_and_models_are_made_from(experiment: dict[str, Any]) -> None:

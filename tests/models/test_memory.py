@@ -38,7 +38,7 @@ from tokbench.models.memory import (
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.workflow.corpora import MEMORY, SCORING, ByteLms
+from tokbench.workflow.byte_lms import MEMORY, SCORING, ByteLms
 from tokbench.workflow.models import Translations, evaluating_memory
 from tokbench.workflow.resources import OVERHEAD, STARTUP
 

@@ -1,4 +1,4 @@
-"""Corpus sources: compressed files, the texts of a source, the message of a rejected one; small parallel corpora."""
+"""Corpus sources: compressed files, texts of a source or a split, the message of a rejected one; parallel corpora."""
 
 import bz2
 import gzip
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from tokbench.corpus.documents import ContinuationPiece, read_documents
 from tokbench.corpus.parallel import ParallelCorpus
 from tokbench.corpus.read import read_source
 from tokbench.corpus.sources import Source
@@ -60,3 +61,14 @@ def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelC
     path = {language: str(folder / f"text.{language}") for language in ("en", "de")}
     values = {"languages": ["en", "de"], "train": {"type": "lines", "path": path}, "tests": {"held": 1}} | more
     return validated(values, ParallelCorpus, "here")
+
+
+def whole_texts(folder: Path) -> list[bytes]:
+    """The documents of a split, each put together from its pieces."""
+    found: list[bytes] = []
+    for document in read_documents(sorted(folder.glob("*.parquet"))):
+        if isinstance(document, ContinuationPiece):
+            found[-1] += document.text
+        else:
+            found.append(document.text)
+    return found

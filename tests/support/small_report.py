@@ -294,7 +294,9 @@ def made() -> ReportContent:
             "r_squared": between_sizes(scores),
             "imported": imported(),
             "leakage": pl.DataFrame(
-                [("books", "books", "tokenizer", 60, 6_000, 1, 3, 180, 0.03, None)], LEAKAGE.schema, orient="row"
+                [("books", "books", "tokenizer", 60, 6_000, 40_000, 1, 3, 180, 0.03, None)],
+                LEAKAGE.schema,
+                orient="row",
             ),
             "overlaps": pl.DataFrame(overlaps),
             "venn": pl.DataFrame([{"size": 1024, "a": "bpe", "b": "sage", "c": "random", **regions}]),

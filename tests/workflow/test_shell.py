@@ -40,7 +40,7 @@ from tests.conftest import Tokbench
 from tests.support.rules import RULES
 from tests.support.workflow.checkout import ROOT, STAND_IN
 from tokbench.config.load import validate
-from tokbench.workflow.corpora import MEMORY, SCORING
+from tokbench.workflow.byte_lms import MEMORY, SCORING
 from tokbench.workflow.resources import MAX_RUNTIME
 from tokbench.workflow.shell import FILES, SNAKEFILE, flags, shell_prefix
 from tokbench.workflow.targets import (

@@ -8,8 +8,6 @@
 
 ``tokbench draw``: draw the figures.
 
-``tokbench draw_bytes``: draw surprisal, entropy and spans of the bytes of sentences.
-
 ``tokbench typeset``: write the tables for publication.
 
 ``tokbench report``: write the HTML report.
@@ -30,15 +28,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tokbench.commands.inputs import CONFIGURATION, SCORES, content_options
+from tokbench.commands.inputs import CONFIGURATION, content_options
 from tokbench.commands.outputs import OutputFolder, keys, output_file, page
-from tokbench.commands.parameters import Real, chosen_scheme, memory_option, pretokenization_option
+from tokbench.commands.parameters import Real
 from tokbench.errors import TokbenchError
 from tokbench.runtime import exit_status
 from tokbench.statistics.verdicts import DETECT, LEAST
 
 if TYPE_CHECKING:
-    from tokbench.candidates import SignalName
     from tokbench.report.content import ReportContent
 
 
@@ -257,80 +254,6 @@ def draw_command(content: "ReportContent", output: str) -> None:
     from tokbench.report.html import write_figures
 
     write_figures(content, output)
-
-
-@click.command("draw_bytes")
-@click.option("--recipe", required=True, help="The byte model's preset or options as JSON.")
-@click.option("--model", required=True, type=click.Path(exists=True, file_okay=False), help="Folder of the model.")
-@click.option("--text", "texts", multiple=True, required=True, help="A sentence; may be repeated.")
-@pretokenization_option("Pre-tokenizer of the sentences.", required=True)
-@click.option("--signal", default="surprisal", show_default=True, type=click.Choice(["surprisal", "entropy"]))
-@click.option(
-    "--percentile",
-    default=30.0,
-    show_default=True,
-    type=Real(0, 100),
-    help="Percentile of the scores that is the threshold.",
-)
-@click.option("-o", "--output", required=True, type=OutputFolder("figures"), help="Folder of the figures.")
-@memory_option()
-@click.argument("scores", nargs=-1, required=True, type=SCORES)
-def draw_bytes_command(
-    recipe: str,
-    model: str,
-    texts: tuple[str, ...],
-    pretokenization: str,
-    signal: "SignalName",
-    percentile: float,
-    output: str,
-    megabytes: int | None,
-    scores: tuple[str, ...],
-) -> None:
-    """Draw surprisal and entropy of each byte of sentences by a byte language model, with the spans of ByteSpan's three
-    constraints. The threshold is a percentile of SCORES. Writes a figure for each sentence, and bytes.csv.
-    """
-    from functools import partial
-
-    from tokbench.candidates.scored_text import read_scores
-    from tokbench.commands.parameters import check_memory
-    from tokbench.commands.recipes import byte_lm_recipe
-    from tokbench.construction.bytespan import percentile as percentile_of
-    from tokbench.io.atomic import atomic_folder
-    from tokbench.io.tables import write_csv
-    from tokbench.models.byte_lm.options import ByteNgramOptions
-    from tokbench.models.memory import byte_lm_scoring_memory, ngram_memory
-    from tokbench.report.figures.signals import byte_signals, byte_table, draw
-    from tokbench.report.figures.style import COLUMN, FULL, save
-
-    options, scheme = byte_lm_recipe(recipe), chosen_scheme(pretokenization)
-    encoded = [text.encode() for text in texts]
-    if not all(encoded):
-        raise TokbenchError("--text: an empty sentence; give one with a byte or more")
-    threshold = percentile_of(
-        [partial(part.signals, signal) for part in read_scores(scores, scheme.text).parts()], percentile
-    )
-    if isinstance(options, ByteNgramOptions):
-        from tokbench.models.byte_lm import ngram
-
-        check_memory(megabytes, ngram_memory(Path(model)))
-        counted = ngram.load(Path(model))
-        found = [counted.score(text) for text in encoded]
-    else:
-        from tokbench.models.byte_lm.model import on_gpu
-        from tokbench.models.byte_lm.score import score_texts
-
-        check_memory(megabytes, int(byte_lm_scoring_memory(options, on_gpu(options.device))))
-        found = score_texts(encoded, Path(model), options)
-    sentences = [
-        byte_signals(text, one, scheme.boundaries(text), signal, threshold)
-        for text, one in zip(encoded, found, strict=True)
-    ]
-    with atomic_folder(output, "figures") as folder:
-        write_csv(byte_table(sentences), folder / "bytes.csv")
-        for number, (text, one) in enumerate(zip(texts, sentences, strict=True), 1):
-            caption = f"{signal.capitalize()} of each byte of “{text}”, and the spans of three constraints."
-            for width, end in ((FULL, ""), (COLUMN, "-column")):
-                save(draw(one, width=width), folder / f"bytes-{number}{end}", caption)
 
 
 @click.command("typeset")

@@ -9,7 +9,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from tokbench.corpus.documents import ContinuationPiece, Document, read_documents
+from tokbench.corpus.documents import ContinuationPiece, Document, read_documents, read_shard
 from tokbench.corpus.duplicates import Digester
 from tokbench.kernels.shared_runs import RunTable
 
@@ -17,13 +17,17 @@ LENGTH = 50
 """Bytes of a run: about nine English words."""
 LARGEST = 20_000_000
 """Bytes of evaluation text that are looked at, about; of more every second or third document and so on."""
+READ = 2_000_000_000
+"""Bytes of another split after which no further shard is read. Documents are dealt to shards in turn, so that the first
+shards are a sample of all."""
 
 
 class SharedText(TypedDict):
-    """What an evaluation split shares with another split."""
+    """What an evaluation split shares with another split, of which ``read`` bytes were read."""
 
     corpus: str
     split: str
+    read: int
     equal_documents: int
     documents: int
     bytes: int
@@ -47,6 +51,7 @@ def find_leakage(
     others: Mapping[tuple[str, str], Sequence[Path]],
     length: int = LENGTH,
     largest: int = LARGEST,
+    read: int = READ,
 ) -> Leakage:
     """Count the documents and bytes of an evaluation split that other splits have, too.
 
@@ -57,6 +62,7 @@ def find_leakage(
         length: bytes of a run.
         largest: bytes of evaluation text to look at; of a larger split every k-th document is taken, with the smallest
             k for which these are no more on average.
+        read: bytes of another split after which no further shard of it is read.
 
     Returns:
         For each other split: ``equal_documents``, documents that it has byte for byte; ``documents``, those with a run
@@ -77,19 +83,19 @@ def find_leakage(
     firsts = np.flatnonzero(np.array([digest is not None for digest in digests], bool))
     found: list[SharedText] = []
     for (name, split), shards in others.items():
-        seen, digester, last = set[bytes](), Digester(), b""
-        for document in read_documents(shards):
-            if not isinstance(document, ContinuationPiece) and last:
-                seen.add(last)
-            last = digester.digest(document)
-            table.mark(np.frombuffer(document.text, np.uint8))
-        seen.add(last)
+        seen, size = _mark(table, shards, {digest for digest in digests if digest is not None}, read)
         pieces = table.shared_bytes()
-        whole = np.add.reduceat(pieces, firsts) if len(firsts) else pieces
+        together = np.add.reduceat(pieces, firsts) if len(firsts) else pieces
         equal = sum(digest in seen for digest in digests if digest is not None)
-        shared = int((whole > 0).sum())
         found.append(
-            {"corpus": name, "split": split, "equal_documents": equal, "documents": shared, "bytes": int(whole.sum())}
+            {
+                "corpus": name,
+                "split": split,
+                "read": size,
+                "equal_documents": equal,
+                "documents": int((together > 0).sum()),
+                "bytes": int(together.sum()),
+            }
         )
     return {
         "corpus": corpus,
@@ -100,6 +106,28 @@ def find_leakage(
         "of_bytes": total,
         "others": found,
     }
+
+
+def _mark(table: RunTable, shards: Sequence[Path], wanted: set[bytes], read: int) -> tuple[set[bytes], int]:
+    """Mark the runs of shards, up to the one with which ``read`` bytes are reached.
+
+    Returns:
+        The digests among those wanted that a document has, and the bytes that were read.
+    """
+    seen, size = set[bytes](), 0
+    for shard in shards:
+        if size >= read:
+            break
+        digester, digest = Digester(), b""
+        for document in read_shard(shard):
+            if not isinstance(document, ContinuationPiece) and digest in wanted:
+                seen.add(digest)
+            digest = digester.digest(document)
+            table.mark(np.frombuffer(document.text, np.uint8))
+            size += len(document.text)
+        if digest in wanted:
+            seen.add(digest)
+    return seen, size
 
 
 def _taken(documents: Iterable[Document], every: int) -> tuple[list[bytes], list[bytes | None]]:

@@ -44,7 +44,7 @@ cdef class RunTable:
             self.leading *= BASE
         with nogil:
             for text in range(offsets.shape[0] - 1):
-                self._add(offsets[text], offsets[text + 1])
+                self._enter(offsets[text], offsets[text + 1])
 
     cdef uint64_t _first(self, const uint8_t* text) noexcept nogil:
         cdef uint64_t total = 0
@@ -60,7 +60,7 @@ cdef class RunTable:
             slot = (slot + 1) & (self.places.shape[0] - 1)
         return slot
 
-    cdef void _add(self, int64_t start, int64_t end) noexcept nogil:
+    cdef void _enter(self, int64_t start, int64_t end) noexcept nogil:
         cdef uint64_t total
         cdef int64_t place, slot
         if end - start < self.length:

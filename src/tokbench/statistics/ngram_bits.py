@@ -147,10 +147,10 @@ def judge_ngram_bits(
         smaller = [pair for pair in pairs if any((name, key[-1]) in fewer for name in pair)]
         tested = [pair for pair in pairs if pair not in smaller] if len(sizes) > 1 else []
         judgements = judge([ratio_over_documents(bits[a] - bits[b], sizes) for a, b in tested])
-        told = dict(zip(tested, judgements, strict=True))
+        verdicts = dict(zip(tested, judgements, strict=True))
         for a, b in pairs:
-            if (a, b) in told:
-                rows.append((*key, a, b, *astuple(told[a, b]), len(sizes)))
+            if (a, b) in verdicts:
+                rows.append((*key, a, b, *astuple(verdicts[a, b]), len(sizes)))
                 continue
             difference = fsum((bits[a] - bits[b]).tolist()) / fsum(sizes.tolist())
             verdict, reason = (NOT_TESTED, LEFT_OUT) if (a, b) in smaller else (None, ONE_DOCUMENT)

@@ -142,7 +142,9 @@ def leakage_table(leakage_files: Iterable[Path | str]) -> pl.DataFrame:
         rows: list[tuple[Any, ...]] = []
         for other in require_key(content, "others", path, kind=list):
             names = [require_key(other, key, path, "others.") for key in ("corpus", "split")]
-            counts = [require_key(other, key, path, "others.") for key in ("equal_documents", "documents", "bytes")]
+            counts = [
+                require_key(other, key, path, "others.") for key in ("read", "equal_documents", "documents", "bytes")
+            ]
             share = counts[-1] / head[-1] if head[-1] else None
             rows.append((head[0], *names, *head[1:], *counts, share, None if head[-1] else "no text"))
         frames.append(to_frame(rows, LEAKAGE.schema, path))
@@ -158,7 +160,9 @@ LEAKAGE = TidyTable(
         Column("split", pl.String, "the other split: `tokenizer`, `byte_lm` or `pretraining`", "", "split"),
         Column("documents", pl.Int64, "evaluation documents that were looked at", "documents", "documents"),
         Column("bytes", pl.Int64, "their text", "bytes", "bytes"),
-        Column("equal_documents", pl.Int64, "of these, documents that the other split has, byte for byte", "documents",
+        Column("read_bytes", pl.Int64, "bytes of the other split that were read; of more than 2 GB its first shards",
+               "bytes", "bytes read of it"),
+        Column("equal_documents", pl.Int64, "evaluation documents that the other split has, byte for byte", "documents",
                "equal documents"),
         Column("shared_documents", pl.Int64, "documents with a run of 50 bytes that the other split has", "documents",
                "with a shared run"),
@@ -175,7 +179,7 @@ LEAKAGE = TidyTable(
         Print(
             "experiment",
             "Text of evaluation splits that is also in text that tokenizers and models are made from: equal documents, "
-            "and runs of 50 bytes or more. Such text favours whatever was made from it.",
+            "and runs of 50 bytes or more. Such text favours what was made from it.",
             arranged=True,
         ),
     ),

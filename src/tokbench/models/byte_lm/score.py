@@ -32,7 +32,7 @@ def score(documents: Documents, model_folder: Path, output: Path, options: ByteL
         options: ``context``, ``stride``, ``score_batch``, ``precision``, ``device`` and ``cpu_threads`` matter here.
 
     Raises:
-        TokbenchError: the folder holds no byte-level model, or the device is not there.
+        TokbenchError: the folder has no byte-level model, or the device is not there.
     """
     device = pick_device(options.device)
     model = load(model_folder)
@@ -47,7 +47,7 @@ def score_texts(
     """Surprisal and entropy of each byte of texts, each scored on its own, as :func:`score_text` gives them.
 
     Raises:
-        TokbenchError: the folder holds no byte-level model, or the device is not there.
+        TokbenchError: the folder has no byte-level model, or the device is not there.
     """
     device = pick_device(options.device)
     model = load(model_folder)
@@ -111,7 +111,7 @@ def score_dataset(shards: Sequence[Documents], model_folder: Path, output: Path,
         options: see :func:`score`.
 
     Raises:
-        TokbenchError: the folder holds no byte-level model, or the device is not there.
+        TokbenchError: the folder has no byte-level model, or the device is not there.
     """
     device = pick_device(options.device)
     model = load(model_folder)

@@ -113,10 +113,10 @@ def unpinned_line(suite: SuiteOptions, revisions: Mapping[str, str | None]) -> s
     open_ones = {name: commit for name, commit in revisions.items() if name not in suite.revisions}
     if not open_ones:
         return None
-    told = ", ".join(f"{name}: {commit or 'COMMIT'}" for name, commit in open_ones.items())
+    commits = ", ".join(f"{name}: {commit or 'COMMIT'}" for name, commit in open_ones.items())
     return (
         f"warning: not pinned, the newest commit was fetched: {', '.join(open_ones)}; to pin them, add to the "
-        f"revisions of the suite: {told}"
+        f"revisions of the suite: {commits}"
     )
 
 

@@ -24,7 +24,7 @@ CONSTRAINTS = ("global", "monotonic", "combined")
 _LETTER = 0.085
 """Width of a byte, in inches."""
 _MARGIN = 1.1
-"""Width beside the bytes, in inches."""
+"""Width of the axis labels and margins, in inches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +107,22 @@ def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
         one: the sentence.
         width: inches.
     """
-    beside = max(int((width - _MARGIN) / _LETTER), 1)
-    lines = -(-len(one.text) // beside)
+    per_line = max(int((width - _MARGIN) / _LETTER), 1)
+    lines = -(-len(one.text) // per_line)
     top = 1.08 * float(max(one.surprisal.max(), one.entropy.max(), one.threshold))
     with house_style():
         figure = new_figure(width, 0.5 + 1.75 * lines)
         grid = figure.subplots(lines, squeeze=False).ravel()
         for line, axes in enumerate(grid):
-            _draw_line(axes, one, line * beside, min(beside, len(one.text)), top)
+            _draw_line(axes, one, line * per_line, min(per_line, len(one.text)), top)
         figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper right", ncols=3, borderpad=0)
         figure.supylabel("nats", fontsize=8)
         return fix_layout(figure)
 
 
-def _draw_line(axes: Axes, one: ByteSignals, first: int, beside: int, top: float) -> None:
-    """Bytes from ``first`` on, as many as stand beside each other."""
-    last = min(first + beside, len(one.text))
+def _draw_line(axes: Axes, one: ByteSignals, first: int, per_line: int, top: float) -> None:
+    """Bytes from ``first`` on, as many as a line has room for."""
+    last = min(first + per_line, len(one.text))
     places = list(range(first, last))
     other = "entropy" if one.signal == "surprisal" else "surprisal"
     axes.plot(places, getattr(one, one.signal)[first:last], color=INK, marker="o", ms=2.5, lw=1, label=one.signal)
@@ -140,7 +140,7 @@ def _draw_line(axes: Axes, one: ByteSignals, first: int, beside: int, top: float
     ticks = [tick for tick in MaxNLocator(4).tick_values(0, top) if 0 <= tick <= top]
     axes.set_yticks([*levels.values(), *ticks], [*levels, *(f"{tick:g}" for tick in ticks)])
     axes.set_ylim(-0.62 * top, top)
-    axes.set_xlim(first - 0.8, first + beside - 0.2)
+    axes.set_xlim(first - 0.8, first + per_line - 0.2)
     axes.set_xticks(places, _letters(one.text)[first:last], fontsize=6, family="DejaVu Sans Mono")
     axes.tick_params(axis="x", length=0)
 

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 import polars as pl
 
 from tokbench.metric import direction, requires_equal_n
-from tokbench.metric.fertility import PER_PRETOKEN
 from tokbench.report.content import ReportContent
 from tokbench.report.figure_sentences import between
 from tokbench.report.figures import dots, venn
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import ngram_bits
+from tokbench.report.sections.balancing import balancing
 from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import defined, join_some, listed, pluralise, slug, words
@@ -100,12 +100,9 @@ THE_BASELINE = "it is the baseline: nothing is added or dropped"
 REMOVED = "removed_tokens"
 """What few constructions do, and is left out where none of a table's does."""
 GAPS = "compression"
-"""The subject that has the gaps, beneath which stands what they are above."""
+"""The subject that has the gaps; the table of bounds follows it."""
 OWN, GROUP = "pretokenization", "size and pre-tokenizer"
 """Columns of tables: the pre-tokenizer, and the tokenizers among which the best is chosen, which is not shown."""
-FERTILITY = "fertility"
-BALANCED = "balance_languages"
-"""Option of ByteSpan by which a vocabulary is shared out to the languages."""
 ALL = "all resources"
 """What stands in place of a corpus where resources are averaged."""
 
@@ -135,71 +132,12 @@ def intrinsic(content: ReportContent) -> Section:
             for one in distributions(content, part, corpus, about)
             if (one.caption, one.variants, one.says) not in drawn
         ]
-        exhibits += _balancing(content, part, corpus, about)
+        exhibits += balancing(content, part, corpus, about, _source(content, corpus))
         exhibits += _tables(content, overall, corpus, texts, several)
         if part["language"].n_unique() > 1:
             exhibits += _tables(content, part, corpus, f"{about}, by language", several, by_language=True)
     exhibits += [*_bounds(content, set(corpora)), *ngram_bits.measured(content)]
     return Section("intrinsic", "All other measures", exhibits=list(_led(exhibits)))
-
-
-def _balancing(content: ReportContent, part: pl.DataFrame, corpus: str, about: str) -> list[Drawing]:
-    """Change of fertility by language where two variants differ in ``balance_languages`` alone (figure 5 of ByteSpan),
-    at the largest size that both have."""
-    pairs = _balanced_pairs(content.recipes)
-    values: dict[tuple[str, str], float] = {}
-    sizes: dict[str, int] = {}
-    for balanced, other in pairs:
-        rows = part.filter(pl.col("variant").is_in([balanced, other]), pl.col("language") != "", metric=FERTILITY)
-        rows = rows.drop_nulls("value").filter(definition=PER_PRETOKEN)
-        common = rows.group_by("size").agg(pl.col("variant").n_unique()).filter(variant=2)["size"]
-        if common.is_empty():
-            continue
-        sizes[balanced] = int(str(common.max()))
-        at = rows.filter(size=sizes[balanced]).select("variant", "language", "value")
-        found = {(variant, language): value for variant, language, value in at.iter_rows()}
-        values |= {
-            (balanced, language): value - found[other, language]
-            for (variant, language), value in found.items()
-            if variant == balanced and (other, language) in found
-        }
-    if not values:
-        return []
-    order = [balanced for balanced, _ in pairs if balanced in sizes]
-    known = sorted({language for _, language in values})
-    change = f"{FERTILITY}, balanced less not balanced"
-    draw = partial(dots.by_language_draw, values, known, order, styles([*content.variants, *order]), change)
-    named = listed([f"{one} less {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
-    caption = (
-        f"Change of {FERTILITY} by language where the vocabulary is balanced over the languages, on {about}: {named}; "
-        f"{PER_PRETOKEN}. Below zero fewer tokens are needed."
-    )
-    says = " ".join(
-        f"{one}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
-        for one in order
-        for of in [[value for (variant, _), value in values.items() if variant == one]]
-    )
-    return [Drawing(slug("balancing", corpus), caption, draw, _source(content, corpus), order, says)]
-
-
-def _balanced_pairs(recipes: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
-    """Variants that balance languages, each with the one that is the same recipe without."""
-    parts = {name: _balance(recipe) for name, recipe in recipes.items()}
-    return [
-        (name, other)
-        for name, (balanced, recipe) in parts.items()
-        for other, (also, same) in parts.items()
-        if balanced and not also and same == recipe
-    ]
-
-
-def _balance(recipe: Mapping[str, object]) -> tuple[bool, dict[str, object]]:
-    """Return whether a recipe balances languages, and the recipe without that option."""
-    construction = recipe.get("construction")
-    if not isinstance(construction, Mapping):
-        return False, dict(recipe)
-    rest = {key: value for key, value in construction.items() if key != BALANCED}
-    return bool(construction.get(BALANCED)), {**recipe, "construction": rest}
 
 
 def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:

@@ -1,0 +1,78 @@
+"""Change of fertility by language, of each variant that balances languages and the same recipe without."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import polars as pl
+
+from tokbench.metric.fertility import PER_PRETOKEN
+from tokbench.report.content import ReportContent
+from tokbench.report.figures import dots
+from tokbench.report.figures.style import styles
+from tokbench.report.layout import Drawing, NumberSource
+from tokbench.report.wording import listed, slug
+
+FERTILITY = "fertility"
+BALANCED = "balance_languages"
+"""Option of ByteSpan that gives each language an equal part of the vocabulary."""
+
+
+def balancing(
+    content: ReportContent, part: pl.DataFrame, corpus: str, about: str, source: NumberSource
+) -> list[Drawing]:
+    """Change of fertility by language where two variants differ in ``balance_languages`` alone (figure 5 of ByteSpan),
+    at the largest size that both have."""
+    pairs = _balanced_pairs(content.recipes)
+    values: dict[tuple[str, str], float] = {}
+    sizes: dict[str, int] = {}
+    for balanced, other in pairs:
+        rows = part.filter(pl.col("variant").is_in([balanced, other]), pl.col("language") != "", metric=FERTILITY)
+        rows = rows.drop_nulls("value").filter(definition=PER_PRETOKEN)
+        common = rows.group_by("size").agg(pl.col("variant").n_unique()).filter(variant=2)["size"]
+        if common.is_empty():
+            continue
+        sizes[balanced] = int(str(common.max()))
+        at = rows.filter(size=sizes[balanced]).select("variant", "language", "value")
+        found = {(variant, language): value for variant, language, value in at.iter_rows()}
+        values |= {
+            (balanced, language): value - found[other, language]
+            for (variant, language), value in found.items()
+            if variant == balanced and (other, language) in found
+        }
+    if not values:
+        return []
+    order = [balanced for balanced, _ in pairs if balanced in sizes]
+    known = sorted({language for _, language in values})
+    change = f"{FERTILITY}, balanced less not balanced"
+    draw = partial(dots.by_language_draw, values, known, order, styles([*content.variants, *order]), change)
+    named = listed([f"{one} less {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
+    caption = (
+        f"Change of {FERTILITY} by language where the vocabulary is balanced over the languages, on {about}: {named}; "
+        f"{PER_PRETOKEN}. Below zero fewer tokens are needed."
+    )
+    says = " ".join(
+        f"{one}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
+        for one in order
+        for of in [[value for (variant, _), value in values.items() if variant == one]]
+    )
+    return [Drawing(slug("balancing", corpus), caption, draw, source, order, says)]
+
+
+def _balanced_pairs(recipes: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+    """Variants that balance languages, each with the one that is the same recipe without."""
+    parts = {name: _balance(recipe) for name, recipe in recipes.items()}
+    return [
+        (name, other)
+        for name, (balanced, recipe) in parts.items()
+        for other, (also, same) in parts.items()
+        if balanced and not also and same == recipe
+    ]
+
+
+def _balance(recipe: Mapping[str, object]) -> tuple[bool, dict[str, object]]:
+    """Return whether a recipe balances languages, and the recipe without that option."""
+    construction = recipe.get("construction")
+    if not isinstance(construction, Mapping):
+        return False, dict(recipe)
+    rest = {key: value for key, value in construction.items() if key != BALANCED}
+    return bool(construction.get(BALANCED)), {**recipe, "construction": rest}
