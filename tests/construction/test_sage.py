@@ -236,7 +236,7 @@ def test_rejections(tmp_path: Path) -> None:
     for missing, message in (([], "no files of documents"), ([tmp_path / "no.parquet"], "no such file")):
         with pytest.raises(TokbenchError, match=message):
             read_documents(missing, "none")
-    with pytest.raises(TokbenchError, match="hold no text"):
+    with pytest.raises(TokbenchError, match="contain no text"):
         sage.choose_lines(read_documents([write(tmp_path / "2.parquet", [(0, b"")])], "none"), 9, 0)
 
 

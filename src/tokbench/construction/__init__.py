@@ -1,4 +1,4 @@
-"""Vocabulary construction: one module per method, which chooses the tokens."""
+"""Vocabulary construction: one module per method, each choosing the tokens of a vocabulary."""
 
 import functools
 import operator
@@ -20,38 +20,39 @@ Source = Literal["counts", "scores", "documents"]
 
 
 class Build(Protocol):
-    """How a construction is called."""
+    """Signature of a construction."""
 
     def __call__(
         self, source: Any, size: int, options: Any, *, seed: int, threads: int, initial: Vocabulary = ...
     ) -> Vocabulary:
-        """Choose the tokens.
+        """Build a vocabulary.
 
         Args:
-            source: :class:`~tokbench.pretokens.PretokenCounts`; for a method whose source is ``"scores"`` the scored
-                documents of a byte language model (:class:`~tokbench.candidates.scored_text.ScoredDocuments`); for one
-                whose source is ``"documents"`` running text (:class:`~tokbench.candidates.running_text.Documents`).
-            size: tokens wanted, the 256 bytes included; fewer are returned where the text yields no more.
-            options: an instance of the method's class of options.
-            seed: of everything that is drawn at random.
-            threads: threads to use; they do not change the result.
-            initial: the vocabulary to start from, given to methods that start from one and to no others.
+            source: :class:`~tokbench.pretokens.PretokenCounts`. For a method whose source is ``"scores"``, the scored
+                documents of a byte language model (:class:`~tokbench.candidates.scored_text.ScoredDocuments`). For one
+                whose source is ``"documents"``, running text (:class:`~tokbench.candidates.running_text.Documents`).
+            size: number of tokens wanted, including the 256 bytes. Fewer are returned if the text does not yield that
+                many.
+            options: an instance of the method's option class.
+            seed: seed of everything that is drawn at random.
+            threads: number of threads. The result does not depend on it.
+            initial: the vocabulary to start from. It is passed only to methods that start from one.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Construction(Method):
-    """A method that chooses the tokens.
+    """A method that chooses the tokens of a vocabulary.
 
     Attributes:
-        segmentation: name of the segmentation that its vocabularies have unless another is chosen.
-        source: what it reads.
-        alphabet: the smallest size that it can build.
-        initial: whether it starts from an initial vocabulary (a top-down method); its options then say which, by
-            ``initial`` and ``initial_size``.
-        gives_initial: whether top-down methods may start from its vocabularies.
-        continuation: whether it tells tokens at the start of a pre-token from those inside.
+        segmentation: name of the default segmentation of its vocabularies.
+        source: kind of input that it reads. Default: ``"counts"``.
+        alphabet: smallest size that it can build. Default: 256.
+        initial: True if it starts from an initial vocabulary (a top-down method). Its options then have the fields
+            ``initial`` and ``initial_size``. Default: False.
+        gives_initial: True if top-down methods may start from its vocabularies. Default: False.
+        continuation: True if it distinguishes tokens at the start of a pre-token from those inside one. Default: False.
     """
 
     function: Build
@@ -63,10 +64,10 @@ class Construction(Method):
     continuation: bool = False
 
     def own_segmentation(self) -> Segmentation:
-        """The segmentation that it names, which may be another distribution's and register after it.
+        """Return the method's default segmentation, which another package may have registered later.
 
         Raises:
-            TokbenchError: there is none of that name; the message is for the author of the method.
+            TokbenchError: no segmentation of that name exists. The message is for the author of the method.
         """
         found = segmentations.find(self.segmentation)
         if found is None:
@@ -79,7 +80,7 @@ constructions: Registry[Construction] = Registry("construction", "tokbench.const
 
 
 class _GivesInitial:
-    """Names of constructions that give initial vocabularies, for validation and the JSON schema."""
+    """Check and JSON schema of the names of constructions that can provide an initial vocabulary."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(_checked, handler(source))
@@ -103,16 +104,18 @@ def _checked(name: str) -> str:
 
 
 InitialName = Annotated[str, _GivesInitial()]
-"""A construction to start from; "Tokenization Is More Than Compression", section 3.2, has ngram, bpe and unigram."""
+"""Name of a construction to start from. "Tokenization Is More Than Compression", section 3.2, uses ngram, bpe and
+unigram."""
 
 
 class InitialRecipe(str):
-    """A construction to start from with options of its own; as text, and in comparisons, the construction's name.
+    """A construction to start from, with its own options.
 
-    Methods read ``options.initial`` as a name, with or without such options.
+    As text, and in comparisons, it equals the construction's name. Methods can therefore read ``options.initial`` as a
+    name in either case.
 
     Attributes:
-        options: an instance of the construction's class of options.
+        options: an instance of the construction's option class.
     """
 
     options: Options
@@ -127,12 +130,12 @@ class InitialRecipe(str):
 
     @property
     def setting(self) -> dict[str, Any]:
-        """``method`` and all options, as JSON holds them."""
+        """``method`` and all options, as JSON values."""
         return {"method": str(self), **self.options.model_dump(mode="json")}
 
 
 class _NameOrRecipe:
-    """A name, or a mapping with ``method`` and options; one whose options are all defaults is the name."""
+    """A name, or a mapping with ``method`` and options. A mapping with only default options becomes the name."""
 
     def _read(self, value: Any, handler: Callable[[Any], Options]) -> str:
         if isinstance(value, str):
@@ -159,8 +162,7 @@ def _initial_setting(initial: str) -> str | dict[str, Any]:
 
 
 def options_with_recipes(method: Construction) -> type[Options]:
-    """The class of a method's options; the ``initial`` of a top-down method may also be a recipe, see
-    :class:`InitialRecipe`."""
+    """Return the option class of a method. ``initial`` of a top-down method also accepts an :class:`InitialRecipe`."""
     field = method.options.model_fields.get("initial")
     if field is None or not any(isinstance(one, _GivesInitial) for one in field.metadata):
         return method.options
@@ -190,10 +192,11 @@ def construction(
     continuation: bool = False,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
-    """Register a construction; the arguments are the attributes of :class:`Construction`.
+    """Register a construction. The arguments are the attributes of :class:`Construction`.
 
     Raises:
-        TokbenchError: the name is none, they do not fit each other, or the function does not fit :class:`Build`.
+        TokbenchError: the name is invalid, the arguments contradict each other, or the function does not fit
+            :class:`Build`.
     """
     constructions.check_name(name)
 

@@ -1,9 +1,9 @@
 """BPE: merge the most frequent pair of adjacent tokens until the vocabulary is full.
 
-Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), algorithm 1, on
-bytes. Which pair is merged, ties included, is what the trainer of Hugging Face ``tokenizers`` decides: the greatest
-count, then the smallest (left, right), where the bytes rank by the code point of their printable character in GPT-2
-and merged tokens follow in order of creation.
+Algorithm 1 of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), on
+bytes. The choice of the pair, including ties, follows the trainer of Hugging Face ``tokenizers``: the greatest count,
+then the smallest (left, right). Bytes rank by the code point of their printable character in GPT-2. Merged tokens
+follow in order of creation.
 
 Reference: :mod:`tokbench.reference.bpe`.
 """
@@ -25,38 +25,39 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 class BpeOptions(Options):
     alphabet: Literal["byte", "character"] = "byte"
-    """What merging starts from: the bytes, or the characters of the text, made before anything is learnt."""
+    """Symbols that merging starts from: the bytes, or the characters of the text, which are then built before any merge
+    is learnt."""
 
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    """For the character alphabet: share of the text's characters that are made whole; the rarest are left in bytes."""
+    """For the character alphabet: share of the text's characters that get a token. The rarest remain bytes."""
 
     min_pair_count: int = Field(0, ge=0)
-    """Pairs seen less often than this are not merged."""
+    """Smallest count of a pair that is merged."""
 
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent."""
+    """Longest token, in bytes. Default: no limit."""
 
 
 @construction("bpe", options=BpeOptions, segmentation="merge", gives_initial=True, cites=("sennrich2016",))
 def build(counts: PretokenCounts, size: int, options: BpeOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
-    """Merge the most frequent pairs until there are ``size`` tokens, the alphabet included.
+    """Merge the most frequent pairs until there are ``size`` tokens, including the alphabet.
 
-    The character alphabet is the 256 bytes, then the characters of two bytes or more, by count descending, then
-    bytes. Each is made by merges of its bytes from the left, which stand before all that are learnt, so a character
-    of three or four bytes brings its first two or three bytes as tokens too, where they are not there yet.
+    The character alphabet is the 256 bytes, then the characters of two or more bytes, by descending count, then bytes.
+    Each character is built by merging its bytes from the left. These merges precede all learnt ones. A character of
+    three or four bytes therefore adds its first two or three bytes as tokens, unless they already exist.
 
     Args:
-        counts: pre-tokens; no merge crosses them.
-        size: tokens wanted. Fewer are returned when no pair is left to merge.
-        options: the alphabet, and limits on what is merged.
+        counts: pre-tokens. No merge crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if no pair is left to merge.
+        options: alphabet and limits on the merges.
         seed: not used; nothing is random.
-        threads: not used; training takes one thread.
+        threads: not used; training is single-threaded.
 
     Returns:
-        Tokens in order of creation, with the merges that made them, int32 [tokens - 256, 3].
+        Tokens in order of creation, with the merges that created them, int32 [tokens - 256, 3].
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     check_bytes(counts, "bpe")
     tokens, merges = list(BYTES), np.empty((0, 2), np.int32)

@@ -1,8 +1,8 @@
-"""BPE with post-trimming: train too large a vocabulary, then drop its rarest tokens.
+"""BPE with post-trimming: train a vocabulary that is too large, then drop its rarest tokens.
 
-Cognetta et al., "An Analysis of BPE Vocabulary Trimming in Neural Machine Translation" (2024), with a number of tokens
-in the place of their threshold of frequency: the baseline of "BPE Gets Picky" (2024), table 3, where BPE is trained to
-as many tokens too many as Picky BPE removes.
+Method of Cognetta et al., "An Analysis of BPE Vocabulary Trimming in Neural Machine Translation" (2024), with a number
+of tokens instead of a frequency threshold. It is the baseline in "BPE Gets Picky" (2024), table 3: BPE is trained with
+as many extra tokens as Picky BPE removes.
 
 Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`, with a threshold of 1, for all but the trimming.
 """
@@ -20,11 +20,11 @@ from tokbench.vocabulary import Event, Vocabulary
 
 class BpeTrimmedOptions(AlphabetOptions):
     extra: int | None = Field(None, ge=0)
-    """Tokens to train beyond the size and to drop again; as many as Picky BPE has removed when it reaches the size,
-    those that it restores not counted, when absent."""
+    """Number of tokens to train beyond the size and then drop. Default: the number that Picky BPE has removed, and not
+    restored, when it reaches the size."""
 
     threshold: float = Field(0.9, gt=0, le=1)
-    """Picky BPE's threshold, where `extra` is absent."""
+    """Picky BPE's threshold if ``extra`` is absent."""
 
 
 @construction(
@@ -33,24 +33,25 @@ class BpeTrimmedOptions(AlphabetOptions):
 def build(
     counts: PretokenCounts, size: int, options: BpeTrimmedOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Merge as BPE to more than ``size`` tokens and drop the rarest, the alphabet excepted.
+    """Merge as BPE to more than ``size`` tokens, then drop the rarest ones outside the alphabet.
 
-    A token's frequency is that in the text as training leaves it; of equal ones the token made last is dropped first.
+    Frequencies are those in the text at the end of training. Of equally frequent tokens the last created is dropped
+    first.
 
     Args:
-        counts: pre-tokens; no merge crosses them.
-        size: tokens wanted, the 256 bytes and the alphabet's characters included. Fewer are returned when no pair is
-            left to merge.
-        options: the alphabet, and how many tokens to train beyond the size.
+        counts: pre-tokens. No merge crosses their boundaries.
+        size: number of tokens wanted, including the 256 bytes and the alphabet's characters. Fewer are returned if no
+            pair is left to merge.
+        options: alphabet and number of extra tokens.
         seed: not used; nothing is random.
-        threads: not used; training takes one thread.
+        threads: not used; training is single-threaded.
 
     Returns:
-        The remaining tokens in order of creation, with all merges and, after them, the dropped tokens' splits into
-        remaining ones, by the merges that made them.
+        The remaining tokens in order of creation. The events are all merges, then one split per dropped token, which
+        follows the merges that created it back to remaining tokens.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     extra = _removed_by_picky(counts, size, options) if options.extra is None else options.extra
     alphabet, training = train(counts, size, options, 1.0, "bpe_trimmed")

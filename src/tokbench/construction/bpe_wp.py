@@ -1,8 +1,8 @@
-"""BPE-WP: the vocabulary of BPE in WordPiece's forms, for inference by longest prefix.
+"""BPE-WP: a BPE vocabulary in WordPiece's forms, for inference by longest prefix.
 
-The second baseline of "ByteSpan: Information-Driven Subword Tokenisation", section 3: what its seeding method learns
-with no seeds. Tokens that start a pre-token are kept apart from those inside it, and the base vocabulary has every byte
-three times.
+The second baseline of "ByteSpan: Information-Driven Subword Tokenisation", section 3. It equals ByteSpan's seeding
+method without seeds. Tokens at the start of a pre-token are distinct from those inside one. The base vocabulary
+contains every byte three times.
 
 Reference: :mod:`tokbench.reference.bytespan`, in its function ``bpe``.
 """
@@ -22,22 +22,22 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 Form = tuple[bytes, bool]
-"""The bytes of a token, and whether it stands inside a pre-token."""
+"""Bytes of a token, and True if it occurs inside a pre-token, False if at its start."""
 
 ALPHABET: tuple[Form, ...] = (
     *((byte, False) for byte in BYTES),
     *((byte, True) for byte in BYTES),
     *((b" " + byte, False) for byte in BYTES),
 )
-"""The base vocabulary: each byte plain, as continuation, and after a word's space."""
+"""Base vocabulary: each byte at the start of a pre-token, inside one, and after a word's space."""
 
 
 class BpeWpOptions(Options):
     min_pair_count: int = Field(20, ge=0)
-    """Pairs seen less often than this are not merged."""
+    """Smallest count of a pair that is merged."""
 
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent."""
+    """Longest token, in bytes. Default: no limit."""
 
 
 @construction(
@@ -49,21 +49,21 @@ class BpeWpOptions(Options):
     cites=("goriely2025",),
 )
 def build(counts: PretokenCounts, size: int, options: BpeWpOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
-    """The base vocabulary of 768, then the merges of BPE until there are ``size`` tokens.
+    """Extend the base vocabulary of 768 tokens by BPE merges until there are ``size`` tokens.
 
-    A pre-token starts as bytes in their forms, its space and first letter together. Of equal counts the pair of the
-    lowest ids is merged. Fewer tokens come back when no pair is left that is frequent enough. ``seed`` and ``threads``
-    are not used.
+    A pre-token starts as bytes in their forms, with its space and first letter joined. Of equally frequent pairs the
+    one with the lowest ids is merged. Fewer than ``size`` tokens are returned if no pair is frequent enough. ``seed``
+    and ``threads`` are not used.
 
     Raises:
-        TokbenchError: ``size`` is below 768, or the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: ``size`` is below 768, or the unique pre-tokens have 2 GiB or more.
     """
     check_size(size)
     return vocabulary_of(merged(counts, ALPHABET, size, options.min_pair_count, options.max_token_bytes))
 
 
 def check_size(size: int) -> None:
-    """Reject a size that the base vocabulary alone exceeds.
+    """Reject a size that is smaller than the base vocabulary.
 
     Raises:
         TokbenchError: ``size`` is below 768.
@@ -75,10 +75,13 @@ def check_size(size: int) -> None:
 def merged(
     counts: PretokenCounts, forms: Sequence[Form], size: int, min_pair_count: int, max_token_bytes: int | None = None
 ) -> list[Form]:
-    """Go on with BPE from a vocabulary: pre-tokens cut into its forms by longest prefix, then merged.
+    """Continue BPE from a given vocabulary: split pre-tokens into its forms by longest prefix, then merge pairs.
+
+    Returns:
+        The given forms, then the merged ones in order of creation, at most ``size`` in total.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: the unique pre-tokens have 2 GiB or more.
     """
     check_bytes(counts, "bpe_wp")
     grown = list(forms)
@@ -101,7 +104,7 @@ def merged(
 
 
 def vocabulary_of(forms: Sequence[Form]) -> Vocabulary:
-    """Forms as a vocabulary, in their order."""
+    """Return the forms as a vocabulary in the same order."""
     return Vocabulary(
         tuple(text for text, _ in forms), continuation=np.array([inside for _, inside in forms], np.bool_)
     )

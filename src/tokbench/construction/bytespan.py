@@ -1,13 +1,11 @@
-"""ByteSpan: the spans of bytes that a byte language model finds predictable.
+"""ByteSpan: spans of bytes that a byte language model finds predictable.
 
-"ByteSpan: Information-Driven Subword Tokenisation", section 2.2. Algorithm 1 as printed does not advance past a byte
-that does not fall and lets neighbouring segments share a byte; the spans here follow the text and figure 1: the
-unpredictable byte comes first, the falling ones after it. Under the global constraint a span is the predictable bytes
-alone.
+Method of "ByteSpan: Information-Driven Subword Tokenisation", section 2.2. Algorithm 1 as printed does not advance past
+a byte whose signal does not fall, and neighbouring segments share a byte. The spans here follow the text and figure 1:
+the unpredictable byte comes first, then the bytes with falling signal. Under the global constraint a span contains only
+predictable bytes.
 
 Reference: :mod:`tokbench.reference.bytespan`.
-
-An exact percentile of more numbers than memory holds.
 """
 
 from collections import deque
@@ -36,21 +34,22 @@ if TYPE_CHECKING:
 
 
 HALF = 1 << 16
-"""How many numbers half of the bits can spell."""
+"""Number of values of 16 bits."""
 Values = Callable[[], Iterable[NDArray[np.float32]]]
-"""Gives values, some at a time, each time it is called; all finite."""
+"""Function that returns the values in chunks, from the start on each call. All values are finite."""
 
 
 def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> float:
-    """An exact percentile of float32 values of any number, in two or three passes and half a megabyte a thread.
+    """Return an exact percentile of any number of float32 values, in two or three passes.
 
-    Where it falls between two values it is interpolated linearly, in double precision; with no values it is minus
-    infinity. Sixteen bits of the order-preserving integer form are resolved in each pass.
+    Percentiles between two values are interpolated linearly in double precision. The result is minus infinity if there
+    are no values. Each pass resolves sixteen bits of the order-preserving integer form and needs half a megabyte per
+    thread.
 
     Args:
-        parts: give the values.
+        parts: sources of the values.
         percent: 0 to 100.
-        threads: threads that go through parts; they do not show.
+        threads: number of threads that read parts. The result does not depend on it.
     """
 
     def tallied(count: Callable[[NDArray[np.float32], NDArray[np.int64]], None]) -> NDArray[np.int64]:
@@ -82,7 +81,7 @@ def percentile(parts: Sequence[Values], percent: float, threads: int = 1) -> flo
 
 
 def ordered_bits(values: NDArray[np.float32]) -> NDArray[np.uint32]:
-    """Integers in the order of the floats: the sign bit flipped, or every bit of a negative number."""
+    """Return integers in the order of the floats: the sign bit is flipped, or all bits of a negative number."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     return bits ^ np.where(bits >> 31, np.uint32(0xFFFFFFFF), np.uint32(0x80000000))
 
@@ -94,25 +93,29 @@ def _value(ordered: int) -> float:
 
 class ByteSpanOptions(Options):
     signal: SignalName = "surprisal"
-    """What the byte language model says of each byte."""
+    """Signal of the byte language model for each byte."""
     constraint: Literal["combined", "monotonic", "global"] = "combined"
-    """Which bytes are grouped: those whose signal falls, those with a low signal (global), or both (combined)."""
+    """Bytes that are grouped: those whose signal falls (monotonic), those with a low signal (global), or both
+    (combined, the default)."""
     threshold_percentile: float = Field(30.0, ge=0, le=100)
-    """For the combined and global constraints: the percentile of all values of the signal below which it is low."""
+    """For the combined and global constraints: a signal is low below this percentile of all values."""
     monotonic_threshold: float = Field(0.0, allow_inf_nan=False)
-    """A signal falls where its change from the byte before is below this, in nats; not 0: approximate monotonic."""
+    """A signal falls if its change from the previous byte is below this value, in nats. Nonzero values give the
+    approximate monotonic constraint."""
     learning: Literal["frequency", "incremental", "seeding"] = "frequency"
-    """How the vocabulary is filled: the most frequent spans, a rising global threshold, or spans and then BPE."""
+    """How the vocabulary is filled: with the most frequent spans (``frequency``, the default), by a rising global
+    threshold (``incremental``), or with spans and then BPE merges (``seeding``)."""
     seeding_share: float = Field(0.5, ge=0, le=1)
-    """For seeding: the share of the vocabulary, base vocabulary included, filled with spans before BPE goes on."""
+    """For seeding: share of the vocabulary, including the base vocabulary, that is filled before BPE starts."""
     min_pair_count: int = Field(20, ge=0)
-    """For seeding: pairs seen less often than this are not merged."""
+    """For seeding: smallest count of a pair that is merged."""
     min_span_count: int = Field(20, ge=1)
-    """For incremental learning: segments seen less often than this are no tokens."""
+    """For incremental learning: smallest count of a segment that becomes a token."""
     activations: int = Field(1000, ge=1)
-    """For incremental learning: bytes by which the threshold rises between two looks at the vocabulary."""
+    """For incremental learning: number of bytes activated between two checks of the vocabulary's size."""
     balance_languages: bool = False
-    """Whether each language of the corpus gives one span in turn, rather than all together the most frequent ones."""
+    """True if the languages of the corpus add one span each in turn. Default: False, the most frequent spans of all
+    languages together."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -135,15 +138,15 @@ class ByteSpanOptions(Options):
 def build(
     scores: "ScoredDocuments", size: int, options: ByteSpanOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """The base vocabulary of 768, then spans by (count descending, bytes, those that start a pre-token first).
+    """Extend the base vocabulary of 768 tokens by spans: count descending, then bytes, then starts of pre-tokens first.
 
-    Seeding with share p takes int(p size) - 768 spans, none where that is negative; the rest are merges of BPE on
-    pre-tokens cut by them. ``continuation`` is True for the forms that stand inside a pre-token. Fewer than ``size``
-    tokens come back when the documents do not hold enough. ``seed`` is not used; ``threads`` count spans side by side,
-    which does not show.
+    Seeding with share p adds int(p size) - 768 spans, or none if that is negative. The rest are BPE merges on
+    pre-tokens split by those spans. ``continuation`` is True for forms inside a pre-token. Fewer than ``size`` tokens
+    are returned if the documents do not contain enough spans. ``seed`` is not used. The result does not depend on
+    ``threads``.
 
     Raises:
-        TokbenchError: ``size`` is below 768, or the scores are unreadable or not one for each byte.
+        TokbenchError: ``size`` is below 768, the scores are unreadable, or they are not one per byte.
     """
     check_size(size)
     if options.learning == "incremental":
@@ -156,14 +159,14 @@ def build(
 
 
 def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions, threads: int = 1) -> list[Form]:
-    """The base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
+    """Return the base vocabulary and the most frequent spans, of all documents together or of each language in turn."""
     boundaries = pretokenization_of(scores.scheme).boundaries
     threshold = -np.inf
     parts = scores.parts()
     if options.constraint != "monotonic":
         values = [partial(part.signals, options.signal) for part in parts]
         threshold = percentile(values, options.threshold_percentile, threads)
-    free: deque[dict[str, SpanCounter]] = deque({} for _ in range(threads))  # What one thread counts at a time.
+    free: deque[dict[str, SpanCounter]] = deque({} for _ in range(threads))  # One entry per thread that counts.
 
     def count(part: "ScoredDocuments") -> None:
         counters = free.pop()
@@ -191,7 +194,7 @@ def most_frequent(scores: "ScoredDocuments", size: int, options: ByteSpanOptions
 
 
 def interleaved(lists: list[list[Form]]) -> Iterator[Form]:
-    """Round after round the next form of each list that is new and not in the base vocabulary."""
+    """Yield in rounds the next form of each list that is new and not in the base vocabulary."""
     known = set(ALPHABET)
 
     def fresh(forms: list[Form]) -> Iterator[Form]:
@@ -205,13 +208,14 @@ def interleaved(lists: list[list[Form]]) -> Iterator[Form]:
 
 
 def incremental(scores: "ScoredDocuments", size: int, options: ByteSpanOptions) -> list[Form]:
-    """Raise the threshold until the segments below it that are frequent fill the vocabulary.
+    """Raise the threshold until the frequent segments below it fill the vocabulary.
 
-    Bytes become active in ascending order of their signal, equal ones in the order of the text; a segment is a run of
-    active bytes inside a pre-token. Longer segments swallow shorter ones, so a larger vocabulary need not hold a
-    smaller one. Where it is never full, it has what is frequent when all bytes are active: the frequent pre-tokens.
+    Bytes become active in ascending order of their signal, ties in text order. A segment is a run of active bytes
+    inside a pre-token. Longer segments absorb shorter ones, so a larger vocabulary need not contain a smaller one. If
+    it never fills up, the vocabulary contains the segments that are frequent once all bytes are active: the frequent
+    pre-tokens.
 
-    The text is held in memory with about 40 bytes of working space for each byte.
+    The text is in memory, with about 40 bytes of working space per byte.
     """
     boundaries = pretokenization_of(scores.scheme).boundaries
     texts, signals, starts = [], [], []

@@ -1,8 +1,8 @@
-"""ConvexTok: the linear relaxation of the fewest tokens, rounded (Tempus, Whittington, Schmidt, Komm, Pimentel 2026).
+"""ConvexTok: rounded linear relaxation of the shortest text (Tempus, Whittington, Schmidt, Komm, Pimentel 2026).
 
-Which K tokens make the text shortest under shortest paths is an integer program. Its relaxation is solved by prices
-(see :mod:`tokbench.optimum`), which tell of every vocabulary how far it can be from the best. The paper rounds the
-shares of tokens that the relaxation takes; so does this, or it takes the best of all vocabularies that it met.
+Choosing the K tokens that make the text shortest under shortest-path segmentation is an integer program. Its relaxation
+is solved by prices (see :mod:`tokbench.optimum`), which bound the distance of every vocabulary from the best one. The
+paper rounds the relaxation's shares of tokens. This module also offers the best of all vocabularies found on the way.
 
 Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
@@ -23,41 +23,43 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 class ConvexTokOptions(Options):
     rounding: Literal["best", "det", "bias", "int", "prob"] = "best"
-    """How the relaxation is rounded: ``best`` takes the shortest text of all roundings met, improved by exchanges. The
-    paper's: the greatest shares (``det``), shares by length (``bias``), whole ones only (``int``), drawn (``prob``)."""
+    """Rounding of the relaxation. ``best`` (default) is the shortest text of all roundings tried, improved by
+    exchanges. The paper's are the greatest shares (``det``), shares by length (``bias``), only shares of one (``int``),
+    and a random draw (``prob``)."""
 
     gap: float = Field(0.001, ge=0)
-    """The search ends where the text is longer than the bound by this share at most."""
+    """The search ends when the text is longer than the bound by at most this share."""
 
     steps: int = Field(1000, ge=1)
-    """Most steps of the search."""
+    """Largest number of search steps."""
 
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent. Set it where pre-tokens are long: every substring is looked at."""
+    """Longest token, in bytes. Default: no limit. Set it if pre-tokens are long, because every substring is a
+    candidate."""
 
     max_pretoken_bytes: int = Field(MAX_PRETOKEN_BYTES, ge=1)
-    """Longest pre-token from which tokens are chosen, in bytes: memory and time grow with the square of the longest."""
+    """Longest pre-token that tokens are chosen from, in bytes. Memory and time grow with the square of the longest."""
 
 
 @construction("convextok", options=ConvexTokOptions, segmentation="shortest_path", cites=("tempus2026",))
 def build(
     counts: PretokenCounts, size: int, options: ConvexTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Choose the substrings by which shortest paths have the fewest tokens, as near as the relaxation leads.
+    """Choose the substrings that give nearly the fewest tokens under shortest-path segmentation.
 
     Args:
-        counts: pre-tokens; no token crosses them.
-        size: tokens wanted, the 256 bytes included. Fewer are returned where the pre-tokens have no more substrings,
-            and by the rounding ``int``.
-        options: how far to go, and how to round.
-        seed: of the rounding ``prob``.
-        threads: threads that sort; they do not show.
+        counts: pre-tokens. No token crosses their boundaries.
+        size: number of tokens wanted, including the 256 bytes. Fewer are returned if the pre-tokens have fewer
+            substrings, and by the rounding ``int``.
+        options: precision of the search and kind of rounding.
+        seed: seed of the rounding ``prob``.
+        threads: number of threads for sorting. The result does not depend on it.
 
     Returns:
-        The 256 bytes, then the tokens, the dearest first.
+        The 256 bytes, then the tokens by descending price.
 
     Raises:
-        TokbenchError: ``size`` is below 256, or the counts are too many for 63 bits.
+        TokbenchError: ``size`` is below 256, or the counts exceed 63 bits.
     """
     check_size(size)
     kept, _ = counts.split_by_length(options.max_pretoken_bytes)

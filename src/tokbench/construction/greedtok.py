@@ -1,9 +1,9 @@
-"""GreedTok: take, again and again, the substring that joins the most bytes of the text.
+"""GreedTok: repeatedly choose the substring that joins the most bytes of the text.
 
 Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), section 4.3 and appendix D. A pre-token starts
-as its bytes, with a cut between every two. A token takes a place where cuts stand at both ends and clears the cuts
-inside, each as often as the pre-token occurs; of places that overlap the first is taken. Ties, which the paper leaves
-open, go to the shorter token, then to the lesser bytes: that gives its tokens per word.
+as its bytes, with a cut between every two. A token covers a place if there are cuts at both ends. It removes the cuts
+inside, each counted as often as the pre-token occurs. Of overlapping places the first one is covered. The paper does
+not define ties. Here the shorter token comes first, then byte order, which reproduces its tokens per word.
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -26,40 +26,40 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary, read_tokens
 
 Choice = Callable[..., NDArray[np.int64]]
-"""A kernel's ``choose``."""
+"""A kernel's ``choose`` function."""
 
 
 class GreedTokOptions(Options):
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent. Set it where long pre-tokens are alike: the time grows with
-    their bytes times the longest substring that they share, and a whole document is a substring, too."""
+    """Longest token, in bytes. Default: no limit. Set it if long pre-tokens are similar: time grows with their bytes
+    times the longest substring that they share, which may be a full document."""
 
     min_word_count: int = Field(1, ge=1)
-    """Pre-tokens seen less often than this are left out of account."""
+    """Smallest count of a pre-token that is used."""
 
     candidates: Path | None = None
-    """File of the tokens to choose from, one in hexadecimal a line; all substrings of the pre-tokens when absent."""
+    """File of candidate tokens, one per line in hexadecimal. Default: all substrings of the pre-tokens."""
 
 
 @construction("greedtok", options=GreedTokOptions, segmentation="cover", cites=("lim2025",))
 def build(
     counts: PretokenCounts, size: int, options: GreedTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Choose substrings where cuts stand at both their ends, until there are ``size`` tokens, the 256 bytes included.
+    """Choose substrings with cuts at both ends until there are ``size`` tokens, including the 256 bytes.
 
     Args:
-        counts: pre-tokens; no token crosses them.
-        size: tokens wanted. Fewer are returned when nothing more can be joined.
-        options: what to choose from.
+        counts: pre-tokens. No token crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if nothing more can be joined.
+        options: candidates and limits.
         seed: not used; nothing is random.
-        threads: threads to use; the result does not depend on them.
+        threads: number of threads. The result does not depend on it.
 
     Returns:
-        The 256 bytes, then the tokens in order of choice, which is the order in which segmentation applies them.
+        The 256 bytes, then the tokens in order of choice. Segmentation applies them in this order.
 
     Raises:
-        TokbenchError: ``size`` is below 256, the unique pre-tokens come to 2 GiB or more, or the file of candidates
-            cannot be read.
+        TokbenchError: ``size`` is below 256, the unique pre-tokens have 2 GiB or more, or the candidates file is
+            unreadable.
     """
     return Vocabulary(BYTES + choose_tokens(counts, size, options, choose, threads)[0])
 
@@ -67,13 +67,13 @@ def build(
 def choose_tokens(
     counts: PretokenCounts, size: int, options: GreedTokOptions, choose: Choice, threads: int = 1
 ) -> tuple[tuple[bytes, ...], NDArray[np.int64]]:
-    """The tokens beside the 256 bytes that are chosen by GreedTok's kernel, or by another of the same form.
+    """Choose the tokens after the 256 bytes with GreedTok's kernel or another of the same signature.
 
     Returns:
-        The tokens in order of choice; int64 [tokens], the tokens fewer that each leaves of the text.
+        The tokens in order of choice, and int64 [tokens], the number of tokens that each one saves in the text.
 
     Raises:
-        TokbenchError: as :func:`build`.
+        TokbenchError: see :func:`build`.
     """
     check_size(size)
     check_bytes(counts, "greedtok")
@@ -94,7 +94,7 @@ def choose_tokens(
 
 
 def frequent(counts: PretokenCounts, least: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Data, offsets and counts of the pre-tokens that occur at least ``least`` times."""
+    """Return data, offsets and counts of the pre-tokens that occur at least ``least`` times."""
     kept = counts.counts >= least
     if kept.all():
         return counts.data, counts.offsets, counts.counts

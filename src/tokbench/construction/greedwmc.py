@@ -1,8 +1,9 @@
-"""GreedWMC: weighted maximum coverage of adjacent bytes, the relaxation that GreedTok is measured against.
+"""GreedWMC: weighted maximum coverage of adjacent bytes, the relaxation that GreedTok is compared with.
 
-Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 4.2 and 5. A token covers the pairs
-of adjacent bytes at all its places, whatever other tokens do. Coverage is submodular, so that the greedy choice joins
-at least 1 - 1/e of what any choice of as many tokens could, and GreedTok's share of it bounds GreedTok's in turn.
+Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 4.2 and 5. A token covers the pairs of
+adjacent bytes at all its places, independent of other tokens. Coverage is submodular. The greedy choice therefore joins
+at least 1 - 1/e of the optimum for the same number of tokens. GreedTok's share of it bounds GreedTok's distance from
+the optimum.
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -18,9 +19,9 @@ from tokbench.vocabulary import BYTES, Vocabulary
 def build(
     counts: PretokenCounts, size: int, options: GreedTokOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Choose the substrings that cover the most pairs of adjacent bytes, until there are ``size`` or all are covered.
+    """Choose the substrings that cover the most pairs of adjacent bytes, until there are ``size`` tokens.
 
-    Ties go to the shorter token, then to the lesser bytes. Arguments, results and errors are those of GreedTok's
-    :func:`~tokbench.construction.greedtok.build`; fewer tokens are returned when every pair is covered.
+    Fewer tokens are returned if every pair is covered. Ties go to the shorter token, then to byte order. Arguments,
+    results and errors are those of GreedTok's :func:`~tokbench.construction.greedtok.build`.
     """
     return Vocabulary(BYTES + choose_tokens(counts, size, options, choose, threads)[0])

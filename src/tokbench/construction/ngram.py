@@ -1,7 +1,7 @@
 """N-grams: the most frequent byte strings within pre-tokens.
 
 The initial vocabulary of PathPiece and SaGe in "Tokenization Is More Than Compression", section 3.2 and appendix A.2.1:
-the top byte n-grams by raw count, single bytes always among them.
+the most frequent byte n-grams, always including the single bytes.
 
 Reference: :mod:`tokbench.reference.ngram`.
 """
@@ -22,9 +22,10 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PART_POSITIONS = 1 << 16
-"""Positions that are worth a part of their own."""
+"""Smallest number of positions per part."""
 FEW_PARTS, FEW_POSITIONS, MOST_PARTS = 8, 1 << 21, 32
-"""Each part goes through the text, so that there are few, until their positions take more memory than that is worth."""
+"""Limits on the number of parts. Each part reads the full text, so there are only a few, unless their positions need
+too much memory."""
 
 
 class NgramOptions(Options):
@@ -34,9 +35,9 @@ class NgramOptions(Options):
 
 @construction("ngram", options=NgramOptions, segmentation="greedy", gives_initial=True, cites=("schmidt2024",))
 def build(counts: PretokenCounts, size: int, options: NgramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
-    """The 256 bytes, then the most frequent n-grams of two bytes or more, until there are ``size`` tokens.
+    """Return the 256 bytes, then the most frequent n-grams of two or more bytes, until there are ``size`` tokens.
 
-    Ties fall to byte order. Fewer tokens come back when the pre-tokens do not hold enough different n-grams.
+    Ties are in byte order. Fewer tokens are returned if the pre-tokens contain fewer distinct n-grams.
     """
     tokens, _ = top_ngrams(counts, size - len(BYTES), options.max_token_bytes, threads=threads)
     return Vocabulary(BYTES + tuple(tokens))
@@ -45,12 +46,12 @@ def build(counts: PretokenCounts, size: int, options: NgramOptions, *, seed: int
 def top_ngrams(
     counts: PretokenCounts, limit: int, max_bytes: int = MAX_WIDTH, *, threads: int = 1
 ) -> tuple[list[bytes], NDArray[np.int64]]:
-    """The ``limit`` most frequent n-grams of 2 to ``max_bytes`` bytes, overlapping occurrences included.
+    """Return the ``limit`` most frequent n-grams of 2 to ``max_bytes`` bytes, including overlapping occurrences.
 
     An occurrence lies within one pre-token and counts as often as the pre-token does.
 
     Returns:
-        The n-grams, by count descending, then bytes; int64 [n], their counts.
+        The n-grams, by descending count, then bytes, and int64 [n], their counts.
     """
     if limit < 1 or not len(counts):
         return [], np.empty(0, np.int64)
@@ -67,13 +68,13 @@ def top_ngrams(
     hopeful = [(words[own >= least], widths[own >= least], own[own >= least]) for words, widths, own in parts]
     del parts
     words, widths, totals = (np.concatenate(arrays) for arrays in zip(*hopeful, strict=True))
-    order = ascending(-totals, np.zeros_like(totals))[:limit]  # All are in byte order, part by part.
+    order = ascending(-totals, np.zeros_like(totals))[:limit]  # Parts and their n-grams are already in byte order.
     starts = MAX_WIDTH * np.arange(len(order))
     return cut(words[order].astype(">u8").view(np.uint8).reshape(-1), starts, starts + widths[order]), totals[order]
 
 
 def _parts(positions: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Cut the 65,536 byte pairs into ranges of like work; depends on the text alone, never on the threads."""
+    """Split the 65,536 byte pairs into ranges of similar work. The ranges depend on the text, not on the threads."""
     held = int(positions.sum())
     share = max(PART_POSITIONS, min(FEW_POSITIONS, held // FEW_PARTS), held // MOST_PARTS)
     edges = np.flatnonzero(np.diff(np.cumsum(positions) // share)) + 1

@@ -1,10 +1,10 @@
-"""PathPiece: omit, batch by batch, the tokens whose absence costs the corpus the fewest tokens.
+"""PathPiece: remove, in batches, the tokens whose absence adds the fewest tokens to the corpus.
 
 "Tokenization Is More Than Compression", section 3.2 and appendix A.2. Each round segments the corpus into as few tokens
-as possible and finds, for every occurrence of a token, how many more there would be without it: the cheapest path with
-a boundary inside the token, or with a longer token that holds it. The paper's Algorithm 2 leaves out holders that
-start at the first byte; its text, and this module, do not. The order of omission and the sizes of the batches are not
-in the paper: they are those that explain the published vocabularies.
+as possible. For every occurrence of a token it finds the cost of removing it: the additional tokens of the cheapest
+path with a boundary inside the token, or with a longer token that contains it. The paper's Algorithm 2 ignores longer
+tokens that start at the first byte. Its text, and this module, do not. The paper does not specify the order of removal
+and the batch sizes. Those used here reproduce the published vocabularies.
 
 Reference: :mod:`tokbench.reference.pathpiece`.
 """
@@ -38,22 +38,23 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 64
-"""Parts in which pre-tokens are gone through."""
+"""Number of parts that the pre-tokens are processed in."""
 DROP_PARTS, BLOCK, LEAST = 8, 1 << 14, 1 << 10
-"""Parts of a block of tokens that are looked at for their substrings before any is dropped, and its size."""
+"""Number of parts of a block of tokens whose substrings are looked up before any token is dropped, and the block's
+largest and smallest size."""
 
 
 class PathPieceOptions(Options):
     ties: Literal["longest", "random"] = "longest"
-    """Which last token of equally short paths is taken: the longest (PathPieceL) or a random one (PathPieceR)."""
+    """Last token among equally short paths: the longest (PathPieceL, the default) or a random one (PathPieceR)."""
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to start from, or a mapping with its ``method`` and options."""
+    """Construction of the initial vocabulary, or a mapping with its ``method`` and options."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
-    """Size of the vocabulary to start from, before tokens that are too long are left out."""
+    """Size of the initial vocabulary, before tokens that are too long are removed."""
     max_token_bytes: int = Field(16, ge=2, le=MAX_WIDTH)
-    """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
+    """Longest token, in bytes. Longer tokens of the initial vocabulary are removed."""
     schedule: Annotated[tuple[Annotated[int, Field(ge=256)], ...] | None, AfterValidator(check_descending)] = None
-    """Sizes after each batch of omissions, descending; by default the published runs' sizes, continued downwards."""
+    """Descending sizes after each batch. Default: the sizes of the published runs, continued downwards."""
 
 
 @construction("pathpiece", options=PathPieceOptions, segmentation="shortest_path", initial=True, cites=("schmidt2024",))
@@ -66,11 +67,11 @@ def build(
     threads: int = 1,
     initial: Vocabulary,
 ) -> Vocabulary:
-    """Omit tokens of ``initial`` until ``size`` are left: the 256 bytes, then the others in their initial order.
+    """Remove tokens of ``initial`` until ``size`` are left: the 256 bytes, then the others in their initial order.
 
-    A batch takes tokens in order of (increase, occurrences, bytes), passing over single bytes and over substrings of
-    a token already taken in the batch; where that leaves too few, another round goes to the same size. ``seed`` is
-    for random ties only.
+    A batch removes tokens in order of (increase, occurrences, bytes). It skips single bytes and substrings of tokens
+    already removed in the batch. If too few tokens are left to remove, another round continues towards the same size.
+    ``seed`` matters only for random ties.
 
     Raises:
         TokbenchError: ``size`` is below 256, or a pre-token has a GiB or more.
@@ -78,7 +79,7 @@ def build(
     check_size(size)
     check_longest(counts, MAX_BYTES, "pathpiece")
     if initial.continuation is not None:
-        Vocabulary(fitting(initial, options.max_token_bytes))  # Bytes that stand twice are an error.
+        Vocabulary(fitting(initial, options.max_token_bytes))  # Raises if a token occurs in both forms.
     spelt, edges = initial.flat()
     lengths = np.diff(edges)
     fits = np.flatnonzero((lengths > 1) & (lengths <= options.max_token_bytes))
@@ -114,7 +115,7 @@ def _drops(
     limit: int,
     threads: int,
 ) -> NDArray[np.int64]:
-    """The first tokens, by increase, occurrences and number, that are no single byte and no substring of one before."""
+    """Return the first tokens by increase, occurrences and id, without single bytes and substrings of earlier ones."""
     held = (np.diff(offsets) == 1).astype(np.uint8)
     chosen: list[NDArray[np.int64]] = []
 
@@ -137,10 +138,10 @@ def _drops(
 
 
 def _in_order(increases: NDArray[np.int64], occurrences: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
-    """All tokens in order, piece by piece: no more is sorted than is asked for.
+    """Yield all tokens in order, in pieces, so that no more are sorted than needed.
 
-    First what comes before the one of rank ``limit``, then what ties with it, which is most of an early round: tokens
-    that the text does without.
+    The first piece precedes rank ``limit``. The second is tied with it. In an early round the tie has most tokens:
+    those that the text does not use.
     """
     after = np.arange(len(increases))
     if limit < len(increases):
@@ -158,13 +159,16 @@ def _in_order(increases: NDArray[np.int64], occurrences: NDArray[np.int64], limi
 
 
 def _of_rank(values: NDArray[np.int64], rank: int) -> int:
-    """The value before which ``rank`` others stand in order; partitioning takes long where most are the least."""
+    """Return the value at a rank of the sorted values.
+
+    The minimum is a special case, because partitioning is slow if it is common.
+    """
     least = values.min()
     return int(least if np.count_nonzero(values == least) > rank else np.partition(values, rank)[rank])
 
 
 def _costs(counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, threads: int) -> NDArray[np.int64]:
-    """Increase and occurrences of each token over all pre-tokens, int64 [2, tokens]."""
+    """Return increase and occurrences of each token over all pre-tokens, int64 [2, tokens]."""
     cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()
 
     def add(edge: tuple[int, int], costs: NDArray[np.int64]) -> None:
@@ -174,5 +178,5 @@ def _costs(counts: PretokenCounts, trie: Trie, tokens: int, key: int | None, thr
 
 
 def _key(seed: int, size: int) -> int:
-    """The random stream's key in the round that starts from ``size`` tokens."""
+    """Return the key of the random stream for the round that starts from ``size`` tokens."""
     return int(np.random.SeedSequence((seed, size)).generate_state(1, np.uint64)[0])

@@ -1,16 +1,18 @@
-"""Picky BPE: byte-pair encoding that removes the tokens which a merge makes redundant.
+"""Picky BPE: byte-pair encoding that removes tokens which a merge makes redundant.
 
 Chizhov, Arnett, Korotkova and Yamshchikov, "BPE Gets Picky: Efficient Vocabulary Refinement During Tokenizer Training"
-(2024), section 3. After a merge of x1 and x2, the share of x1's occurrences that it has used up (intersection over
-self, IoS) decides whether x1 stays, then likewise for x2. Where the paper's text and the released code differ this
-follows the code, but for one count: IoS must exceed the threshold, so that a threshold of 1 is vanilla BPE (the text
-has "at least", see ``inclusive``); a removed token that comes up again is restored; a pair that spells a present token
-becomes that token, and is not counted as a new one (the released code counts it, and ends with fewer tokens than it was
-asked for).
+(2024), section 3. After a merge of x1 and x2, x1 is removed if the merge used a large enough share of its occurrences
+(intersection over self, IoS). The same test then applies to x2. If the paper's text and the released code differ, this
+module follows the code, with one exception:
+
+- IoS must exceed the threshold, so that a threshold of 1 is plain BPE. The text has "at least", see ``inclusive``.
+- A removed token that is created again is restored.
+- A pair that spells an existing token becomes that token and does not count as a new one. This is the exception: the
+  released code counts it and returns fewer tokens than requested.
 
 Of pairs with equal counts the smallest (left, right) is merged: bytes in the order of :mod:`tokbench.construction.bpe`,
-then characters, then merged tokens in order of first creation. The released code takes the pair that was inserted
-first into its table, so that published figures can be met closely, but not to the last token.
+then characters, then merged tokens in order of first creation. The released code merges the pair that was inserted
+first into its table. Published figures can therefore be matched closely, but not to the last token.
 
 Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
@@ -34,43 +36,43 @@ from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 class AlphabetOptions(Options):
     alphabet: Literal["byte", "character"] = "byte"
-    """What merging starts from and never removes: the bytes, or the characters of the text, of which those of two
-    bytes or more follow the 256 bytes in the vocabulary."""
+    """Symbols that merging starts from and never removes: the bytes (default), or the characters of the text.
+    Characters of two or more bytes follow the 256 bytes in the vocabulary."""
 
     character_coverage: float = Field(0.9999, gt=0, le=1)
-    """For the character alphabet: share of the text's characters that belong to it; the rarest are left in bytes and
-    are not merged."""
+    """For the character alphabet: share of the text's characters that belong to it. The rarest remain bytes and are not
+    merged."""
 
 
 class PickyBpeOptions(AlphabetOptions):
     threshold: float = Field(0.9, gt=0, le=1)
-    """A token is removed where a merge uses up a greater share of its occurrences (T); 1 removes nothing."""
+    """A token is removed if a merge uses more than this share of its occurrences (T). At 1 nothing is removed."""
 
     inclusive: bool = False
-    """Whether a share that equals the threshold removes the token too, as the paper's text has it (section 3, IoS ≥ T).
-    The released code removes it only above the threshold."""
+    """True if a share equal to the threshold also removes the token, as in the paper's text (section 3, IoS ≥ T).
+    Default: False, as in the released code."""
 
 
 @construction("picky_bpe", options=PickyBpeOptions, segmentation="events", cites=("chizhov2024",))
 def build(
     counts: PretokenCounts, size: int, options: PickyBpeOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Merge and remove until ``size`` tokens are present, the 256 bytes and the alphabet's characters included.
+    """Merge and remove until ``size`` tokens are present, including the 256 bytes and the alphabet's characters.
 
-    The paper's sizes count four special tokens and of the bytes only those that are characters of the text.
+    The paper's sizes include four special tokens, and only those bytes that are characters of the text.
 
     Args:
-        counts: pre-tokens; no merge crosses them.
-        size: tokens wanted. Fewer are returned when no pair is left to merge.
-        options: the threshold and the alphabet.
+        counts: pre-tokens. No merge crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if no pair is left to merge.
+        options: threshold and alphabet.
         seed: not used; nothing is random.
-        threads: not used; training takes one thread.
+        threads: not used; training is single-threaded.
 
     Returns:
         The alphabet, then the present tokens in order of first creation, with all events.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     below = float(np.nextafter(options.threshold, 0)) if options.inclusive else options.threshold
     alphabet, training = train(counts, size, options, below, "picky_bpe")
@@ -82,13 +84,13 @@ def build(
 def train(
     counts: PretokenCounts, size: int, options: AlphabetOptions, threshold: float, method: str
 ) -> tuple[list[bytes], Training]:
-    """Lay out the text in symbols of the alphabet and train until ``size`` tokens are present.
+    """Split the text into symbols of the alphabet and train until ``size`` tokens are present.
 
     Returns:
         The alphabet, and the training run, which may be continued.
 
     Raises:
-        TokbenchError: see :func:`build`; the message names ``method``.
+        TokbenchError: see :func:`build`. The message names ``method``.
     """
     check_bytes(counts, method)
     alphabet, text, offsets = list(BYTES), counts.data.astype(np.int32), counts.offsets
@@ -104,15 +106,15 @@ def train(
 def cut_into_characters(
     counts: PretokenCounts, coverage: float
 ) -> tuple[list[bytes], NDArray[np.int32], NDArray[np.int64]]:
-    """Choose the characters that belong to the alphabet and cut the pre-tokens into them.
+    """Choose the characters of the alphabet and split the pre-tokens into them.
 
-    The rarest characters are left out, of equal counts the one with the greatest code point first, as long as their
-    occurrences in all stay below N - round(coverage N), N being those of all characters.
+    The rarest characters are left out as long as their occurrences in total stay below N - round(coverage N), where N
+    is the number of all characters. Of equal counts the greatest code point is left out first.
 
     Returns:
-        alphabet: the 256 bytes, then the chosen characters of two bytes or more, by count descending, then bytes.
-        text: int32 [n], the pre-tokens end to end in ids of the alphabet; -1 for a byte of anything else.
-        offsets: int64 [pre-tokens + 1], where each pre-token starts in ``text``.
+        alphabet: the 256 bytes, then the chosen characters of two or more bytes, by descending count, then bytes.
+        text: int32 [n], the concatenated pre-tokens as ids of the alphabet; -1 for a byte of any other character.
+        offsets: int64 [pre-tokens + 1], start of each pre-token in ``text``.
     """
     found = count_characters(counts)
     budget = sum(found.values()) - round(coverage * sum(found.values()))
@@ -130,7 +132,7 @@ def cut_into_characters(
 
 
 def spell_out(training: Training, alphabet: list[bytes]) -> tuple[list[bytes], tuple[Event, ...]]:
-    """Every token that ever was, in order of first creation, and the events in bytes."""
+    """Return every token ever created, in order of first creation, and the events in bytes."""
     rows, bounds, parts = training.history()
     tokens = list(alphabet)
     events = []

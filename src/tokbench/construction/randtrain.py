@@ -1,8 +1,8 @@
-"""RandTrain: a random part of a large vocabulary, likelier tokens more likely; the baseline of top-down constructions.
+"""RandTrain: a weighted random sample of a large vocabulary, the baseline of top-down constructions.
 
-"Tokenization Is More Than Compression", appendix F: tokens are drawn without replacement by their counts, with
-algorithm A-ES of Efraimidis ("Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform between
-0 and 1, and the tokens of greatest u^(1/p) are taken.
+"Tokenization Is More Than Compression", appendix F. Tokens are drawn without replacement, weighted by their counts,
+with algorithm A-ES (Efraimidis, "Weighted Random Sampling over Data Streams", 2010): each token draws u, uniform
+between 0 and 1, and the tokens with the greatest u^(1/p) are chosen.
 
 Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for what n-grams weigh.
 """
@@ -30,13 +30,13 @@ PARTS = 16
 
 class RandTrainOptions(Options):
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to draw from, or a mapping with its ``method`` and options. Tokens of n-grams
-    weigh what they count in the text, overlapping occurrences included; other tokens what they count after segmentation
-    by the initial vocabulary's own method."""
+    """Construction of the vocabulary to draw from, or a mapping with its ``method`` and options. The weight of an
+    n-gram is its count in the text, including overlapping occurrences. The weight of other tokens is their count after
+    segmentation by the initial vocabulary's default method."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
-    """Size of the vocabulary to draw from, before tokens that are too long are left out."""
+    """Size of the vocabulary to draw from, before tokens that are too long are removed."""
     max_token_bytes: int = Field(16, ge=2)
-    """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
+    """Longest token, in bytes. Longer tokens of the initial vocabulary are removed."""
 
 
 @construction(
@@ -51,10 +51,10 @@ def build(
     threads: int = 1,
     initial: Vocabulary,
 ) -> Vocabulary:
-    """Draw ``size`` tokens of ``initial``: the 256 bytes always, then the others in their initial order.
+    """Draw ``size`` tokens of ``initial``: always the 256 bytes, then the others in their initial order.
 
-    What a token draws is a function of the seed and its bytes, so that with one seed a smaller vocabulary is part of a
-    larger one. Tokens without any count come last, in their initial order.
+    The draw of a token depends only on the seed and its bytes. With one seed a smaller vocabulary is therefore part of
+    a larger one. Tokens with a count of 0 come last, in their initial order.
 
     Raises:
         TokbenchError: ``size`` is below 256.
@@ -68,10 +68,10 @@ def build(
 
 
 def sampling_keys(tokens: tuple[bytes, ...], weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """ln(u) / weight of each token, float64 [tokens]; minus infinity for a weight of 0.
+    """Return ln(u) / weight of each token, float64 [tokens]; minus infinity for a weight of 0.
 
-    u is (h + 1/2) / 2^64, h the keyed BLAKE2b hash of the token's bytes; normalising the weights would not change the
-    order.
+    u is (h + 1/2) / 2^64, where h is the keyed BLAKE2b hash of the token's bytes. Normalising the weights would not
+    change the order.
     """
     key = hashlib.blake2b(str(seed).encode(), digest_size=32).digest()
     hashes = b"".join(hashlib.blake2b(token, digest_size=8, key=key).digest() for token in tokens)
@@ -81,7 +81,7 @@ def sampling_keys(tokens: tuple[bytes, ...], weights: NDArray[np.float64], seed:
 
 
 def weights(counts: PretokenCounts, initial: Vocabulary, method: str, threads: int) -> NDArray[np.int64]:
-    """Occurrences of each token of the initial vocabulary in the text, int64 [tokens]; see the options."""
+    """Count each token of the initial vocabulary in the text, int64 [tokens]; see :class:`RandTrainOptions`."""
     if method == "ngram":
         trie = Trie(*initial.flat())
         cuts = np.searchsorted(counts.offsets, np.linspace(0, counts.offsets[-1], PARTS + 1)).tolist()

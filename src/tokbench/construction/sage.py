@@ -1,9 +1,9 @@
-"""SaGe: drop, batch by batch, the tokens without which the text's contexts are least unlikely.
+"""SaGe: drop, in batches, the tokens whose removal hurts the likelihood of the text's contexts least.
 
-Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), in the form of its version 2.0, which
-"Tokenization Is More Than Compression" uses (section 2.2): lines of text are segmented by the longest match, embeddings
-of the tokens are trained on them by skip-gram, and each token's loss is the log-likelihood of the contexts that its
-occurrences make less that of the contexts without it. The sizes of the batches are version 2.0's.
+Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), in version 2.0, which "Tokenization Is
+More Than Compression" uses (section 2.2). Lines of text are segmented by the longest match, and skip-gram embeddings of
+the tokens are trained on them. A token's loss is the log-likelihood of the contexts with its occurrences minus that
+without the token. Batch sizes follow version 2.0.
 
 Reference: :mod:`tokbench.reference.sage`.
 """
@@ -32,48 +32,51 @@ if TYPE_CHECKING:
     from tokbench.candidates.running_text import Documents
 
 PARTS = 16
-"""Parts in which the lines are gone through; their losses are integers, so that threads cannot show."""
+"""Number of parts that the lines are processed in. Losses are integers, so the result does not depend on the
+threads."""
 
 Sizes = Annotated[tuple[Annotated[int, Field(ge=256)], ...], AfterValidator(check_descending)]
 
 
 class SageOptions(Options):
     initial: InitialName = "ngram"
-    """Construction of the vocabulary to start from, or a mapping with its ``method`` and options."""
+    """Construction of the initial vocabulary, or a mapping with its ``method`` and options."""
     initial_size: int = Field(PAPER_INITIAL_SIZE, ge=256, le=LARGEST_VOCABULARY)
-    """Size of the vocabulary to start from, before tokens that are too long are left out."""
+    """Size of the initial vocabulary, before tokens that are too long are removed."""
     max_token_bytes: int = Field(16, ge=2)
-    """Longest token, in bytes; longer ones of the initial vocabulary are left out."""
+    """Longest token, in bytes. Longer tokens of the initial vocabulary are removed."""
     lines: int = Field(1_000_000, ge=1)
-    """Lines of text to read, chosen at random with the seed, in random order. A line ends with a line feed or with its
-    document; contexts and segmentations keep inside a line."""
+    """Number of lines of text to read, chosen at random with the seed, in random order. A line ends at a line feed or
+    at the end of its document. Contexts and segmentations do not cross lines."""
     schedule: Sizes | None = None
-    """Sizes after each batch, descending; by default those of version 2.0, continued downwards."""
+    """Descending sizes after each batch. Default: those of version 2.0, continued downwards."""
     embedding_schedule: Sizes = (262_144, 131_072, 65_536, 49_152, 40_960, 32_768)
-    """Sizes of the schedule at which embeddings are trained anew; at the first size they always are."""
+    """Sizes of the schedule at which embeddings are retrained. They are always trained at the first size."""
     dimensions: int = Field(50, ge=1, le=MAX_DIMENSIONS)
     """Length of an embedding."""
     window: int = Field(5, ge=1)
     """Farthest context of the embeddings, in tokens."""
     negatives: int = Field(15, ge=1)
-    """Negative samples of the embeddings for each token."""
+    """Negative samples per token for the embeddings."""
     epochs: int = Field(5, ge=1)
     """Passes over the text for the embeddings."""
     sample: float = Field(1e-3, ge=0, lt=1)
-    """Share of the text above which a token is left out at random for the embeddings; 0 for never."""
+    """Share of the text above which occurrences of a token are randomly skipped in training embeddings. 0 skips
+    none."""
     learning_rate: float = Field(0.025, gt=0)
-    """Learning rate at the start of the embeddings' training, from which it falls to 0.0001."""
+    """Initial learning rate of the embeddings, which falls to 0.0001."""
     rows_as_released: bool = False
-    """Whether the embeddings' rows stay in place while each batch renumbers the tokens, as in version 2.0's released
-    code: until embeddings are trained anew, most tokens then have another token's. To compare with its vocabularies."""
+    """True to keep the rows of the embeddings in place while each batch renumbers the tokens, as in the released code
+    of version 2.0. Until the next training, most tokens then have another token's embedding. Use it to compare with
+    published vocabularies."""
 
 
 class Lines(NamedTuple):
-    """Lines of text laid end to end.
+    """Concatenated lines of text.
 
     Attributes:
         data: uint8 [bytes], the lines with their newlines.
-        offsets: int64 [lines + 1], where each starts.
+        offsets: int64 [lines + 1], start of each line.
     """
 
     data: NDArray[np.uint8]
@@ -85,8 +88,8 @@ class SegmentedLines(NamedTuple):
 
     Attributes:
         trie: the vocabulary.
-        ids: int32 [n], the lines' tokens laid end to end.
-        bounds: int64 [lines + 1], where each line's tokens start.
+        ids: int32 [n], the concatenated tokens of all lines.
+        bounds: int64 [lines + 1], start of each line in ``ids``.
     """
 
     trie: Trie
@@ -108,13 +111,13 @@ def build(
 ) -> Vocabulary:
     """Drop tokens of ``initial`` until ``size`` are left: the 256 bytes, then the others in their initial order.
 
-    A batch drops the tokens of least loss, ties in their order. Tokens that do not occur in the lines have no loss:
-    they do not count towards a size, wait until they occur, and are left out at the end, so that fewer than ``size``
-    come back where no more occur. Embeddings are trained in one thread; the rest uses ``threads``. A token keeps its
-    embedding until embeddings are trained anew, unless the options ask for what version 2.0's code does.
+    A batch drops the tokens with the smallest loss, ties in their order. Tokens that do not occur in the lines have no
+    loss. They do not count towards a size, may occur later, and are removed at the end. Fewer than ``size`` tokens are
+    therefore returned if fewer occur. Embeddings are trained in one thread; the rest uses ``threads``. A token keeps
+    its embedding until embeddings are retrained, unless ``rows_as_released`` is set.
 
     Raises:
-        TokbenchError: ``size`` is below 256, or the documents are unreadable or hold no text.
+        TokbenchError: ``size`` is below 256, or the documents are unreadable or contain no text.
     """
     check_size(size)
     tokens = fitting(initial, options.max_token_bytes)
@@ -151,12 +154,12 @@ def build(
 
 
 def schedule(initial_size: int, size: int) -> Iterator[int]:
-    """Sizes of the vocabulary after each batch, from below ``initial_size`` down to ``size``.
+    """Yield the vocabulary sizes after each batch, from below ``initial_size`` down to ``size``.
 
-    The sizes are multiples of a step: 32,768 above 65,536, 8,192 down to 32,768, 16,384 below that and, below 16,384,
-    an eighth of the least power of two that is not below the present size. From 262,144 this gives version 2.0's
+    The sizes are multiples of a step: 32,768 above 65,536, then 8,192 down to 32,768, then 16,384. Below 16,384 the
+    step is an eighth of the smallest power of two not below the current size. From 262,144 this yields version 2.0's
     229,376, 196,608, 163,840, 131,072, 98,304, 65,536, 57,344, 49,152, 40,960, 32,768 and 16,384. The last size is
-    ``size`` itself; none is given when ``initial_size`` is not larger.
+    ``size``. Nothing is yielded if ``initial_size`` is not larger.
     """
     present = initial_size
     while present > size:
@@ -167,9 +170,9 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
 
 
 def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
-    """The first ``limit`` lines, each with its newline, of a random order of all.
+    """Return the first ``limit`` lines, each with its newline, of a random order of all lines.
 
-    No more than twice as many are held, and those of one document.
+    At most twice as many lines, and the lines of one document, are in memory.
 
     Raises:
         TokbenchError: there is no line.
@@ -188,7 +191,7 @@ def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
             held, order = _foremost(held, drawn, limit)
             drawn, enough = [order], order[-1]
     if not held:
-        raise TokbenchError("the documents hold no text; give documents that are not empty")
+        raise TokbenchError("the documents contain no text; pass documents that are not empty")
     chosen, _ = _foremost(held, drawn, limit)
     offsets = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum([len(line) for line in chosen], out=offsets[1:])
@@ -198,21 +201,21 @@ def choose_lines(documents: "Documents", limit: int, seed: int) -> Lines:
 def _foremost(
     lines: list[bytes], drawn: list[NDArray[np.uint64]], limit: int
 ) -> tuple[list[bytes], NDArray[np.uint64]]:
-    """The lines of the least draws in order, equal ones in theirs, and their draws."""
+    """Return the lines with the smallest draws, in order of their draws, and the draws. Ties keep their order."""
     draws = np.concatenate(drawn)
     order = np.argsort(draws, kind="stable")[:limit]
     return [lines[index] for index in order.tolist()], draws[order]
 
 
 def _line_starts(text: bytes) -> NDArray[np.int64]:
-    """Where lines start, and the end; only a line feed ends one, and belongs to it."""
+    """Return the starts of the lines and the end of the text. A line ends only after a line feed."""
     starts = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1
     last = [len(text)] if text and not text.endswith(b"\n") else []
     return np.array([0, *starts.tolist(), *last], np.int64)
 
 
 def segment(lines: Lines, trie: Trie, threads: int) -> SegmentedLines:
-    """Each line by the longest match."""
+    """Segment each line by the longest match."""
     segmenter = GreedySegmenter(trie, trie)
 
     def part(edge: tuple[int, int]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -228,7 +231,7 @@ def segment(lines: Lines, trie: Trie, threads: int) -> SegmentedLines:
 
 
 def embed(text: SegmentedLines, tokens: int, options: SageOptions, seed: int) -> NDArray[np.float32]:
-    """Embeddings, float32 [tokens, columns]; see :func:`tokbench.kernels.skipgram.train`."""
+    """Return embeddings, float32 [tokens, columns]; see :func:`tokbench.kernels.skipgram.train`."""
     embeddings: NDArray[np.float32] = train(
         text.ids,
         text.bounds,
@@ -247,7 +250,7 @@ def embed(text: SegmentedLines, tokens: int, options: SageOptions, seed: int) ->
 def ablate(
     lines: Lines, text: SegmentedLines, lengths: NDArray[np.int32], embeddings: NDArray[np.float32], threads: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Loss (fixed point) and occurrences of each token, int64 [tokens]."""
+    """Return the loss (fixed point) and the occurrences of each token, int64 [tokens] each."""
     losses, occurrences = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
 
     def part(edge: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -263,6 +266,6 @@ def ablate(
 
 
 def _edges(offsets: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """First and last line of parts of about as many bytes each."""
+    """Return the first and last line of parts with similar numbers of bytes."""
     cuts = np.searchsorted(offsets, np.linspace(0, offsets[-1], PARTS + 1)[1:-1])
     return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))

@@ -1,9 +1,10 @@
-"""Scaffold-BPE: byte-pair encoding whose vocabulary leaves out the tokens that only serve to build others.
+"""Scaffold-BPE: byte-pair encoding whose vocabulary omits the tokens that only serve to build others.
 
 Lian et al., "Scaffold-BPE: Enhancing Byte Pair Encoding for Large Language Models with Simple and Effective Scaffold
-Token Removal" (2024), algorithms 1 and 2. Merges are those of BPE, since a scaffold token stays in the text and goes on
-being merged. What a merge leaves of a token is compared with the head of the queue; where that is more frequent, the
-token becomes a scaffold and waits in the queue itself, to come back to the vocabulary should its turn come.
+Token Removal" (2024), algorithms 1 and 2. The merges are those of BPE, because a scaffold token remains in the text and
+is merged further. After a merge, the remaining frequency of a token is compared with the head of the queue. If the head
+is more frequent, the token becomes a scaffold and enters the queue. It returns to the vocabulary when it reaches the
+head.
 
 Reference: ``scaffold_bpe`` in :mod:`tokbench.reference.bpe`.
 """
@@ -26,25 +27,25 @@ from tokbench.vocabulary import Event, Vocabulary
 def build(
     counts: PretokenCounts, size: int, options: AlphabetOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Merge as BPE until ``size`` tokens are no scaffolds, the 256 bytes and the alphabet's characters included.
+    """Merge as BPE until ``size`` tokens are not scaffolds, including the 256 bytes and the alphabet's characters.
 
-    After a merge the left part is judged, then the right one; the alphabet is never judged. The head of the queue is
-    the greatest of the next pair's count and the scaffolds' frequencies; of a pair and a scaffold with equal ones the
-    pair comes first, of scaffolds the one made first.
+    After a merge the left part is tested, then the right one. The alphabet is never tested. The head of the queue is
+    the greatest of the next pair's count and the scaffolds' frequencies. A pair precedes a scaffold of equal frequency.
+    Equally frequent scaffolds are in order of creation.
 
     Args:
-        counts: pre-tokens; no merge crosses them.
-        size: tokens wanted. Fewer are returned when neither a pair nor a scaffold is left.
-        options: the alphabet.
+        counts: pre-tokens. No merge crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if neither a pair nor a scaffold is left.
+        options: alphabet.
         seed: not used; nothing is random.
-        threads: not used; training takes one thread.
+        threads: not used; training is single-threaded.
 
     Returns:
-        The tokens in order of creation, with all merges and, after them, each scaffold's split into the fewest
-        tokens, of equally few those with the longest last one.
+        The tokens in order of creation. The events are all merges, then the split of each scaffold into the fewest
+        tokens. Of equally short splits the one with the longest last token is used.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     trained = size
     alphabet, training = train(counts, trained, options, 1.0, "scaffold_bpe")
@@ -63,10 +64,10 @@ def choose_scaffolds(training: Training, alphabet: int, size: int) -> tuple[int,
     """Follow the vocabulary through the merges of a training run.
 
     Returns:
-        merged: merges done when the vocabulary is full, or all of them.
-        scaffolds: ids of the scaffolds at that moment.
-        complete: whether the vocabulary is full and the merge after the last one known. Where it is not, and the text
-            has more merges, the last verdicts are void.
+        merged: number of merges when the vocabulary is full, or of all merges.
+        scaffolds: ids of the scaffolds at that point.
+        complete: True if the vocabulary is full and the merge after the last one is known. If False and the text has
+            more merges, the result is not final.
     """
     rows, _, parts = training.history()
     merges = list(zip(*rows[:, 1:].T.tolist(), parts.reshape(-1, 2).tolist(), strict=True))
@@ -75,7 +76,7 @@ def choose_scaffolds(training: Training, alphabet: int, size: int) -> tuple[int,
     queue: list[tuple[int, int]] = []
 
     def head() -> int:
-        """Greatest frequency of a scaffold, 0 where there is none; outdated entries above it are dropped."""
+        """Return the greatest frequency of a scaffold, or 0. Outdated entries at the head are dropped."""
         while queue and (queue[0][1] not in scaffolds or -queue[0][0] != frequencies[queue[0][1]]):
             heapq.heappop(queue)
         return -queue[0][0] if queue else 0
@@ -98,7 +99,7 @@ def choose_scaffolds(training: Training, alphabet: int, size: int) -> tuple[int,
 
 
 def fewest_parts(tokens: tuple[bytes, ...], removed: list[bytes]) -> tuple[Event, ...]:
-    """The split of each removed token into the fewest tokens, of equally few those with the longest last one."""
+    """Split each removed token into the fewest tokens; ties go to the split with the longest last token."""
     trie = Trie(*Vocabulary(tokens).flat(), None, backwards=True)
     offsets = np.zeros(len(removed) + 1, np.int64)
     np.cumsum([len(token) for token in removed], out=offsets[1:])

@@ -1,13 +1,13 @@
-"""Unigram: from many substrings, drop again and again those whose loss would hurt the likelihood of the text least.
+"""Unigram: repeatedly prune the substrings whose removal hurts the likelihood of the text least.
 
 Kudo, "Subword Regularization" (2018), section 3.2, on bytes, with the procedure of the trainers of sentencepiece and
-Hugging Face ``tokenizers``: seeds are repeated substrings; expectation-maximisation alternates with pruning; the
-maximisation is that of a sparse prior (digamma; Liang and Klein, "Structured Bayesian Nonparametric Models with
-Variational Inference", 2007); tokens expected less than half a time are dropped.
+Hugging Face ``tokenizers``. Seeds are repeated substrings. Expectation-maximisation alternates with pruning. The
+maximisation uses a sparse prior (digamma; Liang and Klein, "Structured Bayesian Nonparametric Models with Variational
+Inference", 2007). Tokens with an expected count below one half are dropped.
 
 The rules of ``tokenizers`` are the defaults with ``whole_characters: false`` and ``pruning_loss: tokenizers``. Those of
 sentencepiece are ``alphabet: character``, ``seed_counts: occurrences``, ``split_by_unicode_script: true``,
-``split_by_whitespace: true`` and ``final_cut: score``, on pre-tokens that are words with the space before them.
+``split_by_whitespace: true`` and ``final_cut: score``, on pre-tokens that are words with the preceding space.
 
 Reference: :mod:`tokbench.reference.unigram`.
 """
@@ -35,50 +35,52 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES, Vocabulary
 
 PARTS = 8
-"""Parts in which pre-tokens are gone through for sums; fixed, so that these are the same for any number of threads."""
+"""Number of parts of the pre-tokens for sums of floats. It is fixed, so that sums do not depend on the number of
+threads."""
 
 FINE_PARTS = 64
-"""Parts for what is no sum of rounded numbers: a thread waits less for the last of more parts."""
+"""Number of parts for integer sums and for independent results. More parts shorten the wait for the last thread."""
 
 MIN_EXPECTED = 0.5
-"""Tokens expected less often than this are dropped."""
+"""Tokens with a smaller expected count are dropped."""
 
 SLACK = 1.1
-"""Pruning stops at this many times the size; the rest are cut without another round."""
+"""Pruning stops at this multiple of the size. The rest is cut without another round."""
 
 UNSEEN_PENALTY = 10.0
-"""Nats by which a byte without an estimate of its own is less likely than the least likely token."""
+"""Difference in nats between the least likely token and a byte without an estimate."""
 
 DECIMALS = 12
-"""To these scores are rounded: ``tokenizers`` reads numbers of more than fifteen digits not always to the last bit,
-and with it a tie may fall otherwise."""
+"""Number of decimals of scores. ``tokenizers`` does not always read numbers of more than fifteen digits exactly, which
+could change ties."""
 
 
 class UnigramOptions(SeedOptions):
     shrinking_factor: float = Field(0.75, gt=0, lt=1)
-    """Share of the tokens that a round of pruning keeps."""
+    """Share of the tokens that remain after a round of pruning."""
 
     sub_iterations: int = Field(2, ge=1)
     """Steps of expectation-maximisation before each round of pruning."""
 
     pruning_loss: Literal["likelihood", "tokenizers"] = "likelihood"
-    """What a token is worth: the likelihood that the text loses without it, as in sentencepiece; or what the trainer of
-    ``tokenizers`` takes for that, which makes much of frequent tokens: each replaced occurrence adds as many tokens to
-    the text as the vocabulary holds, and all bytes without an estimate are one unknown token."""
+    """Value of a token. ``likelihood`` (default): the likelihood that the text loses without it, as in sentencepiece.
+    ``tokenizers``: the approximation of that library's trainer, which favours frequent tokens. There each replaced
+    occurrence adds the size of the vocabulary to the number of tokens of the text, and all bytes without an estimate
+    are one unknown token."""
 
     final_cut: Literal["need", "score"] = "need"
-    """What decides about the last tenth, which is cut without another round: the loss of the last round, as in
-    ``tokenizers``, or the probability, as in sentencepiece."""
+    """Criterion for the last tenth, which is cut without another round. ``need`` (default): the loss of the last round,
+    as in ``tokenizers``. ``score``: the probability, as in sentencepiece."""
 
 
 def runs(offsets: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """First and last of runs of items of about as many bytes each."""
+    """Return the first and last item of runs with similar numbers of bytes."""
     cuts = np.searchsorted(offsets, np.linspace(offsets[0], offsets[-1], parts + 1)[1:-1])
     return list(pairwise([0, *cuts.tolist(), len(offsets) - 1]))
 
 
 def select(pieces: CandidateTokens, chosen: NDArray[np.int64], threads: int = 1) -> CandidateTokens:
-    """Those that are always kept and the chosen others, in the order given."""
+    """Return the permanent tokens and the chosen others, in the given order."""
     chosen = np.concatenate([np.arange(pieces.kept), chosen])
     starts = pieces.offsets[chosen]
     data, offsets = gather(pieces.data, starts, pieces.offsets[chosen + 1] - starts, threads)
@@ -86,7 +88,10 @@ def select(pieces: CandidateTokens, chosen: NDArray[np.int64], threads: int = 1)
 
 
 def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.float64]:
-    """The scores with a finite one for what is kept and has none: :data:`UNSEEN_PENALTY` below the least."""
+    """Return scores that are finite for every permanent token.
+
+    One without an estimate gets :data:`UNSEEN_PENALTY` below the smallest score.
+    """
     least = np.min(scores, where=np.isfinite(scores), initial=0.0)
     result = scores.copy()
     result[:kept][np.isneginf(scores[:kept])] = least - UNSEEN_PENALTY
@@ -96,7 +101,7 @@ def with_every_byte(scores: NDArray[np.float64], kept: int = 256) -> NDArray[np.
 def expect(
     counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, threads: int
 ) -> tuple[NDArray[np.float64], float]:
-    """Expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
+    """Return the expected occurrences of each token, float64 [tokens], and the log-likelihood of the text in nats."""
     scores = with_every_byte(pieces.scores, pieces.kept)
     probabilities = np.empty(len(scores))
 
@@ -120,7 +125,7 @@ def expect(
 
 
 def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads: int = 1) -> NDArray[np.float64]:
-    """New scores from expected occurrences; tokens expected too seldom are dropped, and those dropped stay so."""
+    """Return new scores from expected occurrences. Tokens expected too rarely are dropped and remain so."""
 
     def choose(first: int, last: int) -> tuple[NDArray[np.int64], int]:
         kept = np.isfinite(scores[first:last]) & (expected[first:last] >= MIN_EXPECTED)
@@ -143,7 +148,7 @@ def maximise(scores: NDArray[np.float64], expected: NDArray[np.float64], threads
 def by_loss(
     counts: PretokenCounts, trie: Trie, pieces: CandidateTokens, options: UnigramOptions, threads: int
 ) -> NDArray[np.int64]:
-    """The tokens beyond the alphabet that are worth keeping, most needed first; ties in their present order."""
+    """Return the tokens beyond the alphabet that are worth keeping, by descending loss; ties keep their order."""
     scores = with_every_byte(pieces.scores, pieces.kept)
 
     def best(edge: tuple[int, int], occurrences: NDArray[np.int64]) -> None:
@@ -169,21 +174,21 @@ def by_loss(
     "unigram", options=UnigramOptions, segmentation="likelihood", gives_initial=True, cites=("kudo2018", "liang2007")
 )
 def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: int = 0, threads: int = 1) -> Vocabulary:
-    """Prune repeated substrings to the ``size`` tokens that a unigram model needs most, the 256 bytes included.
+    """Prune repeated substrings to the ``size`` tokens that a unigram model needs most, including the 256 bytes.
 
     Args:
-        counts: pre-tokens; no token crosses them.
-        size: tokens wanted. Fewer are returned when there are not as many repeated substrings worth keeping.
+        counts: pre-tokens. No token crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if there are not enough repeated substrings worth keeping.
         options: seeds and pruning.
         seed: not used; nothing is random.
-        threads: threads to use; the result does not depend on them.
+        threads: number of threads. The result does not depend on it.
 
     Returns:
-        The bytes, then the other tokens by descending score, ties in byte order; with scores. Bytes without an
-        estimate score :data:`UNSEEN_PENALTY` below the least likely token, so that any text can be segmented.
+        The bytes, then the other tokens by descending score, ties in byte order, with scores. Bytes without an estimate
+        score :data:`UNSEEN_PENALTY` below the least likely token, so that any text can be segmented.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more, or the alphabet is larger than ``size``.
+        TokbenchError: the unique pre-tokens have 2 GiB or more, or the alphabet is larger than ``size``.
     """
     check_bytes(counts, "unigram")
     pieces = seeds(counts, options, threads)
@@ -203,7 +208,7 @@ def build(counts: PretokenCounts, size: int, options: UnigramOptions, *, seed: i
         target = max(enough, int(options.shrinking_factor * left))
         needed = by_loss(counts, trie, pieces, options, threads)[: target - int(estimated[:kept].sum())]
         pieces = select(pieces, needed, threads)
-    # By now the order is that of need, which decides what the slack is cut to.
+    # After pruning, tokens are in order of loss, which decides the final cut.
     chosen = kept + np.flatnonzero(estimated[kept:])
     if options.final_cut == "score":
         chosen = chosen[np.argsort(-pieces.scores[chosen], kind="stable")]

@@ -1,9 +1,8 @@
-"""WordPiece: merges of word pieces, those that start a pre-token apart from those inside it.
+"""WordPiece: merges of word pieces, with separate pieces for the start and the inside of a pre-token.
 
-Schuster and Nakajima, "Japanese and Korean Voice Search" (2012), section 3, choose the merge that raises the
-likelihood of a unigram model of the text most: count(ab) / (count(a) count(b)). The trainer of Hugging Face
-``tokenizers``, by which most WordPiece vocabularies were made, chooses the most frequent pair instead, which is BPE on
-pieces marked ``##``.
+Schuster and Nakajima, "Japanese and Korean Voice Search" (2012), section 3, choose the merge that raises the likelihood
+of a unigram model of the text most: count(ab) / (count(a) count(b)). The trainer of Hugging Face ``tokenizers``, which
+built most published WordPiece vocabularies, chooses the most frequent pair instead: BPE on pieces marked ``##``.
 
 Reference: ``wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
@@ -29,13 +28,14 @@ ALPHABET = 2 * len(BYTES)
 
 class WordPieceOptions(Options):
     objective: Literal["frequency", "likelihood"] = "frequency"
-    """Which pair is merged: the most frequent, or the one with the greatest count(ab) / (count(a) count(b))."""
+    """Pair that is merged: the most frequent (``frequency``, default), or the one with the greatest count(ab) /
+    (count(a) count(b))."""
 
     min_pair_count: int = Field(0, ge=0)
-    """Pairs seen less often than this are not merged; the likelihood favours rare pairs, so set it there."""
+    """Smallest count of a pair that is merged. The likelihood favours rare pairs, so raise it there."""
 
     max_token_bytes: int | None = Field(None, ge=2)
-    """Longest token, in bytes; no limit when absent."""
+    """Longest token, in bytes. Default: no limit."""
 
 
 @construction(
@@ -49,26 +49,26 @@ class WordPieceOptions(Options):
 def build(
     counts: PretokenCounts, size: int, options: WordPieceOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
-    """Merge pieces until there are ``size`` of them, the 512 of the alphabet included: each byte in both forms.
+    """Merge pieces until there are ``size`` of them, including the alphabet of 512: each byte in both forms.
 
-    The space before a word is its pre-token's first byte like any other: where a pre-tokenization leaves it there, the
-    words' first pieces start with it, and ``the`` after a space is another piece than ``the`` at the start of a line.
-    No text has an unknown piece, however long its words.
+    The space before a word is the first byte of its pre-token like any other. If the pre-tokenization keeps it there,
+    first pieces of words start with it, and ``the`` after a space differs from ``the`` at the start of a line. No text
+    has an unknown piece, even if its words are long.
 
     Args:
-        counts: pre-tokens; no merge crosses them.
-        size: tokens wanted. Fewer are returned when no pair is left to merge.
-        options: the objective, and limits on what is merged.
+        counts: pre-tokens. No merge crosses their boundaries.
+        size: number of tokens wanted. Fewer are returned if no pair is left to merge.
+        options: objective and limits on the merges.
         seed: not used; nothing is random.
-        threads: not used; training takes one thread.
+        threads: not used; training is single-threaded.
 
     Returns:
-        The bytes as they start a pre-token, the bytes inside one, then pieces in order of creation, with
-        ``continuation``. Ties fall as in BPE, the bytes that start a pre-token before the others; the likelihood gives
-        equal scores to the more frequent pair first.
+        The bytes at the start of a pre-token, the bytes inside one, then pieces in order of creation, with
+        ``continuation``. Ties are those of BPE, with bytes at the start of a pre-token first. Under the likelihood
+        objective, the more frequent of equally scored pairs comes first.
 
     Raises:
-        TokbenchError: ``size`` is below 512, or the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: ``size`` is below 512, or the unique pre-tokens have 2 GiB or more.
     """
     if size < ALPHABET:
         raise TokbenchError(f"vocabulary size {size} is below WordPiece's alphabet of {ALPHABET}; ask for more")
@@ -91,7 +91,7 @@ def build(
 
 
 def marked(counts: PretokenCounts) -> NDArray[np.int32]:
-    """int32 [bytes of the unique pre-tokens]: each byte, and 256 added to those that do not start a pre-token."""
+    """Return int32 [bytes of the unique pre-tokens]: each byte, plus 256 unless it starts a pre-token."""
     text = counts.data.astype(np.int32) + len(BYTES)
     text[counts.offsets[:-1]] -= len(BYTES)
     return text
