@@ -265,8 +265,8 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
         (lambda counts: tokbench.check("bpe"), "check: 'bpe' is no tokenizer"),
         (lambda counts: tokbench.check(tokbench.build("bpe", counts, 260), "a/b.txt"), "check: 'a/b.txt' looks like"),
         (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two tokenizers or more"),
-        (lambda counts: tokbench.count(["x", 5]), "5 is no text; give str or bytes"),
-        (lambda counts: tokbench.count([None]), "None is no text; give str or bytes"),
+        (lambda counts: tokbench.count(["x", 5]), "5 is not text; pass str or bytes"),
+        (lambda counts: tokbench.count([None]), "None is not text; pass str or bytes"),
         (lambda counts: tokbench.count("x", "gtp2"), "'gtp2' is not a pre-tokenization"),
         (
             lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), tokbench.count("x", "space")),
@@ -437,7 +437,7 @@ def test_columns_of_texts(calls: dict[str, Call]) -> None:
         for column in columns:
             found = call(column)
             assert found.equals(expected) if isinstance(found, pl.DataFrame) else found == expected, name
-        assert "None is no text" in rejected(call, pa.array(["a", None]))
+        assert "None is not text" in rejected(call, pa.array(["a", None]))
 
 
 def test_one_text_in_any_buffer_of_bytes(calls: dict[str, Call], pair: list[Tokenizer]) -> None:

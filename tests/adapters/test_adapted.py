@@ -245,7 +245,7 @@ def test_an_adapter_tells_what_is_no_text(adapted: Path) -> None:
     wrong: Any
     for wrong in (3, None, [97]):
         for call in (tokenizer.encode, tokenizer.count, lambda text: tokenizer.encode_batch([text])):
-            with pytest.raises(TokbenchError, match=r"is no text; give str or bytes$"):
+            with pytest.raises(TokbenchError, match=r"is not text; pass str or bytes$"):
                 call(wrong)
     for wrong in ("abc", b"abc", 3):
         with pytest.raises(TokbenchError, match="give several"):

@@ -420,7 +420,7 @@ def test_show(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatc
         (([small, "bpe"], "cat"), "'bpe' is no tokenizer; pass it through tokbench.load or tokbench.wrap"),
         (("bpe", "cat"), "'bpe' is no tokenizer; pass one, or several in a list"),
         (([], "cat"), "pass a tokenizer"),
-        ((small, 5), "5 is no text; give str or bytes"),
+        ((small, 5), "5 is not text; pass str or bytes"),
     ):
         with pytest.raises(TokbenchError, match=re.escape(said)):
             library.show(*arguments)

@@ -324,10 +324,10 @@ def test_what_is_no_text() -> None:
     wrong: Any
     for wrong in (3, None, True, [97, 98], 1.5):
         for call in (tokenizer.encode, tokenizer.count, tokenizer.offsets):
-            with pytest.raises(TokbenchError, match="is no text; give str or bytes"):
+            with pytest.raises(TokbenchError, match="is not text; pass str or bytes"):
                 call(wrong)
         for threads in (1, 2):
-            with pytest.raises(TokbenchError, match="is no text; give str or bytes"):
+            with pytest.raises(TokbenchError, match="is not text; pass str or bytes"):
                 tokenizer.encode_batch(["a", wrong], threads)
     for wrong in ("abc", b"abc", 3, None):
         with pytest.raises(TokbenchError, match="give several"):

@@ -1,11 +1,11 @@
-"""Pre-token counts: the one artefact that feeds every trainer and every count-based metric.
+"""Pre-token counts, the input of every trainer and every count-based metric.
 
-Stored as Parquet (``pretoken``: binary, ``count``: int64; the pre-tokenization in the file's metadata) in a canonical
-order, count descending and bytes ascending, so that equal corpora give equal files whatever the number of shards or
-threads. Also read from TSV, one ``hex<TAB>count`` a line.
+Counts are stored as Parquet (``pretoken``: binary, ``count``: int64; the pre-tokenization in the file's metadata). The
+order is canonical: count descending, then bytes ascending. Equal corpora give equal files for any number of shards or
+threads. TSV with one ``hex<TAB>count`` per line is read as well.
 
-pyarrow is imported where a table is read or written, and its arrays are taken by their buffers (``to_numpy`` imports
-pandas): either takes more memory than the counts of a large text.
+pyarrow is imported only where a table is read or written, and its arrays are read through their buffers, because
+``to_numpy`` imports pandas. Either import needs more memory than the counts of a large text.
 """
 
 import warnings
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 SCHEME_KEY = "tokbench.scheme"
 TOO_MUCH = "divide all counts by the same number"
-"""What to do where counts add up past what 63 bits hold."""
+"""Advice for counts whose sum does not fit into 63 bits."""
 Result = TypeVar("Result")
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PretokenCounts:
-    """Unique pre-tokens of a text and how often each occurs.
+    """Unique pre-tokens of a text and their counts.
 
     Attributes:
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts in ``data``; the last entry is its length.
-        counts: int64 [n], occurrences, all positive; each times the bytes of its pre-token and one, they add up to 2^62
-            at most, so that no sum over the text leaves 63 bits.
-        scheme: former name of :attr:`pretokenization`.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token in ``data``; the last entry is the length of ``data``.
+        counts: int64 [n], positive counts. The sum of each count times the length of its pre-token plus one is at most
+            2^62, so that sums over the text fit into 63 bits.
+        scheme: Former name of :attr:`pretokenization`.
 
     Examples:
         >>> tokbench.PretokenCounts.from_pairs([(b"the", 3), (b" cat", 1)], "gpt2")
@@ -61,7 +61,7 @@ class PretokenCounts:
 
     @property
     def pretokenization(self) -> str | None:
-        """The pre-tokenization that cut the text, its setting on one line; None if it is not known."""
+        """Pre-tokenization of the text, as its setting on one line; None if unknown."""
         return self.scheme
 
     def __len__(self) -> int:
@@ -69,26 +69,26 @@ class PretokenCounts:
 
     @property
     def total(self) -> int:
-        """Pre-tokens of the text: the sum of the counts."""
+        """Number of pre-tokens of the text: the sum of the counts."""
         return int(self.counts.sum())
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the text: lengths times counts."""
+        """Number of bytes of the text: the sum of lengths times counts."""
         return int(np.diff(self.offsets) @ self.counts)
 
     def items(self) -> Iterator[tuple[bytes, int]]:
-        """Each pre-token with its count, in canonical order."""
+        """Iterate over (pre-token, count) pairs in canonical order."""
         buffer = self.data.tobytes()
         ends = self.offsets.tolist()
         for start, end, count in zip(ends, ends[1:], self.counts.tolist(), strict=False):
             yield buffer[start:end], count
 
     def split_by_length(self, longest: int | None) -> tuple["PretokenCounts", "PretokenCounts"]:
-        """Split into the pre-tokens of at most ``longest`` bytes and the longer ones, each in the same order.
+        """Split into the pre-tokens of at most ``longest`` bytes and the longer ones, each in canonical order.
 
         Args:
-            longest: bytes; no limit when None.
+            longest: Maximum length in bytes; no limit if None.
         """
         lengths = np.diff(self.offsets)
         kept = np.ones(len(self), np.bool_) if longest is None else lengths <= longest
@@ -110,17 +110,18 @@ class PretokenCounts:
         *,
         scheme: str | None = None,
     ) -> "PretokenCounts":
-        """Counts from pre-tokens in any order: repeated ones are added up, empty and uncounted ones left out.
+        """Build counts from pre-tokens in any order. Counts of equal pre-tokens are added; empty pre-tokens and zero
+        counts are dropped.
 
         Args:
-            data: uint8 [bytes], the pre-tokens laid end to end.
-            offsets: int64 [n + 1], where each starts, ascending.
+            data: uint8 [bytes], concatenated pre-tokens.
+            offsets: int64 [n + 1], start of each pre-token, ascending.
             counts: int64 [n], not negative.
-            pretokenization: the pre-tokenization that cut the text.
-            scheme: former name of ``pretokenization``.
+            pretokenization: Pre-tokenization of the text (default: unknown).
+            scheme: Former name of ``pretokenization``.
 
         Raises:
-            OverflowError: the counts, each times the bytes of its pre-token and one, add up past 2^62.
+            OverflowError: the sum of each count times the length of its pre-token plus one exceeds 2^62.
         """
         counter = Counter()
         counter.add_pretokens(data, offsets, counts)
@@ -131,15 +132,15 @@ class PretokenCounts:
     def from_pairs(
         cls, pairs: Iterable[tuple[bytes, int]], pretokenization: str | None = None, *, scheme: str | None = None
     ) -> "PretokenCounts":
-        """Counts from (pre-token, count) pairs in any order; repeated pre-tokens are added up.
+        """Build counts from (pre-token, count) pairs in any order. Counts of equal pre-tokens are added.
 
         Args:
-            pairs: each pre-token with its count.
-            pretokenization: the pre-tokenization that cut the text.
-            scheme: former name of ``pretokenization``.
+            pairs: Pre-tokens with their counts.
+            pretokenization: Pre-tokenization of the text (default: unknown).
+            scheme: Former name of ``pretokenization``.
 
         Raises:
-            TokbenchError: an item is no pair of bytes and a whole number.
+            TokbenchError: an item is not a pair of bytes and an integer.
         """
         pretokenization = renamed(scheme, pretokenization)
         if isinstance(pairs, Mapping):
@@ -154,7 +155,9 @@ class PretokenCounts:
         return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
 
     def to_arrow(self) -> "pa.Table":
-        """Columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order; what cut them is metadata."""
+        """Return a table with the columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order. Its
+        metadata names the pre-tokenization.
+        """
         import pyarrow as pa
 
         offsets, data, counts = (
@@ -167,23 +170,23 @@ class PretokenCounts:
 
     @classmethod
     def from_arrow(cls, table: "pa.Table") -> "PretokenCounts":
-        """Counts from the columns ``pretoken`` (binary or text) and ``count`` of a table in any order.
+        """Build counts from the columns ``pretoken`` (binary or text) and ``count`` of a table in any order.
 
         Raises:
-            ValueError: a column is missing or of another kind, or holds a gap or a negative number.
+            ValueError: a column is missing or of another type, a value is null, or a count is negative.
         """
         return cls.merged(*columns(table), scheme_of(table.schema))
 
     def write(self, path: Path | str) -> None:
-        """Write Parquet, whole or not at all."""
+        """Write Parquet atomically."""
         write_table(self.to_arrow(), path)
 
     @classmethod
     def read(cls, path: Path | str) -> "PretokenCounts":
-        """Read Parquet, or else TSV ``hex<TAB>count``, plain or compressed.
+        """Read Parquet, or TSV with ``hex<TAB>count`` per line, plain or compressed.
 
         Raises:
-            TokbenchError: the file is missing or is neither; the message names the file and the line.
+            TokbenchError: the file is missing or has another format; the message names the file and the line.
         """
         path = Path(path)
         if not path.is_file():
@@ -195,7 +198,9 @@ class PretokenCounts:
 
 
 def renamed(scheme: Value | None, pretokenization: Value) -> Value:
-    """Return the value of an argument under its name, or under its former name ``scheme``, with a warning."""
+    """Return the value of an argument given under its name or its former name ``scheme``. The latter logs a deprecation
+    warning.
+    """
     if scheme is None:
         return pretokenization
     warnings.warn("the argument scheme is now called pretokenization", DeprecationWarning, stacklevel=3)
@@ -203,7 +208,7 @@ def renamed(scheme: Value | None, pretokenization: Value) -> Value:
 
 
 def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """The columns ``pretoken`` and ``count`` of a table, as the arrays of :meth:`PretokenCounts.merged`.
+    """Return the columns ``pretoken`` and ``count`` of a table as the arrays of :meth:`PretokenCounts.merged`.
 
     Raises:
         ValueError: as :meth:`PretokenCounts.from_arrow`.
@@ -226,13 +231,13 @@ def columns(table: "pa.Table") -> tuple[NDArray[np.uint8], NDArray[np.int64], ND
 
 
 def scheme_of(schema: "pa.Schema") -> str | None:
-    """The pre-tokenization that cut the text of a table, where it says."""
+    """Return the pre-tokenization named in a table's metadata; None if there is none."""
     scheme = (schema.metadata or {}).get(SCHEME_KEY.encode())
     return scheme.decode() if scheme else None
 
 
 def write_table(table: "pa.Table", path: Path | str) -> None:
-    """Write a table as Parquet, whole or not at all."""
+    """Write a table as Parquet, atomically."""
     from tokbench.pretokens.files import counts_writer
 
     with atomic_file(path) as partial, counts_writer(partial, table.schema) as write:
@@ -240,10 +245,10 @@ def write_table(table: "pa.Table", path: Path | str) -> None:
 
 
 def read_table(path: Path, convert: Callable[["pa.Table"], Result]) -> Result:
-    """Read Parquet and convert it.
+    """Read Parquet, verify its checksum and convert the table.
 
     Raises:
-        TokbenchError: the file is no such table, or not as it was written; the message names it.
+        TokbenchError: the file is not such a table or was changed after it was written; the message names it.
     """
     from tokbench.io.parquet import parquet, whole
     from tokbench.pretokens.files import Verification

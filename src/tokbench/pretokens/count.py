@@ -1,4 +1,4 @@
-"""Counting pre-tokens: a map over shards and a merge, so that it spreads over as many machines as there are shards."""
+"""Pre-token counting: documents to counts, and sums of the counts of shards."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,17 +16,18 @@ NOTHING = "no pre-token counts to merge; name at least one file made with 'tokbe
 
 
 def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenization) -> PretokenCounts:
-    """Cut documents into pre-tokens and count them.
+    """Split documents into pre-tokens and count them.
 
-    Documents are taken one by one, so memory grows with the unique pre-tokens only. The result does not depend on
-    the order of the documents.
+    Documents are read one at a time, so memory grows only with the number of unique pre-tokens. The result does not
+    depend on the order of the documents.
 
     Args:
-        documents: texts, valid UTF-8 or not.
-        scheme: a pre-tokenization: its name, or a mapping with its ``method`` and options.
+        documents: Texts; they need not be valid UTF-8.
+        scheme: Name of a pre-tokenization, or a mapping with its ``method`` and options.
 
     Raises:
-        TokbenchError: there is no such scheme, it gives boundaries that do not cut the text, or a pattern ends nowhere.
+        TokbenchError: there is no such pre-tokenization, its boundaries do not split the text, or the search of a
+            pattern does not end.
     """
     chosen = pretokenization_of(scheme)
     found = count_languages((("", text) for text in documents), chosen)
@@ -36,15 +37,15 @@ def count_pretokens(documents: Iterable[bytes], scheme: Setting | Pretokenizatio
 def count_languages(
     documents: Iterable[tuple[str, bytes]], scheme: Setting | Pretokenization
 ) -> dict[str, PretokenCounts]:
-    """Count the pre-tokens of each language by themselves, as :func:`count_pretokens` does.
+    """Count the pre-tokens of each language separately, as :func:`count_pretokens` does.
 
     Args:
-        documents: language tags (empty where unknown) and texts.
-        scheme: a pre-tokenization, as there.
+        documents: Language tags (empty if unknown) and texts.
+        scheme: Pre-tokenization, as in :func:`count_pretokens`.
 
     Returns:
-        Counts by language; those of documents without a language have the tag of
-        :func:`tokbench.corpus.languages.tag_of_untagged`.
+        Counts by language. Documents without a language have the tag of
+            :func:`tokbench.corpus.languages.tag_of_untagged`.
 
     Raises:
         TokbenchError: as :func:`count_pretokens`.
@@ -69,13 +70,13 @@ def _counted(counter: Counter, scheme: str) -> PretokenCounts:
 
 
 def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts:
-    """Add up the counts of several parts of a text, each given as counts or as a file of them.
+    """Add up the counts of several parts of a text, passed as counts or as files of counts.
 
     Files are read one at a time. The result does not depend on the order of the parts.
 
     Raises:
-        TokbenchError: there are no parts, one cannot be read, they were not all cut by the same scheme, or the counts
-            add up to more than the kernels can.
+        TokbenchError: there are no parts, one cannot be read, their pre-tokenizations differ, or the sum of the counts
+            is too large.
     """
     counter = Counter()
     first: tuple[str, str | None] | None = None
@@ -95,7 +96,7 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
 
 
 def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -> None:
-    """Reject a part that was cut by another scheme than the first, given by its name and scheme."""
+    """Check that a part has the pre-tokenization of the first part (name and pre-tokenization)."""
     if scheme != first[1]:
         raise TokbenchError(
             f"{name}: pre-tokens of {_quoted(scheme)}, but {first[0]} has those of {_quoted(first[1])}; "
@@ -108,10 +109,13 @@ def _quoted(scheme: str | None) -> str:
 
 
 def cut_by(scheme: Pretokenization, text: bytes, number: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """A document as uint8 [bytes] and where a scheme that no kernel scans cuts it, int64 [pre-tokens + 1].
+    """Split a document with a pre-tokenization that has no kernel scanner.
+
+    Returns:
+        The document, uint8 [bytes], and its boundaries, int64 [pre-tokens + 1].
 
     Raises:
-        TokbenchError: the boundaries do not cut the text.
+        TokbenchError: the boundaries do not ascend from 0 to the length of the text.
     """
     bounds = np.ascontiguousarray(scheme.boundaries(text), dtype=np.int64)
     if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(text) or (np.diff(bounds) <= 0).any():

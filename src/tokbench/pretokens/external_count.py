@@ -1,8 +1,8 @@
-"""Counting and merging of files of counts in limited memory: an external merge sort.
+"""Counting and merging of files of counts in limited memory by external merge sort.
 
-A merge of the runs of a language, sorted by bytes, adds up equal pre-tokens. The sums are sorted by count in parts that
-fit into memory. A second merge gives the canonical order and is written a row group at a time. The files do not depend
-on the limit.
+The runs of a language, sorted by bytes, are merged and equal pre-tokens added up. The sums are sorted by count in parts
+that fit into memory. A second merge gives the canonical order and is written one row group at a time. The files do not
+depend on the memory limit.
 """
 
 import os
@@ -27,9 +27,9 @@ from tokbench.pretokens.spilling_counter import MemoryBound, SpillingCounter
 RUN_BUFFER = 1 << 18
 """Bytes of a run read at a time."""
 MIN_SORTED_BYTES = 1 << 23
-"""Bytes sorted at a time at least: with fewer there would be too many runs for a disk."""
+"""Minimum bytes sorted at a time. Fewer would give too many runs."""
 LONG_DOCUMENT = 1 << 20
-"""Bytes of a document from which memory is checked again."""
+"""Document length in bytes from which memory is checked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Totals:
     """Sums over a file of counts, all languages together.
 
     Attributes:
-        unique: unique pre-tokens.
-        total: pre-tokens of the text.
-        total_bytes: bytes of the text.
+        unique: Number of unique pre-tokens.
+        total: Number of pre-tokens of the text.
+        total_bytes: Number of bytes of the text.
     """
 
     unique: int
@@ -63,7 +63,7 @@ class _RunFolder:
         return Merge([os.fsencode(run) for run in runs], by_count, RUN_BUFFER)
 
     def reduce(self, runs: Sequence[Path], *, by_count: bool = False, keep: bool = False) -> list[Path]:
-        """Merge runs until they are few enough to be merged at once; ``keep`` those that were passed."""
+        """Merge runs until few enough remain for one merge. With ``keep``, the input runs are not deleted."""
         left = list(runs)
         while len(left) > self.bound.runs:
             batch, left = left[: self.bound.runs], left[self.bound.runs :]
@@ -73,7 +73,7 @@ class _RunFolder:
         return left
 
     def totals(self, runs: Sequence[Path]) -> Totals:
-        """Sum over runs of several languages, which may have pre-tokens in common."""
+        """Sum over runs of several languages, which may share pre-tokens."""
         few = self.reduce(runs, keep=True)
         merge = self.merge(few)
         merge.drain()
@@ -93,8 +93,8 @@ class _RunFolder:
     def write_groups(self, runs: Mapping[str, Sequence[Path]], scheme: str | None, file: Path) -> None:
         """Write runs in canonical order as one table.
 
-        A row group may end in another language than it begins in, as in a table that is written at once: the ends of
-        pages depend on it.
+        A row group may contain rows of two languages, as in a table written at once, because page ends depend on the
+        row groups.
         """
         empty = language_table(next(iter(runs)), PretokenCounts.from_pairs([], scheme))
         with counts_writer(file, empty.schema, self.bound.rows) as write:
@@ -136,7 +136,7 @@ def _remove(runs: Iterable[Path]) -> None:
 def _write_counts(
     counter: SpillingCounter, scheme: str | None, path: Path | str, folder: Path, bound: MemoryBound
 ) -> Totals:
-    """Write what a counter counted as :func:`tokbench.pretokens.files.write_languages` does."""
+    """Write the counts of a counter as :func:`tokbench.pretokens.files.write_languages` does."""
     run_folder = _RunFolder(folder, bound)
     runs = by_tag(counter.spill(), add)
     few = {language: run_folder.reduce(runs[language]) for language in sorted(runs)}
@@ -150,18 +150,18 @@ def _write_counts(
 def count_external(
     documents: Iterable[tuple[str, bytes]], scheme: Setting | Pretokenization, path: Path | str, bound: MemoryBound
 ) -> Totals:
-    """Write the pre-token counts of a text, by language.
+    """Count the pre-tokens of a text by language and write them to a file.
 
     In addition to the tables, one document is in memory at a time.
 
     Args:
-        documents: language tags (empty where unknown) and texts.
-        scheme: a pre-tokenization: its name, or a mapping with its ``method`` and options.
-        path: the file of counts.
-        bound: limit of memory.
+        documents: Language tags (empty if unknown) and texts.
+        scheme: Name of a pre-tokenization, or a mapping with its ``method`` and options.
+        path: Output file.
+        bound: Memory limit.
 
     Raises:
-        TokbenchError: the bound is too small, or as :func:`tokbench.pretokens.count.count_languages`.
+        TokbenchError: the memory limit is too small, or as :func:`tokbench.pretokens.count.count_languages`.
     """
     pretokenization = pretokenization_of(scheme)
     scanner = pretokenization.scanner
@@ -179,16 +179,16 @@ def count_external(
 
 
 def import_external(table: Path | str, scheme: str, path: Path | str, bound: MemoryBound) -> Totals:
-    """Write the counts of a table as those of a pre-tokenization, all languages together.
+    """Convert a table of counts to a file of counts of a pre-tokenization, all languages together.
 
     Args:
-        table: Parquet, or TSV ``hex<TAB>count``.
-        scheme: the pre-tokenization.
-        path: the file of counts.
-        bound: limit of memory.
+        table: Parquet, or TSV with ``hex<TAB>count`` per line.
+        scheme: Name of the pre-tokenization.
+        path: Output file.
+        bound: Memory limit.
 
     Raises:
-        TokbenchError: the bound is too small, or as :meth:`tokbench.pretokens.PretokenCounts.read`.
+        TokbenchError: the memory limit is too small, or as :meth:`tokbench.pretokens.PretokenCounts.read`.
     """
     bound.require("to take counts")
     with scratch_folder(path) as folder:
@@ -199,15 +199,15 @@ def import_external(table: Path | str, scheme: str, path: Path | str, bound: Mem
 
 
 def merge_external(parts: Sequence[Path | str], path: Path | str, bound: MemoryBound) -> Totals:
-    """Write the sum of the counts of several files, by language.
+    """Add up the counts of several files by language and write them to a file.
 
     Args:
-        parts: the files, in any order.
-        path: the file of counts.
-        bound: limit of memory.
+        parts: Input files, in any order.
+        path: Output file.
+        bound: Memory limit.
 
     Raises:
-        TokbenchError: the bound is too small, or as :func:`tokbench.pretokens.count.merge_counts`.
+        TokbenchError: the memory limit is too small, or as :func:`tokbench.pretokens.count.merge_counts`.
     """
     bound.require("to merge counts")
     if not parts:
@@ -242,11 +242,11 @@ def count_texts(
     """Return the pre-token counts of documents by language.
 
     Args:
-        texts: languages and documents.
-        scheme: the pre-tokenization.
-        megabytes: limit of memory; no limit when None.
-        output: intermediate files are written next to this path.
-        check: called with the file of the counts before they are read.
+        texts: Language tags and documents.
+        scheme: Pre-tokenization.
+        megabytes: Memory limit in MB; no limit if None.
+        output: Path next to which intermediate files are written.
+        check: Function called with the path of the counts before they are read.
     """
     with scratch_folder(output) as folder:
         path = str(folder / "counts.parquet")

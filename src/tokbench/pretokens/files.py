@@ -1,17 +1,12 @@
-"""Files of counts read a batch at a time.
+"""Files of counts and published word lists.
 
-Counts of a text in several languages: one table with a column for the language, read whole or apart.
-
-The pre-tokens of a text that are at least so frequent, and how much of the text the others are.
-
-Word lists: pre-token counts published as two files, the words and how often each occurs.
-
-This is the form of the data of Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025): words as they
-were cut there, a space spelt U+0120, which stays the two bytes C4 A0 that it is in their experiments.
-
-Checksums of files of counts: written with the rows, verified by readers, so that rows edited by hand are noticed.
-
-The checksum is over the rows alone. How they are divided into batches, row groups and pages does not matter.
+- Files of counts: Parquet, read in batches. Several languages share one table with a column ``language``.
+- Frequent pre-tokens: those with a minimum count, and the share of the text that the others make up.
+- Checksums: computed over the rows when a file is written and verified when it is read, so that manual edits are
+  noticed. They do not depend on batches, row groups or pages.
+- Word lists: pre-token counts published as two files, words and counts. Format of the data of Lim, Choo and Lauw, "A
+  partition cover approach to tokenization" (2025). Their words spell a space as U+0120; its two bytes C4 A0 are not
+  converted, as in their experiments.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,20 +37,20 @@ from tokbench.runtime.memory_model import CountProfile, of_languages, require
 
 REMEDY = "correct the path"
 WORD_BYTES, COPIES = 340, 4
-"""Held for each word, and for each of its bytes: 380 in all were measured of words of 12 bytes."""
+"""Memory per word, and per byte of a word, in bytes. Measured: 380 bytes per word for words of 12 bytes."""
 
 
 def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None = None) -> PretokenCounts:
-    """Read words and their counts from two files, either of them plain or compressed.
+    """Read words and their counts from two files, each plain or compressed.
 
     Args:
-        words: the words in UTF-8, a single space between one and the next; other white space belongs to words.
-        counts: an integer a line, in the order of the words.
-        megabytes: memory that the process may take, of 10**6 bytes; whatever it takes where None.
+        words: Words in UTF-8, separated by single spaces. Other white space is part of a word.
+        counts: One integer per line, in the order of the words.
+        megabytes: Memory limit of the process in MB (10**6 bytes; default: no limit).
 
     Raises:
-        TokbenchError: the words would take more than that, a file cannot be read, a line is not a count, a word is
-            empty or stands twice, or there are more of one than of the other; the message names file and record.
+        TokbenchError: the words need more memory, a file cannot be read, a line is not a count, a word is empty or
+            repeated, or the numbers of words and counts differ. The message names file and record.
     """
     text = read_whole(Path(words), REMEDY)
     taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
@@ -83,24 +78,24 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
 
 
 KEY = "tokbench.sha256"
-"""Key of the checksum in the metadata of a file."""
+"""Metadata key of the checksum."""
 COLUMNS = ("language", "pretoken", "count")
 FORM: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["language"], "write_page_checksum": True}
-"""Options of Parquet by which files of counts are written."""
+"""Parquet options of files of counts."""
 ROWS = 1 << 20
-"""Rows of a row group."""
+"""Rows per row group."""
 BATCH = 1 << 16
-"""Rows that are read or hashed at a time."""
+"""Rows read or hashed at a time."""
 
 
 class Checksum:
-    """SHA-256 of rows that are added a table at a time."""
+    """SHA-256 of rows, added one table at a time."""
 
     def __init__(self) -> None:
         self._parts = {name: (sha256(), sha256()) for name in COLUMNS}
 
     def add(self, rows: pa.Table) -> None:
-        """Add rows; columns that are not in :data:`COLUMNS` are ignored."""
+        """Add rows. Columns that are not in :data:`COLUMNS` are ignored."""
         present = [name for name in COLUMNS if name in rows.column_names]
         for batch in rows.select(present).to_batches(max_chunksize=BATCH):
             for name in present:
@@ -114,18 +109,19 @@ class Checksum:
                     content.update(np.frombuffer(texts.buffers()[2] or b"", np.uint8)[starts[0] : starts[-1]].data)
 
     def digest(self) -> str:
-        """Return the checksum in hexadecimal digits."""
+        """Return the checksum in hexadecimal."""
         return sha256(b"".join(part.digest() for parts in self._parts.values() for part in parts)).hexdigest()
 
 
 @contextmanager
 def counts_writer(path: Path, schema: pa.Schema, rows: int = ROWS) -> Iterator[Callable[[pa.Table], None]]:
-    """Give a function that writes tables to a file of counts; the checksum is written when the block ends well.
+    """Yield a function that writes tables to a file of counts. The checksum is added when the block ends without an
+    error.
 
     Args:
-        path: the file.
-        schema: of the tables.
-        rows: rows of a row group.
+        path: Output file.
+        schema: Schema of the tables.
+        rows: Rows per row group (default: 2^20).
     """
     checksum = Checksum()
     with pq.ParquetWriter(path, schema, **FORM) as writer:
@@ -139,13 +135,13 @@ def counts_writer(path: Path, schema: pa.Schema, rows: int = ROWS) -> Iterator[C
 
 
 class Verification:
-    """Verifies the rows of a file of counts against its checksum.
+    """Verification of the rows of a file of counts against its checksum.
 
-    A file without a checksum is accepted, except where the workflow keeps its own counts:
+    A file without a checksum is accepted, except for the workflow's own counts:
     ``pretokens/CORPUS/SPLIT/SCHEME.parquet``.
 
     Raises:
-        TokbenchError: the file lacks the checksum there, or its rows do not match the checksum.
+        TokbenchError: the checksum is missing there, or the rows do not match it.
     """
 
     def __init__(self, path: Path, file: pq.ParquetFile) -> None:
@@ -159,12 +155,12 @@ class Verification:
             raise TokbenchError(f"{path}: {reason}; {self._remedy}")
 
     def add(self, rows: pa.Table) -> None:
-        """Add rows that were read, in their order."""
+        """Add rows in the order of the file."""
         if self._noted is not None:
             self._found.add(rows)
 
     def end(self) -> None:
-        """Verify all rows that were added."""
+        """Verify the rows added so far."""
         if self._noted is not None and self._noted.decode("ascii", "replace") != self._found.digest():
             raise TokbenchError(f"{self._path}: not as it was written; {self._remedy}")
 
@@ -177,10 +173,12 @@ Arrays = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 
 
 def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays]]]:
-    """The pre-tokenization of a file of counts, and its rows by language in the arrays of ``PretokenCounts.merged``.
+    """Return the pre-tokenization of a file of counts, and an iterator over its rows by language.
+
+    The arrays are those of :meth:`tokbench.pretokens.PretokenCounts.merged`.
 
     Raises:
-        TokbenchError: the file is missing or holds no counts; the message names it.
+        TokbenchError: the file is missing or is not a file of counts; the message names it.
     """
     path = Path(path)
     if not path.is_file():
@@ -222,14 +220,14 @@ def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
 
 
 def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> PretokenCounts:
-    """Write the counts of each language into one file, whole or not at all, and return those of the whole text.
+    """Write the counts of each language into one file, atomically, and return their sum.
 
-    The table has the columns ``language``, ``pretoken`` and ``count``, languages in order of their tags; documents
-    without a language are counted as ``und`` where others have one. Where no language is known it is that of
-    :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that know nothing of languages find the whole text in both.
+    The table has the columns ``language``, ``pretoken`` and ``count``, sorted by language tag. If some documents have a
+    language, those without one are counted as ``und``. If none has, the table is that of
+    :meth:`tokbench.pretokens.PretokenCounts.write`. Readers that ignore languages read the sum from either table.
 
     Raises:
-        TokbenchError: there are no counts, or they were not all cut by the same scheme.
+        TokbenchError: there are no counts, or their pre-tokenizations differ.
     """
     counts = by_tag(counts, _sum)
     whole = merge_counts(counts.values())
@@ -241,21 +239,23 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
 
 
 def language_table(language: str, counts: PretokenCounts) -> pa.Table:
-    """Return the counts of a language as rows of a file of counts; without a column for the empty language."""
+    """Return the counts of a language as rows of a file of counts; without the column if the language is empty."""
     table = counts.to_arrow()
     return table.add_column(0, "language", pa.repeat(language, len(table))) if language else table
 
 
 def has_languages(path: Path | str) -> bool:
-    """Whether a file of counts keeps languages apart; whoever reads it says what is wrong with one that is none."""
+    """Return whether a file of counts has a column for the language. An invalid file returns False; its reader reports
+    the error.
+    """
     return Path(path).is_file() and is_parquet(path) and "language" in column_names(path)
 
 
 def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
-    """The counts of each language of a file, in order of their tags; of one without a name where it tells none.
+    """Read the counts of each language of a file, sorted by tag. Without a column for the language the tag is empty.
 
     Raises:
-        TokbenchError: the file is missing or holds no counts; the message names it.
+        TokbenchError: the file is missing or is not a file of counts; the message names it.
     """
     if not has_languages(path):
         return {"": PretokenCounts.read(path)}
@@ -263,7 +263,7 @@ def read_languages(path: Path | str) -> dict[str, PretokenCounts]:
 
 
 def all_languages(counts: Mapping[str, PretokenCounts]) -> PretokenCounts:
-    """Return the counts of the text in all languages together.
+    """Return the sum of the counts of all languages.
 
     Raises:
         TokbenchError: as :func:`tokbench.pretokens.count.merge_counts`.
@@ -291,17 +291,17 @@ def _sum(one: PretokenCounts, other: PretokenCounts) -> PretokenCounts:
 def check_stage(
     stage: str, path: str, megabytes: int | None, *, longest: int | None = None, max_pretoken_bytes: int | None = None
 ) -> None:
-    """End where a stage would take more memory than allowed, before anything of the counts is held.
+    """Check that a stage fits into the memory limit, before the counts are loaded.
 
     Args:
-        stage: its name.
-        path: the file of counts.
-        megabytes: what is allowed; anything where it is None.
-        longest: bytes of the longest substring that is looked at; no limit when None.
-        max_pretoken_bytes: longest pre-token that the stage keeps; no limit when None.
+        stage: Name of the stage.
+        path: File of counts.
+        megabytes: Memory limit in MB; no check if None.
+        longest: Length of the longest substring considered, in bytes (default: no limit).
+        max_pretoken_bytes: Length of the longest pre-token that the stage loads, in bytes (default: no limit).
 
     Raises:
-        TokbenchError: it needs more, or the file holds no counts.
+        TokbenchError: the stage needs more memory, or the file is not a file of counts.
     """
     if megabytes is not None:
         _, parts = read_parts(path)
@@ -312,13 +312,13 @@ def check_stage(
 
 @dataclass(frozen=True, slots=True)
 class DroppedPretokens:
-    """What is not built from.
+    """Pre-tokens below the minimum count, which construction ignores.
 
     Attributes:
-        least: the count that pre-tokens have at least.
-        unique: pre-tokens that are rarer.
-        pretokens: their share of the pre-tokens of the text.
-        bytes: their share of its bytes.
+        least: Minimum count.
+        unique: Number of unique pre-tokens below it.
+        pretokens: Their share of the pre-tokens of the text.
+        bytes: Their share of the bytes of the text.
     """
 
     least: int
@@ -327,7 +327,7 @@ class DroppedPretokens:
     bytes: float
 
     def recipe(self) -> dict[str, Any]:
-        """As a tokenizer's origin tells it."""
+        """Return the entries of a tokenizer's origin."""
         shares = {"unique_pretokens": self.unique, "pretokens": self.pretokens, "bytes": self.bytes}
         return {"min_count": self.least, "left_out": shares}
 
@@ -339,12 +339,12 @@ class DroppedPretokens:
 
 
 def read_min_count(path: Path | str, least: int) -> tuple[PretokenCounts, DroppedPretokens]:
-    """The pre-tokens of a file of counts that occur ``least`` times or more.
+    """Read the pre-tokens of a file of counts that occur ``least`` times or more.
 
-    Of a file in canonical order the others are never held in memory.
+    If the file is in canonical order, the other pre-tokens are never in memory.
 
     Raises:
-        TokbenchError: the file is missing or holds no counts; the message names it.
+        TokbenchError: the file is missing or is not a file of counts; the message names it.
     """
     counter, unique, total, total_bytes, last = Counter(), 0, 0, 0, None
     scheme, parts = read_parts(path)

@@ -1,4 +1,4 @@
-"""Counting of pre-tokens in limited memory: tables that are full are written to disk as sorted runs."""
+"""Pre-token counting in limited memory: full tables are written to disk as sorted runs."""
 
 import os
 from collections.abc import Callable
@@ -16,28 +16,29 @@ from tokbench.pretokens.files import ROWS
 from tokbench.runtime.memory_limit import resident, to_allow
 
 MEGABYTE = 1_000_000
-"""As in Snakemake's ``mem_mb``."""
+"""Bytes per megabyte, as in Snakemake's ``mem_mb``."""
 RESERVED_BYTES = 40 * MEGABYTE
-"""Kept free for short-lived buffers: a batch that is read, a page that is compressed."""
+"""Bytes reserved for short-lived buffers, for example an input batch or a compressed page."""
 MIN_ROOM = 48 * MEGABYTE
-"""Bytes that counting needs at least: the buffers of a merge, and a table that is worth writing."""
+"""Minimum bytes for counting: buffers of a merge, and a table large enough to be worth writing."""
 UNLIMITED = 1 << 62
 FIRST_SLOTS = 1 << 12
 """Slots of a new table."""
 LEASE_STEP = 1 << 16
-"""Bytes by which the smallest leases grow; larger ones grow by an eighth."""
+"""Smallest step in bytes by which leases grow. Large leases grow by an eighth."""
 
 
 @dataclass(slots=True)
 class MemoryBound:
-    """Limit of the resident memory of this process, Python and its libraries included.
+    """Limit of the resident memory of this process, including Python and its libraries.
 
     Attributes:
-        megabytes: the limit, in units of 1,000,000 bytes (default: none).
-        pretokens: unique pre-tokens in a table, and pre-tokens sorted at a time, at most (default: no limit).
-        runs: runs merged at a time (default: 64). Each needs a buffer and an open file, and some systems allow a
-            process only 256.
-        rows: rows of a row group (default: 2^20). The files depend on this attribute only.
+        megabytes: Limit in units of 1,000,000 bytes (default: none).
+        pretokens: Maximum number of unique pre-tokens in a table and of pre-tokens sorted at a time (default: no
+            limit).
+        runs: Number of runs merged at a time (default: 64). Each needs a buffer and an open file, and some systems
+            limit a process to 256 open files.
+        rows: Rows per row group (default: 2^20). The files depend only on this attribute.
     """
 
     megabytes: int | None = None
@@ -47,12 +48,12 @@ class MemoryBound:
     _other_bytes: int = field(default=0, init=False)
 
     def room(self, used: int) -> int:
-        """Return the bytes that tables and buffers may have in all.
+        """Return the bytes available to tables and buffers in total.
 
-        The rest of the process counts with the most that it ever had, so the room only shrinks.
+        The rest of the process counts with its peak so far, so the result never grows.
 
         Args:
-            used: bytes that tables and buffers have now.
+            used: Bytes that tables and buffers use now.
         """
         if self.megabytes is None:
             return UNLIMITED
@@ -63,11 +64,11 @@ class MemoryBound:
         """Check that there is room for :data:`MIN_ROOM` bytes.
 
         Args:
-            task: for the message: ``to count``.
-            used: bytes that tables have now.
+            task: Task in the message, for example ``to count``.
+            used: Bytes that tables use now (default: 0).
 
         Raises:
-            TokbenchError: there is not; the message says how much memory is enough.
+            TokbenchError: there is not enough room; the message names a sufficient limit.
         """
         lacking = MIN_ROOM - self.room(used)
         if self.megabytes is not None and lacking > 0:
@@ -76,12 +77,12 @@ class MemoryBound:
 
 
 class SpillingCounter:
-    """Counts by language, in tables while there is room, and in sorted runs on disk.
+    """Counter by language, with tables in memory and sorted runs on disk.
 
     Args:
-        folder: the folder of the runs.
-        bound: limit of the memory of all tables.
-        scanner: splits documents into pre-tokens (default: none; each document is one pre-token).
+        folder: Folder of the runs.
+        bound: Memory limit of all tables.
+        scanner: Scanner that splits documents into pre-tokens (default: none; each document is one pre-token).
     """
 
     def __init__(self, folder: Path, bound: MemoryBound, scanner: Scanner | None = None) -> None:
@@ -92,11 +93,11 @@ class SpillingCounter:
 
     @property
     def leased(self) -> int:
-        """Bytes of all tables, with those that they may still fill."""
+        """Bytes of all tables, including leased bytes not yet in use."""
         return sum(map(_leased, self._tables.values()))
 
     def add(self, language: str, text: bytes) -> None:
-        """Cut a document into pre-tokens and count them.
+        """Split a document into pre-tokens and count them.
 
         Raises:
             TokbenchError: a pre-token does not fit into memory.
@@ -110,11 +111,11 @@ class SpillingCounter:
         offsets: NDArray[np.int64],
         counts: NDArray[np.int64] | None = None,
     ) -> None:
-        """Count pre-tokens, with the arguments of :meth:`tokbench.kernels.count.Counter.add_pretokens`.
+        """Count pre-tokens. The arguments are those of :meth:`tokbench.kernels.count.Counter.add_pretokens`.
 
         Raises:
             TokbenchError: a pre-token does not fit into memory.
-            OverflowError: the counts, each times the bytes of its pre-token and one, add up past 2^62.
+            OverflowError: the sum of each count times the length of its pre-token plus one exceeds 2^62.
         """
         self._feed(
             language,
@@ -126,7 +127,7 @@ class SpillingCounter:
         """Check that sums over the text in all languages fit into 63 bits.
 
         Raises:
-            OverflowError: the counts of all languages together add up past 2^62.
+            OverflowError: the sum over all languages exceeds 2^62.
         """
         if self._weight + sum(table.weight for table in self._tables.values()) > MOST_COUNTED:
             raise OverflowError(
@@ -134,12 +135,12 @@ class SpillingCounter:
             )
 
     def shrink(self) -> int:
-        """Spill tables, the largest first, until they fit into the room, and return the bytes in use."""
+        """Write the largest tables to disk until the rest fits into the limit, and return the bytes in use."""
         self._make_room(0)
         return self._used()
 
     def spill(self) -> dict[str, list[Path]]:
-        """Spill all tables, and return the runs of each language, sorted by bytes."""
+        """Write all tables to disk, and return the runs of each language, sorted by bytes."""
         for language in list(self._tables):
             self._spill(language)
         return self._runs or {"": []}
@@ -159,7 +160,7 @@ class SpillingCounter:
         return self._tables[language]
 
     def _extend(self, language: str) -> None:
-        """Extend the lease of a table that is full, or spill the table."""
+        """Extend the lease of a full table, or write the table to disk."""
         table = self._tables[language]
         wider = 2 * SLOT_BYTES * table.slots
         if wanted := table.wanted:
@@ -189,7 +190,7 @@ class SpillingCounter:
         return self._bound.room(self._used()) - self.leased
 
     def _make_room(self, size: int) -> bool:
-        """Spill tables, the largest first, until ``size`` bytes are left; return whether they are."""
+        """Write the largest tables to disk until ``size`` bytes are free; return whether they are."""
         while self._left() < size:
             if not self._tables:
                 return False

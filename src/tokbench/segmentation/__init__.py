@@ -1,4 +1,4 @@
-"""Segmentation: one module per method of cutting a pre-token into tokens."""
+"""Segmentation methods, which split a pre-token into tokens; one module per method."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tokbench.vocabulary import Vocabulary
 
 
 class Segmenter(Protocol):
-    """Cuts pre-tokens into tokens. Safe to call from several threads; kernels release the interpreter's lock."""
+    """Splits pre-tokens into tokens. Thread-safe; kernels release the GIL."""
 
     def segment(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
@@ -22,18 +22,18 @@ class Segmenter(Protocol):
         """Segment n pre-tokens.
 
         Args:
-            data: uint8 [bytes], the pre-tokens laid end to end.
-            offsets: int64 [n + 1], where each starts; the last entry is where the last one ends.
+            data: uint8 [bytes], concatenated pre-tokens.
+            offsets: int64 [n + 1], start of each pre-token; the last entry is the end of the last one.
 
         Returns:
-            ids: int32 [tokens], the segmentations laid end to end.
-            bounds: int64 [n + 1], where each pre-token's ids start; ``bounds[0]`` is 0.
+            ids: int32 [tokens], concatenated segmentations.
+            bounds: int64 [n + 1], start of each pre-token's ids; ``bounds[0]`` is 0.
         """
         ...
 
 
 class Segment(Protocol):
-    """How a segmentation is called: once for a vocabulary and an instance of its class of options."""
+    """Signature of a segmentation's function, called once with a vocabulary and an instance of its options."""
 
     def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
 
@@ -43,11 +43,11 @@ Needs = Literal["merges", "scores", "events"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Segmentation(Method):
-    """A method that cuts pre-tokens.
+    """Segmentation method.
 
     Attributes:
-        needs: what it takes from the vocabulary beyond the tokens; None where they are all it takes.
-        continuation: whether it tells tokens at the start of a pre-token from those inside.
+        needs: Part of the vocabulary that the method needs in addition to the tokens (default: None).
+        continuation: True if tokens at the start of a pre-token differ from tokens inside it (default: False).
     """
 
     function: Segment
@@ -68,11 +68,11 @@ def segmentation(
     continuation: bool = False,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
-    """Register a segmentation; the arguments are the attributes of :class:`Segmentation`.
+    """Register a segmentation. The arguments are the attributes of :class:`Segmentation`.
 
     Raises:
-        TokbenchError: the name is none, ``needs`` is nothing that a vocabulary has, or the function does not fit
-            :class:`Segment`.
+        TokbenchError: the name is invalid, ``needs`` is not a part of a vocabulary, or the function does not have the
+            signature of :class:`Segment`.
     """
     segmentations.check_name(name)
 
@@ -92,7 +92,7 @@ def segmentation(
 
 
 def reject_continuation(vocabulary: Vocabulary, segmentation: str) -> None:
-    """Reject a vocabulary that tells tokens inside a pre-token from those at its start, for methods that do not.
+    """Reject a vocabulary with continuation tokens, for methods that do not support them.
 
     Raises:
         TokbenchError: the vocabulary has ``continuation``.
@@ -100,5 +100,5 @@ def reject_continuation(vocabulary: Vocabulary, segmentation: str) -> None:
     if vocabulary.continuation is not None:
         raise TokbenchError(
             f"segmentation '{segmentation}': the vocabulary's tokens have continuation forms, which this method "
-            "does not tell apart; use 'longest_prefix'"
+            "does not support; use 'longest_prefix'"
         )

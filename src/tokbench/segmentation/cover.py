@@ -1,7 +1,7 @@
-"""Cover: tokens claim their places one after another, in the order of their ids; larger ones take over smaller ones.
+"""Cover: tokens are applied in the order of their ids, and a later token can absorb earlier ones.
 
-Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. With a vocabulary by
-GreedTok this is the segmentation that its construction counted on; with any other, ids are the ranks.
+Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. For a vocabulary by
+GreedTok this is the segmentation assumed by its construction. For any other vocabulary, ids are the ranks.
 
 Reference: ``cover`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,10 +17,10 @@ from tokbench.vocabulary import Vocabulary
 
 @segmentation("cover", cites=("lim2025",))
 def cover(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Join the bytes of each token in turn, wherever no earlier token reaches across one of its two ends.
+    """Join the bytes of each token in turn, at every match whose two ends no earlier token crosses.
 
-    Tokens come in the order of their ids, the places of one from left to right. Time is O(m log m) in the matches of
-    all tokens in a pre-token.
+    Tokens are processed in the order of their ids, the matches of a token from left to right. Time is O(m log m) in the
+    number of matches of all tokens in a pre-token.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.

@@ -1,6 +1,6 @@
-"""Events: replay the merges and removals of a vocabulary in the order in which they happened.
+"""Events: merges and removals of a vocabulary, replayed in the order in which they happened.
 
-Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is left whole, as in the
+Chizhov et al., "BPE Gets Picky" (2024), section 3 and algorithm 2. A pre-token that is a token is not split, as in the
 released code.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
@@ -21,13 +21,13 @@ from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """What happened to a vocabulary, from single bytes on.
+    """Events that make a vocabulary from single bytes.
 
     Attributes:
-        tokens: the vocabulary's tokens, then those that are no longer there, in order of first creation.
-        ids: the id of each of them.
-        events: merges that make the alphabet's characters of bytes, removals of unfinished characters, and the
-            vocabulary's own events.
+        tokens: Tokens of the vocabulary, followed by removed tokens in order of first creation.
+        ids: Id of each token.
+        events: Merges of bytes into the characters of the alphabet, removals of incomplete characters, and then the
+            events of the vocabulary.
     """
 
     tokens: Vocabulary
@@ -37,11 +37,11 @@ class History:
 
 @segmentation("events", needs="events", cites=("chizhov2024",))
 def events(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Replay merges and removals in their order, each wherever it applies; a pre-token that is a token is left whole.
+    """Replay merges and removals in order, each at every match. A pre-token that is a token is not split.
 
     Raises:
-        TokbenchError: the vocabulary has no events or has continuation forms, or its tokens are not those that the
-            events leave; the message names the event or the token.
+        TokbenchError: the vocabulary has no events or has continuation forms, or the events do not result in its
+            tokens; the message names the event or the token.
     """
     history = history_of(vocabulary, "events")
     bounds = np.zeros(len(history.events) + 1, np.int64)
@@ -59,10 +59,10 @@ def events(vocabulary: Vocabulary, options: Options) -> Segmenter:
 
 
 def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
-    """Check a vocabulary's events, begin them with single bytes, and number the tokens that they name.
+    """Validate a vocabulary's events, prepend those for single bytes, and number all tokens.
 
     Raises:
-        TokbenchError: see :func:`events`.
+        TokbenchError: as :func:`events`.
     """
     reject_continuation(vocabulary, segmentation)
     if vocabulary.events is None:
@@ -103,7 +103,7 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
 
 
 def _spelling(alphabet: list[bytes], segmentation: str) -> list[Event]:
-    """The events that turn bytes into the characters of an alphabet and leave the other bytes as they are."""
+    """Return the events that join bytes into the characters of an alphabet and leave the other bytes unchanged."""
     characters = [token for token in alphabet if len(token) > 1]
     for token in characters:
         character = token.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Greedy: the longest match from the left, with any vocabulary.
+"""Greedy: longest match from the left, for any vocabulary.
 
 Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -15,12 +15,12 @@ from tokbench.vocabulary import Vocabulary
 
 class GreedyOptions(Options):
     max_token_bytes: int | None = Field(None, ge=1)
-    """Longest token to use, in bytes; no limit when absent."""
+    """Longest token to use, in bytes (default: no limit)."""
 
 
 @segmentation("greedy", options=GreedyOptions, cites=())
 def greedy(vocabulary: Vocabulary, options: GreedyOptions) -> Segmenter:
-    """Take the longest token that the rest of the pre-token starts with, and go on after it.
+    """Match the longest token at the start of the pre-token, then repeat after it.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.

@@ -17,14 +17,15 @@ from tokbench.vocabulary import Vocabulary, usable_scores
 
 @segmentation("likelihood", needs="scores", cites=("kudo2018",))
 def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Cut each pre-token into the tokens with the greatest sum of scores.
+    """Split each pre-token into the tokens with the greatest sum of scores.
 
-    Of last tokens with equal sums the longest is kept. A score of minus infinity bars a token; a single byte is then
-    used as the last resort, at 10 nats below the lowest score.
+    Of segmentations with equal sums, the one with the longest last token is used. A token with a score of minus
+    infinity is not used. A single byte without a finite score remains a last resort, 10 nats below the lowest finite
+    score.
 
     Raises:
-        TokbenchError: the vocabulary has continuation forms, has no scores, has another number of scores than tokens,
-            or a score is NaN or plus infinity, or none is finite; the message names the token.
+        TokbenchError: the vocabulary has continuation forms, no scores, or a different number of scores and tokens; a
+            score is NaN or plus infinity, or none is finite. The message names the token.
     """
     reject_continuation(vocabulary, "likelihood")
     if vocabulary.scores is None:

@@ -1,6 +1,7 @@
-"""Longest prefix: WordPiece's longest match, with forms for the start of a pre-token and for the rest of it.
+"""Longest prefix: WordPiece's longest match, with separate tokens for the start of a pre-token and the rest.
 
-Devlin et al., "BERT" (2019), and ByteSpan's inference. Unlike theirs it knows no unknown token and no longest word.
+Devlin et al., "BERT" (2019); also the inference of ByteSpan. Unlike theirs, it has no unknown token and no maximum word
+length.
 
 Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,9 +18,9 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 @segmentation("longest_prefix", continuation=True, cites=("devlin2019", "goriely2025"))
 def longest_prefix(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Take the longest starting token first, then the longest continuation again and again.
+    """Match the longest start token first, then the longest continuation token repeatedly.
 
-    Where the vocabulary has no continuation forms this is the same as ``greedy``.
+    Without continuation forms this equals ``greedy``.
 
     Raises:
         TokbenchError: a byte lacks one of its two forms.

@@ -1,4 +1,4 @@
-"""Longest suffix: the longest match from the right, with any vocabulary.
+"""Longest suffix: longest match from the right, for any vocabulary.
 
 Reference: ``longest_suffix`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -12,9 +12,9 @@ from tokbench.vocabulary import Vocabulary
 
 @segmentation("longest_suffix", cites=())
 def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Take the longest token that the rest of the pre-token ends with, and go on before it.
+    """Match the longest token at the end of the pre-token, then repeat before it.
 
-    Endings come out whole, where ``greedy`` keeps beginnings whole.
+    This preserves word endings, while ``greedy`` preserves word beginnings.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.

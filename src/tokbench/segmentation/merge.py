@@ -1,4 +1,4 @@
-"""Merge: replay the merges of byte-pair encoding in the order in which they were learnt.
+"""Merge: merges of byte-pair encoding, replayed in the order in which they were learnt.
 
 Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units" (2016), section 3.2.
 
@@ -17,14 +17,14 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 @segmentation("merge", needs="merges", cites=("sennrich2016",))
 def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Join the adjacent pair of the lowest rank, the leftmost of several, until no pair has a rank.
+    """Join the adjacent pair of the lowest rank, the leftmost first, until no pair has a rank.
 
-    The rank of a pair is its place among ``vocabulary.merges``, the first place where it stands twice. Time is
-    O(n log n) in the length of a pre-token, whole documents included.
+    The rank of a pair is the index of its first occurrence in ``vocabulary.merges``. Time is O(n log n) in the length
+    of a pre-token, even for a pre-token that is a full document.
 
     Raises:
-        TokbenchError: the vocabulary has no merges or has continuation forms, or a merge names an id that does not
-            exist or a result that is not its two parts joined; the message names the merge.
+        TokbenchError: the vocabulary has no merges or has continuation forms, a merge names an id that does not exist,
+            or its result is not the concatenation of its parts; the message names the merge.
     """
     return MergeSegmenter(*replayed(vocabulary, "merge"))
 
@@ -32,15 +32,15 @@ def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
 def replayed(
     vocabulary: Vocabulary, segmentation: str
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """What kernels need to replay a vocabulary's merges.
+    """Validate a vocabulary's merges and return the arguments of the kernels that replay them.
 
     Returns:
-        merges: int32 [m, 3], those of the vocabulary.
-        byte_ids: int32 [256], the id of each byte.
-        joined: as :func:`joined_bytes` gives it.
+        merges: int32 [m, 3], merges of the vocabulary (left, right, result).
+        byte_ids: int32 [256], id of each byte.
+        joined: uint8 [65536], see :func:`joined_bytes`.
 
     Raises:
-        TokbenchError: as :func:`merge` does, in the name of ``segmentation``.
+        TokbenchError: as :func:`merge`, with the name ``segmentation`` in the message.
     """
     reject_continuation(vocabulary, segmentation)
     if vocabulary.merges is None:
@@ -64,13 +64,13 @@ def replayed(
 
 
 def byte_ids(vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """int32 [256], the id of each byte."""
+    """Return int32 [256], the id of each byte."""
     ids = {token: index for index, token in enumerate(vocabulary.tokens)}
     return np.array([ids[byte] for byte in BYTES], np.int32)
 
 
 def joined_bytes(vocabulary: Vocabulary) -> NDArray[np.uint8]:
-    """uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b."""
+    """Return uint8 [65536], 1 at ``256 a + b`` if some token contains byte a followed by byte b."""
     data, offsets = vocabulary.flat()
     inside = np.ones(max(len(data) - 1, 0), np.bool_)
     inside[offsets[1:-1] - 1] = False

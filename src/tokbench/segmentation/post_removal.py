@@ -1,7 +1,7 @@
-"""Post-removal: byte-pair encoding with all merges, those of removed tokens included; then removed tokens are split.
+"""Post-removal: byte-pair encoding with all merges, including those of removed tokens, which are split afterwards.
 
-How trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024) cut text; "BPE Gets Picky", appendix
-A and table 6, compares it with segmentation by events.
+Used for trimmed vocabularies (Cognetta et al. 2024) and Scaffold-BPE (Lian et al. 2024). "BPE Gets Picky", appendix A
+and table 6, compares it with segmentation by events.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -21,22 +21,23 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 class PostRemovalOptions(Options):
     whole_tokens: bool = True
-    """Leave a pre-token whole that is a token, as segmentation by events does. Only Picky BPE makes tokens that merges
-    by rank may miss: those whose parts were removed before other parts were merged."""
+    """Do not split a pre-token that is a token, as in segmentation by events (default: True). Merges by rank can miss a
+    token only in vocabularies by Picky BPE: there, parts of a token may be removed before other parts are merged.
+    """
 
 
 @segmentation(
     "post_removal", options=PostRemovalOptions, needs="events", cites=("cognetta2024", "lian2024", "chizhov2024")
 )
 def post_removal(vocabulary: Vocabulary, options: PostRemovalOptions) -> Segmenter:
-    """Join the adjacent pair of the lowest rank until none has one, then split the tokens that were removed.
+    """Join the adjacent pair of the lowest rank until none has a rank, then split the removed tokens.
 
-    The rank of a pair is the place of its first merge among the events. A removed token gives way to the parts of its
-    last removal, and those to theirs, until all are in the vocabulary. Time is O(n log n) in the length of a pre-token.
+    The rank of a pair is the index of its first merge among the events. A removed token is replaced by the parts of its
+    last removal, repeatedly, until all parts are in the vocabulary. Time is O(n log n) in the length of a pre-token.
 
     Raises:
-        TokbenchError: the vocabulary has no events or has continuation forms, or its tokens are not those that the
-            events leave; the message names the event or the token.
+        TokbenchError: the vocabulary has no events or has continuation forms, or the events do not result in its
+            tokens; the message names the event or the token.
     """
     history = history_of(vocabulary, "post_removal")
     ids = history.ids
@@ -50,7 +51,7 @@ def post_removal(vocabulary: Vocabulary, options: PostRemovalOptions) -> Segment
 
 
 def _expansions(vocabulary: Vocabulary, history: History) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """What each removed token becomes: int64 [removed + 1] bounds, int32 ids of the vocabulary."""
+    """Return the replacement of each removed token: bounds, int64 [removed + 1], and ids in the vocabulary, int32."""
     parts = {event.token: event.parts for event in history.events if event.split}
     bounds, found = [0], []
     for token in history.tokens.tokens[len(vocabulary) :]:

@@ -1,9 +1,9 @@
-"""Ranked: byte-pair encoding by the rank of the joined token, as ``tiktoken`` does it.
+"""Ranked: byte-pair encoding by the rank of the joined token, as in ``tiktoken``.
 
-A file of ranks has no list of merges: any two neighbours may be joined whose concatenation is a token. A token can thus
-be made of several pairs, all of its rank.
+A rank file has no list of merges. Two neighbours may be joined if their concatenation is a token, so a token can result
+from several pairs, all with its rank.
 
-Source: OpenAI's ``tiktoken``, whose plain-Python form is its ``_educational`` module.
+Source: OpenAI's ``tiktoken``, with a pure Python version in its ``_educational`` module.
 
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -19,10 +19,11 @@ from tokbench.vocabulary import Vocabulary
 
 @segmentation("ranked", cites=("tiktoken",))
 def ranked(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Join the neighbours whose concatenation is the earliest token, the leftmost of several, until none is a token.
+    """Join the neighbours whose concatenation has the lowest rank, the leftmost first, until no concatenation is a
+    token.
 
-    A pre-token that is a token is taken whole, also where no sequence of joins makes it. The rank of a token is its
-    place in the vocabulary.
+    A pre-token that is a token is not split, even if no sequence of joins produces it. The rank of a token is its index
+    in the vocabulary.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.

@@ -1,4 +1,4 @@
-"""Shortest path: PathPiece's segmentation into the fewest tokens, with any vocabulary.
+"""Shortest path: PathPiece's segmentation into the fewest tokens, for any vocabulary.
 
 "Tokenization Is More Than Compression", section 3.1, algorithm 1; appendix A for random ties.
 
@@ -19,24 +19,26 @@ from tokbench.vocabulary import Vocabulary
 
 class ShortestPathOptions(Options):
     ties: Literal["longest", "random"] = "longest"
-    """Which last token to keep of those that give equally few: the longest (PathPieceL), or any with the same
-    probability (PathPieceR)."""
+    """Choice among last tokens that give equally few tokens: ``longest`` (default, PathPieceL), or ``random``, each
+    with the same probability (PathPieceR).
+    """
 
     seed: int = Field(0, ge=0, lt=2**64)
-    """Seed of the random choices."""
+    """Seed of the random choices (default: 0)."""
 
     draws: Literal["pretoken", "document"] = "pretoken"
-    """What random choices depend on beside the seed: the pre-token's bytes alone, so that it is always cut in the same
-    way, or also the document and the place in it, so that a document is cut as in the paper's appendix A. Measures
-    over unique pre-tokens take one draw for each."""
+    """Input of the random choices in addition to the seed. ``pretoken`` (default): only the pre-token's bytes, so that
+    a word always has the same segmentation. ``document``: the bytes, the document and the position, as in the paper's
+    appendix A. Metrics over unique pre-tokens use one draw per pre-token.
+    """
 
     max_token_bytes: int | None = Field(None, ge=1)
-    """Longest token to use, in bytes (L, 16 in the paper); no limit when absent."""
+    """Longest token to use, in bytes (L; 16 in the paper; default: no limit)."""
 
 
 @segmentation("shortest_path", options=ShortestPathOptions, cites=("schmidt2024",))
 def shortest_path(vocabulary: Vocabulary, options: ShortestPathOptions) -> Segmenter:
-    """Cut each pre-token into the fewest tokens possible.
+    """Split each pre-token into the fewest tokens possible.
 
     Raises:
         TokbenchError: the vocabulary has continuation forms.

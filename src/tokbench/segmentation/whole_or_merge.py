@@ -1,6 +1,6 @@
-"""Whole or merge: byte-pair encoding in which a pre-token that is a token is taken whole, as ``ignore_merges`` has it.
+"""Whole or merge: byte-pair encoding that does not split a pre-token that is a token.
 
-Source: the option of that name of the BPE model in Hugging Face's ``tokenizers``.
+Source: the option ``ignore_merges`` of the BPE model in Hugging Face's ``tokenizers``.
 
 Reference: ``whole_or_merge`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -15,7 +15,7 @@ from tokbench.vocabulary import Vocabulary
 
 @segmentation("whole_or_merge", needs="merges", cites=("huggingface_tokenizers",))
 def whole_or_merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
-    """Take a pre-token that is a token whole, and cut all others as ``merge`` does.
+    """Return a pre-token that is a token as one token, and split all others as ``merge`` does.
 
     Raises:
         TokbenchError: as ``merge`` does.

@@ -1,7 +1,7 @@
-"""A tokenizer: the three phases put together.
+"""Tokenizers: a pre-tokenization, a vocabulary and a segmentation.
 
-A pre-tokenization cuts a text into pre-tokens, a segmentation cuts each pre-token into tokens of a vocabulary. Any
-bytes can be encoded, and decoding gives back exactly the bytes that were encoded.
+The pre-tokenization splits a text into pre-tokens. The segmentation splits each pre-token into tokens of the
+vocabulary. Any bytes can be encoded, and decoding returns exactly the bytes that were encoded.
 """
 
 import importlib
@@ -38,26 +38,27 @@ if TYPE_CHECKING:
     from tokbench.pretokens import PretokenCounts
 
 PARTS = 64
-"""Parts into which unique pre-tokens are cut for threads; fixed, though the result does not depend on it."""
+"""Number of parts into which unique pre-tokens are split for threads. The result does not depend on it."""
 
 
 class Tokenizer:
-    """Pre-tokenization, vocabulary and segmentation.
+    """Tokenizer made of a pre-tokenization, a vocabulary and a segmentation.
 
     Args:
-        vocabulary: the tokens, with what the segmentation needs.
-        pretokenization: its name, or a mapping with its ``method`` and options.
-        segmentation: name of the segmentation.
-        options: the segmentation's options; its defaults where left out.
-        name: what tables call this tokenizer.
-        origin: what made it, kept with it when it is saved: any JSON values.
+        vocabulary: Tokens, with the merges, scores or events that the segmentation needs.
+        pretokenization: Name of a pre-tokenization, or a mapping with its ``method`` and options.
+        segmentation: Name of the segmentation.
+        options: Options of the segmentation (default: its default options).
+        name: Name of the tokenizer in tables (default: empty).
+        origin: Record of how the tokenizer was made, saved with it; any JSON values (default: empty).
 
     Attributes:
-        scheme: what cuts a text.
-        pretokenization: its setting on one line, as counts name it.
+        scheme: Pre-tokenization, as an object.
+        pretokenization: Setting of the pre-tokenization on one line, as stored in files of counts.
 
     Raises:
-        TokbenchError: there is no such method, or the segmentation needs merges or scores and the vocabulary has none.
+        TokbenchError: There is no such method, ``options`` are of another class, or the vocabulary lacks the merges,
+            scores or events that the segmentation needs.
 
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat and the hat " * 9), 260)
@@ -97,15 +98,15 @@ class Tokenizer:
         self._bytes = TokenBytes(vocabulary)
 
     library_name: str = ""
-    """The library that it works through; empty where it is our three phases."""
+    """Name of the external library that encodes the texts. Default: empty, for Tokbench's own kernels."""
 
     @property
     def nominal_size(self) -> int:
-        """The vocabulary size that was asked for, by which tables know it; the number of tokens where none was."""
+        """Requested vocabulary size, as shown in tables; the number of tokens if no size was requested."""
         return int(self.origin.get("requested_size", len(self)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a tokenizer is made of: kernels are made anew of it, and what encoders have learnt stays behind."""
+        """Return the constructor's arguments. Kernels and caches are rebuilt from them."""
         return {
             "vocabulary": self.vocabulary,
             "pretokenization": self.pretokenization,
@@ -123,38 +124,38 @@ class Tokenizer:
 
     @property
     def id_limit(self) -> int:
-        """One more than the largest id: the number of tokens, but where the ids were given elsewhere."""
+        """Largest id + 1. Equal to the number of tokens, unless the vocabulary has explicit ids."""
         return self._bytes.id_limit
 
     @property
     def ids_given(self) -> bool:
-        """Whether its ids were given elsewhere, rather than being places in the vocabulary."""
+        """True if the vocabulary has explicit ids, False if an id is the token's index in the vocabulary."""
         return self.vocabulary.ids is not None
 
     @property
     def named(self) -> Vocabulary | Named:
-        """The tokens and their ids, for tables: of one that works through another library what that calls them."""
+        """Tokens and their ids, for tables. An adapted tokenizer returns the names used by its library."""
         return self.vocabulary
 
     @property
     def entries(self) -> int:
-        """Ids that some text may give, among which models by counts share what is left to the unseen."""
+        """Number of ids that can occur in a text. n-gram models spread the probability of unseen tokens over them."""
         return len(self)
 
     @property
     def lossless(self) -> bool:
-        """Whether decoding gives back every text, byte for byte, whatever it is."""
+        """True if decoding returns every text byte for byte."""
         return True
 
     def bytes_lost(self, text: bytes) -> int:
-        """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
+        """Return an upper bound on the bytes of a text that its decoded ids lack, in order. Always 0 for this class."""
         return 0
 
     @property
     def end_of_text(self) -> int:
-        """The id that ends each document of what models are trained on, which no text gives.
+        """Id that ends each document of the training data; no text encodes to it.
 
-        It follows all others, except for an imported tokenizer that has an end of text.
+        The id follows all others, unless an imported tokenizer has its own end of text.
         """
         return self.end_and_padding[self.end_token]
 
@@ -172,7 +173,7 @@ class Tokenizer:
         return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
 
     def _repr_html_(self) -> str:
-        """Return the line of ``repr``, and the longest tokens."""
+        """Return the line of ``repr`` and the longest tokens as HTML."""
         return html_of(repr(self), [token for token in self.named.tokens if len(token) > 1])
 
     def __call__(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
@@ -180,7 +181,7 @@ class Tokenizer:
         return self.encode(text, threads)
 
     def tokenize(self, text: bytes | str) -> list[str]:
-        r"""Return the tokens of a text; bytes of a token that are not UTF-8 are escaped, as in ``\xc3``."""
+        r"""Return the tokens of a text as strings. Bytes that are not UTF-8 are escaped, as in ``\xc3``."""
         ids = self.encode(text).tolist()
         spelt = {one: self._bytes_of(one).decode("utf-8", "backslashreplace") for one in dict.fromkeys(ids)}
         return [spelt[one] for one in ids]
@@ -189,65 +190,75 @@ class Tokenizer:
         return self.decode([one])
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
-        """Ids of a text, int32 [tokens]. A ``str`` is taken as its UTF-8 bytes.
+        """Return the ids of a text, int32 [tokens]. A ``str`` is encoded as UTF-8 first.
 
-        They are places in the vocabulary, or the ids that it has of its own, as those have that were made elsewhere.
+        An id is the token's index in the vocabulary, or its explicit id if the vocabulary has explicit ids.
 
-        How pre-tokens were cut is remembered for later texts, of up to 200,000 of them for each thread in at most
-        50 MB. The ids do not depend on it, nor does it go along when the tokenizer is saved, pickled or copied.
+        Segmentations of pre-tokens are cached for later texts: up to 200,000 pre-tokens or 50 MB per thread. The ids do
+        not depend on the cache. The cache is not saved, pickled or copied.
+
+        Args:
+            text: The text.
+            threads: Number of threads, 1 to 1024 (default: 1).
 
         Raises:
-            TokbenchError: it is no text, or a pre-token has 2 GiB or more.
+            TokbenchError: ``text`` is not text, a pre-token has 2 GiB or more, or ``threads`` is out of range.
         """
         return self._encoder.encode(as_bytes(text), threads)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
-        """How many tokens a text has: the length of what :meth:`encode` gives, in less memory."""
+        """Return the number of tokens of a text: the length of :meth:`encode`'s result, using less memory."""
         return self._encoder.count(as_bytes(text), threads)
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
-        """Ids of each text, in order; threads share the texts out in groups.
+        """Return the ids of each text, in order. Threads process groups of texts.
 
         Raises:
-            TokbenchError: they are a single text, or one of them is none.
+            TokbenchError: ``texts`` is a single text, or an item is not text.
         """
         return self._encoder.encode_batch(map(as_bytes, require_texts(texts)), threads)
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
-        """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
+        """Return the start of each token in the bytes of a text, int64 [tokens + 1]; the last entry is the text's
+        length.
 
-        Token i of what :meth:`encode` gives is ``text[offsets[i] : offsets[i + 1]]``, of a ``str`` its UTF-8 bytes.
+        Token i of :meth:`encode`'s result is ``text[offsets[i] : offsets[i + 1]]``. A ``str`` is encoded as UTF-8
+        first.
         """
         return self._bytes.borders(self.encode(text, threads))
 
     def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
-        """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
+        """Return the start and end of each token in the bytes of a text, int64 [tokens, 2].
 
-        Of ours these are the places of :meth:`offsets`; tokens of another library need not lie end to end.
+        For this class they follow from :meth:`offsets`. Tokens of an adapted tokenizer may overlap or leave gaps.
         """
         borders = self.offsets(text, threads)
         return np.stack([borders[:-1], borders[1:]], axis=1)
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
-        """Where each token starts and ends in the characters of a text, int64 [tokens, 2].
+        """Return the start and end of each token in the characters of a text, int64 [tokens, 2].
 
-        A token that begins or ends inside a character spans the character as a whole.
+        A token that begins or ends inside a character spans that full character.
+
+        Raises:
+            TokbenchError: ``text`` is not a ``str``.
         """
         return character_spans(require_str(text), self.offsets(text, threads))
 
     def last_cut(self, text: bytes) -> int:
-        """The last place where a text may be cut so that its two parts, encoded one after the other, give its ids.
+        """Return the last position at which a text can be split without changing its ids.
 
-        It is such a place whatever precedes and follows the text. 0 where there is none, as with pre-tokenizations
-        that no kernel scans and methods that draw at random by place.
+        The ids of the two parts are those of the text, whatever precedes or follows it. Returns 0 if no position is
+        known. This is the case for pre-tokenizations without a kernel scanner, and for methods that draw at random by
+        position.
         """
         return self._encoder.last_cut(as_bytes(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
-        """The bytes of a sequence of ids.
+        """Return the bytes of a sequence of ids.
 
         Raises:
-            TokbenchError: an id is not in the vocabulary, or is no whole number.
+            TokbenchError: an id is not in the vocabulary or not an integer.
         """
         return self._bytes.decode(ids)
 
@@ -255,24 +266,28 @@ class Tokenizer:
         """Return the text of a sequence of ids as ``str``.
 
         Args:
-            ids: the ids.
-            errors: what to do with bytes that are not UTF-8, as in ``bytes.decode`` (default: U+FFFD in their place).
+            ids: The ids, integers [tokens].
+            errors: Handling of bytes that are not UTF-8, as in ``bytes.decode`` (default: replaced with U+FFFD).
 
         Raises:
-            TokbenchError: an id is not in the vocabulary, or is no whole number.
+            TokbenchError: an id is not in the vocabulary or not an integer.
         """
         return self.decode(ids).decode("utf-8", errors)
 
     def segment(self, counts: "PretokenCounts", threads: int = 1) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment unique pre-tokens, each once.
 
+        Args:
+            counts: The pre-tokens.
+            threads: Number of threads, 1 to 1024 (default: 1).
+
         Returns:
-            ids: int32 [tokens], the segmentations laid end to end in the order of ``counts``; a token's place in the
-                vocabulary, where it has ids of its own too.
-            bounds: int64 [n + 1], where each pre-token's ids start.
+            ids: int32 [tokens], concatenated segmentations in the order of ``counts``. An id here is the token's index
+                in the vocabulary, even if the vocabulary has explicit ids.
+            bounds: int64 [n + 1], start of each pre-token's ids.
 
         Raises:
-            TokbenchError: ``threads`` is not a whole number from 1 to 1024.
+            TokbenchError: ``threads`` is not an integer from 1 to 1024.
         """
         threads = whole_argument("threads", threads, 1, MOST_THREADS)
         edges = np.linspace(0, len(counts), min(PARTS, max(1, len(counts))) + 1).astype(np.int64)
@@ -287,17 +302,18 @@ class Tokenizer:
         return np.concatenate([ids for ids, _ in parts]), bounds
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> None:
-        """Write the tokenizer's files into a folder, which is made if it is missing.
+        """Save the tokenizer to a folder, which is created if it is missing.
 
-        Files of a tokenizer that was saved there before go, all others stay. ``tokbench.json`` is the last to be
-        written, and none before all can be.
+        Files of a tokenizer saved there before are removed; all other files stay. ``tokbench.json`` is written last,
+        and only after all other files succeeded.
 
         Args:
-            folder: where the files go.
-            configuration: write ``tokenizer_config.json`` too, by which ``transformers.AutoTokenizer`` finds our class.
+            folder: Output folder.
+            configuration: Write ``tokenizer_config.json`` as well, so that ``transformers.AutoTokenizer`` finds our
+                class (default: True).
 
         Raises:
-            TokbenchError: files of something else stand in the way, or there is no space left.
+            TokbenchError: the folder has files of the same names that are not ours, or the disk is full.
         """
         folder = Path(folder)
         place_of_folder(folder)
@@ -321,10 +337,12 @@ class Tokenizer:
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":
-        """Read a tokenizer's folder; one that works through another library comes as an ``AdaptedTokenizer``.
+        """Load a tokenizer from a folder. A tokenizer that uses an external library is returned as an
+        ``AdaptedTokenizer``.
 
         Raises:
-            TokbenchError: the folder is none of ours, or its vocabulary or its settings are not those that were saved.
+            TokbenchError: the folder is not a tokenizer folder, or its vocabulary or settings have changed since it was
+                saved.
         """
         folder = Path(folder)
         if is_adapted(folder):
@@ -349,9 +367,9 @@ class Tokenizer:
 
 
 def adapted(folder: Path) -> Tokenizer:
-    """A tokenizer that works through another library."""
+    """Load a tokenizer that uses an external library."""
     module = importlib.import_module(
         "tokbench.adapters.adapted_tokenizer"
-    )  # By name: no command is to depend on libraries.
+    )  # Imported by name, so that no command depends on external libraries.
     loaded: Tokenizer = module.AdaptedTokenizer.load(folder)
     return loaded

@@ -1,10 +1,7 @@
-"""Ids of texts, which threads take in parts: a text is cut into pre-tokens, and each of these into tokens.
+"""Text encoding and decoding: ids of texts, bytes of ids, positions of tokens, validation of texts and ids.
 
-The bytes of ids: what decoding joins, and where in a text each of its tokens starts.
-
-Where tokens stand in a text: tokens are its own bytes laid end to end, so that ids and their lengths say it all.
-
-Texts and ids as callers pass them: what is neither is rejected, before it is read as something else.
+With several threads, a text is split into parts at positions that do not change its ids. Tokens cover the bytes of a
+text without gaps or overlaps, so their positions follow from the ids and the lengths of the tokens.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,16 +26,16 @@ from tokbench.segmentation import Segmenter
 from tokbench.vocabulary import Vocabulary
 
 PART_BYTES = 1 << 20
-"""About as much of a text is a thread's part; the ids do not depend on it."""
+"""Approximate bytes of a text that a thread processes at a time. The ids do not depend on it."""
 
 
 class TextEncoder:
-    """What gives the ids of texts; it remembers how it cut pre-tokens, and the ids do not depend on that either.
+    """Encoder of texts. It caches segmentations of pre-tokens; the ids do not depend on the cache.
 
     Args:
-        scheme: what cuts a text into pre-tokens.
-        segmenter: what cuts these into tokens.
-        vocabulary: the tokens with their ids.
+        scheme: Pre-tokenization.
+        segmenter: Segmenter of pre-tokens.
+        vocabulary: Tokens and their ids.
     """
 
     def __init__(self, scheme: Pretokenization, segmenter: Segmenter, vocabulary: Vocabulary) -> None:
@@ -49,37 +46,40 @@ class TextEncoder:
         self._encoders: list[Encoder] = []
 
     def encode(self, text: bytes, threads: int) -> NDArray[np.int32]:
-        """Ids of a text, int32 [tokens].
+        """Return the ids of a text, int32 [tokens].
 
         Raises:
-            TokbenchError: a pre-token has 2 GiB or more.
+            TokbenchError: a pre-token has 2 GiB or more, or ``threads`` is not an integer from 1 to 1024.
         """
         parts = self._by_parts(Encoder.encode, text, threads)
         return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
 
     def encode_batch(self, texts: Iterable[bytes], threads: int) -> list[NDArray[np.int32]]:
-        """Ids of each text, in order; threads share the texts out in groups."""
+        """Return the ids of each text, in order. Threads process groups of texts."""
         if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
             return [self.encode(text, 1) for text in texts]
         groups = parallel_map(lambda group: [self.encode(text, 1) for text in group], _groups(texts), threads)
         return [ids for group in groups for ids in group]
 
     def count(self, text: bytes, threads: int) -> int:
-        """How many ids a text has.
+        """Return the number of ids of a text.
 
         Raises:
-            TokbenchError: a pre-token has 2 GiB or more.
+            TokbenchError: as :meth:`encode`.
         """
         return sum(self._by_parts(Encoder.count, text, threads))
 
     def last_cut(self, text: bytes) -> int:
-        """The last place where the ids of a text are those of its two parts; 0 where none is known."""
+        """Return the last position at which a text can be split without changing its ids; 0 if none is known."""
         if self._scanner is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
             return 0
         return int(settled_before(self._scanner, text, len(text)))
 
     def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
-        """Results of a method of :class:`Encoder`, or of what stands in for it, over the parts of a text."""
+        """Return the results of a method of :class:`Encoder` for the parts of a text.
+
+        Without a kernel scanner or a kernel segmenter, the text is one part.
+        """
         threads = whole_argument("threads", threads, 1, MOST_THREADS)
         if self._scanner is None or not isinstance(self._segmenter, PretokenSegmenter):
             ids = self._cut_and_segment(text)
@@ -103,7 +103,7 @@ class TextEncoder:
             raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
 
     def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
-        """Ids by way of all boundaries, where the pre-tokenization or the segmentation is none of our kernels."""
+        """Return the ids from all boundaries, for a pre-tokenization or segmentation without a kernel."""
         bounds = self._boundaries(text)
         data = np.frombuffer(text, np.uint8)
         if isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed:
@@ -113,7 +113,7 @@ class TextEncoder:
         return ids if self._numbers is None else self._numbers[ids]
 
     def _encoder(self) -> Encoder:
-        """An encoder that no other thread uses until it is given back; it has kept what it learnt of other texts."""
+        """Return an encoder that no other thread uses, with its cache of earlier texts."""
         try:
             return self._encoders.pop()
         except IndexError:
@@ -123,13 +123,13 @@ class TextEncoder:
 
 
 def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
-    """The ids of a vocabulary's tokens where they are not their places."""
+    """Return the ids of a vocabulary's tokens; None if they equal the indices."""
     ids = vocabulary.ids
     return None if ids is None or np.array_equal(ids, np.arange(len(ids))) else np.ascontiguousarray(ids, np.int32)
 
 
 def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.int32]:
-    """One array of several, copied by several threads: first touching its memory takes most of the time."""
+    """Concatenate arrays with several threads. Page faults on the new memory dominate the time."""
     ends = np.cumsum([len(part) for part in parts]).tolist()
     whole = np.empty(ends[-1], np.int32)
 
@@ -141,7 +141,6 @@ def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.in
 
 
 def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Texts in groups that are worth a thread's while."""
     group: list[bytes] = []
     size = 0
     for text in texts:
@@ -154,18 +153,18 @@ def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 CONTINUES = 0x80
-"""The two high bits of a byte that goes on with a character, in UTF-8; any other begins one."""
+"""Value of the two high bits of a UTF-8 continuation byte."""
 
 
 def character_spans(text: str, borders: NDArray[np.int64]) -> NDArray[np.int64]:
-    """From byte borders to characters: int64 [tokens, 2], where each token starts and ends.
+    """Convert byte borders to character spans, int64 [tokens, 2]: start and end of each token.
 
-    A token that begins or ends inside a character spans that character as a whole, as with the byte-level tokenizers of
-    ``tokenizers``; several tokens of one character have the same span.
+    A token that begins or ends inside a character spans that full character, as with the byte-level tokenizers of
+    ``tokenizers``. Several tokens within one character have the same span.
 
     Args:
-        text: what was encoded.
-        borders: int64 [tokens + 1], where each token starts in the text's UTF-8 bytes; the last entry is their number.
+        text: The encoded text.
+        borders: int64 [tokens + 1], start of each token in the text's UTF-8 bytes; the last entry is their number.
     """
     data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     if len(data) == len(text):
@@ -176,7 +175,7 @@ def character_spans(text: str, borders: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def before(text: bytes, size: int) -> bytes:
-    """The first bytes of a text, ``size`` or a few less, so that no character of UTF-8 is cut; all of a shorter one."""
+    """Return the first ``size`` bytes of a text, or up to three fewer, so that no UTF-8 character is cut."""
     end = size
     while max(0, size - 3) < end < len(text) and text[end] & 0xC0 == CONTINUES:
         end -= 1
@@ -184,16 +183,16 @@ def before(text: bytes, size: int) -> bytes:
 
 
 BYTE_FORMATS = ("B", "b", "c")
-"""Formats of buffers whose items are bytes."""
+"""Formats of buffers with byte items."""
 COLUMNS = ("columns", "column_names")
-"""Public attributes by which frames and data sets name their columns; one of them is enough."""
+"""Public attributes with the column names of data frames and datasets. An object with either is a table."""
 
 
 def as_bytes(text: Any) -> bytes:
-    """Return the bytes of a text: of a ``str`` its UTF-8, of a buffer of bytes a copy.
+    """Return the bytes of a text: a ``str`` as UTF-8, a buffer of bytes as a copy.
 
     Raises:
-        TokbenchError: it is no text.
+        TokbenchError: it is not text.
     """
     if type(text) is bytes:
         return text
@@ -205,11 +204,11 @@ def as_bytes(text: Any) -> bytes:
     reject_table(text)
     if isinstance(text, PurePath):
         raise TokbenchError(f"{shortened(str(text))}: a path, not a text; pass its text, as from Path.read_bytes()")
-    raise TokbenchError(f"{shown(text)} is no text; give str or bytes")
+    raise TokbenchError(f"{shown(text)} is not text; pass str or bytes")
 
 
 def is_text(value: Any) -> bool:
-    """Return whether a value is one text: ``str``, ``bytes`` or another buffer whose items are bytes in one row."""
+    """Return whether a value is one text: ``str``, ``bytes`` or another one-dimensional buffer of bytes."""
     if isinstance(value, str | bytes):
         return True
     try:
@@ -220,15 +219,15 @@ def is_text(value: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Return a scalar of pyarrow as the Python value that it has; return any other value as it is."""
+    """Convert a pyarrow scalar to its Python value; return any other value unchanged."""
     return value.as_py() if hasattr(type(value), "as_py") else value
 
 
 def reject_table(value: Any) -> None:
-    """Reject mappings, frames and data sets, whose items are names and not texts.
+    """Reject mappings, data frames and datasets, whose items are names and not texts.
 
     Raises:
-        TokbenchError: it is one; the message names the remedy.
+        TokbenchError: the value is one of these; the message says which part to pass.
     """
     remedy = ""
     if any(hasattr(type(value), attribute) for attribute in COLUMNS):
@@ -244,22 +243,24 @@ def reject_table(value: Any) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return a wrong value for a message: on one line, without runs of blanks, and cut where it is long."""
+    """Return an invalid value for a message: on one line, with runs of blanks collapsed, and shortened if it is
+    long.
+    """
     return shortened(" ".join(repr(value).split()))
 
 
 def html_of(line: str, tokens: Iterable[bytes], most: int = 12) -> str:
-    """Return a line and the longest of some tokens as HTML."""
+    """Return a line and its longest tokens as HTML, at most ``most`` (default: 12)."""
     longest = sorted(dict.fromkeys(tokens), key=lambda token: (-len(token), token))[:most]
     items = (f"<code>{escape(token.decode('utf-8', 'backslashreplace'))}</code>" for token in longest)
     return f"<div><code>{escape(line)}</code><br>longest tokens: {', '.join(items)}</div>"
 
 
 def require_str(text: Any) -> str:
-    """A text that has characters.
+    """Return the text if it is a ``str``.
 
     Raises:
-        TokbenchError: it is no ``str``.
+        TokbenchError: it is not a ``str``.
     """
     if not isinstance(text, str):
         raise TokbenchError(f"{shown(text)} has no characters; give str, or ask for offsets()")
@@ -267,10 +268,10 @@ def require_str(text: Any) -> str:
 
 
 def require_texts(texts: Any) -> Iterable[Any]:
-    """Return texts as they are given; reject a single text, as its items are characters.
+    """Return an iterable of texts unchanged; reject a single text, whose items are characters.
 
     Raises:
-        TokbenchError: it is a single text, a table, or nothing to go through.
+        TokbenchError: it is a single text, a table or not iterable.
     """
     reject_table(texts)
     if is_text(texts) or not is_iterable(texts):
@@ -279,15 +280,15 @@ def require_texts(texts: Any) -> Iterable[Any]:
 
 
 def is_iterable(value: Any) -> bool:
-    """Return whether a value can be gone through, as an array without dimensions cannot."""
+    """Return whether a value can be iterated over; an array without dimensions cannot."""
     return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
-    """Return the ids of one sequence as an array of whole numbers.
+    """Return the ids of one sequence as a one-dimensional array of integers.
 
     Raises:
-        TokbenchError: they are no whole numbers, or are those of several sequences.
+        TokbenchError: the ids are not integers, some are masked, or there are several sequences.
     """
     if isinstance(ids, bytes | bytearray | memoryview) and is_text(ids):
         raise TokbenchError(f"ids {shown(ids)}: a text, not ids; give whole numbers")
@@ -305,10 +306,10 @@ def as_ids(ids: ArrayLike) -> NDArray[Any]:
 
 
 class TokenBytes:
-    """The bytes of a vocabulary's ids, special ones included; laid end to end once they are asked for.
+    """Bytes of a vocabulary's ids, special ids included. They are concatenated on first use.
 
     Args:
-        vocabulary: the tokens, with ids of their own or without.
+        vocabulary: Tokens, with or without explicit ids.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -316,14 +317,14 @@ class TokenBytes:
 
     @cached_property
     def id_limit(self) -> int:
-        """One more than the largest id."""
+        """Largest id + 1."""
         return self._vocabulary.id_limit
 
     def decode(self, ids: ArrayLike) -> bytes:
-        """The bytes of a sequence of ids.
+        """Return the bytes of a sequence of ids.
 
         Raises:
-            TokbenchError: an id is not in the vocabulary, or is no whole number.
+            TokbenchError: an id is not in the vocabulary or not an integer.
         """
         values = as_ids(ids)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
@@ -337,10 +338,11 @@ class TokenBytes:
         return bytes(joined(values.astype(np.int64), *self._flat))
 
     def borders(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is where the text ends.
+        """Return the start of each token in the bytes of a text, int64 [tokens + 1]; the last entry is the text's
+        length.
 
         Args:
-            ids: int32 [tokens], those of the text.
+            ids: int32 [tokens], ids of the text.
         """
         borders = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(self._lengths[ids if self._places is None else self._places[ids]], out=borders[1:])
@@ -348,7 +350,7 @@ class TokenBytes:
 
     @cached_property
     def _places(self) -> NDArray[np.int32] | None:
-        """int32 [ids], where the bytes of each id stand in :attr:`_flat`, -1 where there is no such id."""
+        """int32 [ids], index of each id's bytes in :attr:`_flat`; -1 for unused ids. None without explicit ids."""
         ids, special = self._vocabulary.ids, self._vocabulary.special
         if ids is None:
             return None
@@ -359,7 +361,7 @@ class TokenBytes:
 
     @cached_property
     def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of the tokens and, after them, of special ids, end to end, and where each starts."""
+        """Concatenated bytes of the tokens and then of the special ids, and the start of each."""
         data, offsets = self._vocabulary.flat()
         special = [*self._vocabulary.special.values()]
         ends = offsets[-1] + np.cumsum([len(token) for token in special], dtype=np.int64)

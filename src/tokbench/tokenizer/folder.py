@@ -1,7 +1,4 @@
-"""A tokenizer's folder: its settings, and the one checksum that they and its vocabulary stand under.
-
-What a folder holds already when a tokenizer is saved into it.
-"""
+"""Tokenizer folders: settings, a checksum over settings and vocabulary, and files of earlier saves."""
 
 import hashlib
 import json
@@ -20,16 +17,16 @@ from tokbench.vocabulary import VOCABULARY_FILES
 
 SETTINGS = "tokbench.json"
 OWN: Literal["own"] = "own"
-"""The size of a tokenizer that was made elsewhere: nobody asks it of it, and its folder is called so in its place."""
+"""Vocabulary size in the folder name of an imported tokenizer, in place of a requested size."""
 AGAIN = "build the tokenizer again"
 LONGEST_NAME = 200
 Name = Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""A method's name, such as fits a message of one line."""
+"""Name of a method: 1 to 200 characters without control characters, so that it fits into a one-line message."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def _setting(value: Any) -> Any:
-    """A method's name, or a mapping with its ``method`` and options."""
+    """Validate a method's name, or a mapping with its ``method`` and options."""
     name = value.get("method") if isinstance(value, dict) else value
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise ValueError("neither a name nor a method with options")
@@ -37,7 +34,7 @@ def _setting(value: Any) -> Any:
 
 
 class SegmentationSetting(BaseModel):
-    """A segmentation's name, and its options as further keys."""
+    """Name of a segmentation, with its options as further keys."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -45,16 +42,16 @@ class SegmentationSetting(BaseModel):
 
 
 class Settings(BaseModel):
-    """What ``tokbench.json`` holds.
+    """Content of ``tokbench.json``.
 
     Attributes:
-        format: 2 is written. Format 1, whose checksum is that of the vocabulary alone, is read as well.
-        name: what tables call the tokenizer.
-        pretokenization: its name where it has no options, otherwise with its options.
-        segmentation: the method with its options.
-        size: tokens of the vocabulary.
-        sha256: checksum of every file of the vocabulary and of all other settings.
-        origin: what made the tokenizer.
+        format: Version of the file; 2 is written. Format 1 is read as well; its checksum covers only the vocabulary.
+        name: Name of the tokenizer in tables.
+        pretokenization: Name of the pre-tokenization, or a mapping with its ``method`` and options.
+        segmentation: Name of the segmentation with its options.
+        size: Number of tokens in the vocabulary.
+        sha256: Checksum of all files of the vocabulary and all other settings, in hexadecimal.
+        origin: Record of how the tokenizer was made.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -68,22 +65,22 @@ class Settings(BaseModel):
     origin: dict[str, Any]
 
     def options(self, method: Method, folder: Path) -> Options:
-        """The segmentation's options.
+        """Return the segmentation's options.
 
         Raises:
-            TokbenchError: the method has no such option, or a value of another type.
+            TokbenchError: an option is unknown, or a value is of another type.
         """
         return _validated(method.options, self.segmentation.model_extra, folder / SETTINGS, "segmentation.")
 
     def check(self, folder: Path, size: int) -> None:
-        """Reject a folder that is not what was saved.
+        """Check that a folder is unchanged since it was saved.
 
         Args:
-            folder: the tokenizer's.
-            size: tokens of its vocabulary as read.
+            folder: Folder of the tokenizer.
+            size: Number of tokens in its vocabulary, as read.
 
         Raises:
-            TokbenchError: its checksum or its size is another.
+            TokbenchError: the checksum or the size differs.
         """
         if self.sha256 != self._digest(folder) or self.size != size:
             raise TokbenchError(
@@ -103,10 +100,10 @@ class Settings(BaseModel):
 
 
 def sealed(values: dict[str, Any], folder: Path) -> str:
-    """The text of ``tokbench.json``, of the settings ``values``, for a folder whose vocabulary is written.
+    """Return the text of ``tokbench.json`` for the settings ``values``, with a checksum over a written vocabulary.
 
     Raises:
-        TokbenchError: a value is none that the file can hold.
+        TokbenchError: a value is not valid in the file.
     """
     settings = _validated(Settings, json.loads(json.dumps(values)), folder / SETTINGS)
     signed = settings.model_copy(update={"sha256": settings._digest(folder)})
@@ -114,7 +111,7 @@ def sealed(values: dict[str, Any], folder: Path) -> str:
 
 
 def is_adapted(folder: Path) -> bool:
-    """Whether a folder holds a tokenizer that works through another library, whose settings are others."""
+    """Return whether a folder contains a tokenizer that uses an external library; its settings have another format."""
     try:
         values = json.loads(read_regular(folder / SETTINGS))
     except (OSError, ValueError, RecursionError):
@@ -123,10 +120,10 @@ def is_adapted(folder: Path) -> bool:
 
 
 def read_settings(folder: Path) -> Settings:
-    """The settings of a tokenizer's folder, each of its type.
+    """Read and validate the settings of a tokenizer's folder.
 
     Raises:
-        TokbenchError: the folder is none of ours, or its settings are damaged.
+        TokbenchError: the folder is not a tokenizer folder, or its settings are damaged.
     """
     file = folder / SETTINGS
     if not file.exists():
@@ -138,7 +135,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 def _validated(model: type[Model], values: Any, file: Path, within: str = "") -> Model:
-    """Values as a model; of what is wrong the first mistake is told."""
+    """Validate values as a model. The error names the first mistake."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -149,18 +146,18 @@ def _validated(model: type[Model], values: Any, file: Path, within: str = "") ->
 
 EXPORTED = "tokenizer.json"
 OF_TRANSFORMERS = ("added_tokens.json", "special_tokens_map.json")
-"""What ``save_pretrained`` writes beside our files; both hold ids or names of the tokenizer that was saved."""
+"""Files that ``save_pretrained`` adds to ours. Both contain ids or names of the saved tokenizer."""
 
 
 def stale_files(before: Path, configuration: bool) -> list[str]:
-    """Files of the tokenizer that was saved in a folder before; those of them that are not written again must go.
+    """Return the files of the tokenizer saved in a folder before; those not written again must be removed.
 
     Args:
-        before: the file of the settings in that folder, if there is one.
-        configuration: whether the file by which ``transformers`` finds our class is written too.
+        before: Settings file in that folder; it may be missing.
+        configuration: Whether ``tokenizer_config.json`` is written as well.
 
     Raises:
-        TokbenchError: files of those names stand there and belong to no tokenizer of ours.
+        TokbenchError: the folder has files of those names that are not ours.
     """
     folder = before.parent
     if not before.is_file():
@@ -173,11 +170,11 @@ def stale_files(before: Path, configuration: bool) -> list[str]:
 
 
 def outdated_export(before: Path, after: Path) -> list[str]:
-    """``tokenizer.json``, where it was exported of a tokenizer that gives other ids.
+    """Return ``tokenizer.json`` if it was exported from a tokenizer with other ids, otherwise an empty list.
 
     Args:
-        before: the file of the settings in the folder that is saved into, if there is one.
-        after: the folder in which the tokenizer's files are written.
+        before: Settings file in the output folder; it may be missing.
+        after: Folder to which the tokenizer's files are written.
     """
     try:
         older, newer = (json.loads(file.read_text(encoding="utf-8")) for file in (before, after / before.name))

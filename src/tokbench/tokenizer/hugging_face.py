@@ -1,7 +1,4 @@
-"""The file by which ``transformers.AutoTokenizer`` finds our class, and the special tokens that it names.
-
-The printable spelling of bytes that GPT-2 introduced and Hugging Face's byte-level tokenizers share.
-"""
+"""Hugging Face conventions: ``tokenizer_config.json``, special tokens, and GPT-2's printable spelling of bytes."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +17,7 @@ PADDING = "<|padding|>"
 
 
 def end_token(origin: Mapping[str, Any]) -> str:
-    """Return the name of the end of text of a tokenizer. Default: ``<|endoftext|>``.
+    """Return the name of a tokenizer's end-of-text token. Default: ``<|endoftext|>``.
 
     Args:
         origin: Origin of the tokenizer. An import records its end of text there.
@@ -32,11 +29,11 @@ def end_token(origin: Mapping[str, Any]) -> str:
 def special_tokens(
     size: int, own: Mapping[int, bytes] | None = None, origin: Mapping[str, Any] | None = None
 ) -> dict[str, int]:
-    """The special tokens with their ids, for a vocabulary of a size: the end of text and the padding.
+    """Return the ids of the end of text and of the padding, by name. Default: ``size`` and ``size + 1``.
 
     Args:
-        size: one more than its largest id.
-        own: special ids that it has of its own, with their names: where one bears a name of ours, it is that one.
+        size: Largest id of the vocabulary + 1.
+        own: Special ids of the vocabulary with their names (default: none). A name equal to one of ours sets its id.
         origin: Origin of the tokenizer, see :func:`end_token`.
     """
     named = {name.decode("utf-8", "replace"): number for number, name in (own or {}).items()}
@@ -51,12 +48,12 @@ def _recorded_end(origin: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT) -> None:
-    """Write the file by which ``AutoTokenizer`` finds a class: ours, or one of its own.
+    """Write ``tokenizer_config.json``, from which ``AutoTokenizer`` learns the class of a tokenizer.
 
     Args:
         folder: Folder of the tokenizer.
-        name: Name of the class.
-        end: Name of the token that ends a text.
+        name: Name of the class (default: ``TokbenchTokenizer``).
+        end: Name of the token that ends a text (default: ``<|endoftext|>``).
     """
     configuration = {
         "tokenizer_class": name,
@@ -70,7 +67,7 @@ def write_configuration(folder: Path, name: str = CLASS, end: str = END_OF_TEXT)
 
 
 def names_another_class(folder: Path) -> bool:
-    """Whether a folder has that file and it names another class than ours, or none."""
+    """Return whether ``tokenizer_config.json`` exists and names a class other than ours, or none."""
     try:
         configuration: Any = json.loads(read_regular(folder / CONFIGURATION))
         return bool(configuration["tokenizer_class"] != CLASS)
@@ -81,10 +78,11 @@ def names_another_class(folder: Path) -> bool:
 
 
 PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
-"""The bytes that are spelt as the character of the same code point; the others follow from U+0100, in order."""
+"""Bytes spelt as the character of the same code point. The other bytes map to U+0100 onwards, in order."""
 CONTINUATION = "\u203f"
-"""Stands before tokens that match only inside a pre-token. No byte is spelt with it, so spellings stay unique,
-which WordPiece's own ``##`` would not be."""
+"""Prefix of tokens that match only inside a pre-token. No byte maps to it, so spellings stay unique; with WordPiece's
+``##`` they would not.
+"""
 
 
 def _characters() -> tuple[str, ...]:
@@ -93,21 +91,21 @@ def _characters() -> tuple[str, ...]:
 
 
 CHARACTERS: tuple[str, ...] = _characters()
-"""The character of each of the 256 bytes."""
+"""Character of each of the 256 bytes."""
 BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
 
 
 def spell(token: bytes, continuation: bool = False) -> str:
-    """A token's printable spelling."""
+    """Return the printable spelling of a token."""
     return (CONTINUATION if continuation else "") + "".join(CHARACTERS[byte] for byte in token)
 
 
 def unspell(spelling: str) -> bytes:
-    """The bytes of a printable spelling."""
+    """Return the bytes of a printable spelling."""
     return bytes(BYTE_OF[character] for character in spelling.removeprefix(CONTINUATION))
 
 
 def spelling_ranks() -> NDArray[np.int64]:
-    """int64 [256], each byte's place in the order of characters, by which Hugging Face settles ties."""
+    """Return int64 [256], the rank of each byte in the order of characters, by which Hugging Face breaks ties."""
     order = sorted(range(256), key=CHARACTERS.__getitem__)
     return np.argsort(np.array(order)).astype(np.int64)
