@@ -160,7 +160,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "corpora/pydoc/splits",
         {"tokenizer": 0.5, "pretraining": 0.4, "byte_lm": "tokenizer", "evaluation": "byte_lm"},
-        "corpora.pydoc.splits.evaluation: 'byte_lm' has no share of its own; give it one, or name another split",
+        "corpora.pydoc.splits.evaluation: 'byte_lm' has no share; give it one, or name another split",
     ),
     (
         "variants/bpe/construction",
@@ -253,7 +253,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "resources",
         {"pydoc": {"type": "ladec", "path": __file__}},
-        "resources.pydoc: a corpus bears this name, too, and tables tell the two apart by it; rename one",
+        "resources.pydoc: a corpus has this name, too, and tables contain it; rename one",
     ),
     ("resources", {"mine": {"type": "ladec", "paths": "x"}}, "resources.mine.paths: unknown key. Did you mean 'path'?"),
     ("metrics", {"reny": {}}, "metrics.reny: unknown key. Did you mean 'renyi'?"),

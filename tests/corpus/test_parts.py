@@ -363,7 +363,7 @@ def test_shards_are_copied_where_they_cannot_be_linked(
 def test_more_parts_than_files(kind: str, told: bool, experiment: dict[str, Any], tmp_path: Path) -> None:
     source = written(kind, [[("en", "a\n")] * 9] * 3, tmp_path, **({"tagged": False} if kind == "jsonl" else {}))
     experiment["corpora"] = {"pydoc": {"source": source.model_dump(), "parts": 4}}
-    line = "corpora.pydoc.parts: 4 parts of 3 files, which are not cut; ask for 3, or cut them into more files"
+    line = "corpora.pydoc.parts: 4 parts of 3 files, which are not split; ask for 3, or split them further"
     mistakes = check(Experiment.model_validate(experiment))
     assert [mistake for mistake in mistakes if "parts" in mistake] == [line] * told
 

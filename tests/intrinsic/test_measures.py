@@ -123,8 +123,11 @@ def test_what_a_job_reads(experiment: Any) -> None:
     [
         ({"measured_on": ["cod"]}, "measured_on: 'cod' is not a corpus"),
         ({"variants": {"bpe": {**BPE, "measured_on": ["cod"]}}}, "variants.bpe.measured_on: 'cod' is not a corpus"),
-        ({"measured_on": ["words"]}, "variants.ranks.measured_on: corpus 'words' holds counts"),
-        ({"measured_on": ["words"], "ngram_bits": {}}, "ngram_bits: corpus 'words' holds counts and no text"),
+        ({"measured_on": ["words"]}, "variants.ranks.measured_on: corpus 'words' contains counts"),
+        (
+            {"measured_on": ["words"], "ngram_bits": {}},
+            "ngram_bits: corpus 'words' contains counts, but n-gram models need text",
+        ),
     ],
 )
 def test_what_cannot_be_measured(experiment: Any, more: dict[str, Any], message: str) -> None:

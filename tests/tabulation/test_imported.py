@@ -76,16 +76,16 @@ def configured(**variants: Any) -> dict[str, Any]:
         ({"from": "tekken", "path": "a/b", "revision": HEX}, ["x.revision: only from: transformers"]),
         (
             {"from": "tekken", "path": __file__, "construction": "bpe"},
-            ["'from' takes a tokenizer as it is", "leave one"],
+            ["'from' imports a tokenizer as it is", "leave one"],
         ),
-        ({"from": "tekken", "path": __file__, "sizes": [512]}, ["'sizes' is said of those that are built"]),
+        ({"from": "tekken", "path": __file__, "sizes": [512]}, ["'sizes' applies to those that are built"]),
         (
             {"from": "tiktoken", "path": __file__},
-            ["x.pattern: a file of form 'tiktoken' does not say how texts are cut"],
+            ["x.pattern: a file of form 'tiktoken' has no pre-tokenization pattern"],
         ),
         ({"from": "tiktoken", "path": __file__, "pattern": "cl100"}, ["x.pattern: 'cl100' is not a pattern"]),
         ({"from": "tiktoken", "path": __file__, "pattern": "(a"}, ["x.pattern: ", "is no regular expression"]),
-        ({"from": "tokens", "path": __file__, "pattern": "gpt2"}, ["x.segmentation: a list of tokens does not say"]),
+        ({"from": "tokens", "path": __file__, "pattern": "gpt2"}, ["x.segmentation: a list of tokens does not define"]),
         (
             {"from": "tokens", "path": __file__, "pattern": "gpt2", "segmentation": "gredy"},
             ["x.segmentation: 'gredy' is not a segmentation", "Did you mean 'greedy'?"],

@@ -1,8 +1,6 @@
-"""Mistakes that no single section can see: names that lead nowhere, combinations that cannot work.
+"""Checks across sections: unknown names and combinations of options that cannot work.
 
-Mistakes in parallel corpora that no single section can see.
-
-Mistakes in variants that no single section can see, of those that are built and those that were made elsewhere.
+They cover corpora, parallel corpora, variants (built and external), suites, runs and the report.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +29,7 @@ from tokbench.segmentation import segmentations
 
 
 def variant_mistakes(experiment: Experiment) -> Iterator[str]:
-    """One line a mistake, ``key: what is wrong; the remedy``."""
+    """Yield one line for each mistake in variants, ``key: what is wrong; the remedy``."""
     yield from _measured(experiment)
     yield from _built(experiment)
     yield from _elsewhere(experiment)
@@ -39,25 +37,25 @@ def variant_mistakes(experiment: Experiment) -> Iterator[str]:
 
 
 def unknown_names(key: str, kind: str, names: Iterable[str], there: Iterable[str]) -> Iterator[str]:
-    """One line for each name that is not among those that there are."""
+    """Yield one line for each name that is not in ``there``."""
     for name in names:
         if name not in there:
             yield f"{key}: {unknown(name, kind, there)}"
 
 
 def _measured(experiment: Experiment) -> Iterator[str]:
-    """Corpora that variants are measured on: they must be there, and be text for tokenizers made elsewhere."""
+    """Yield mistakes in ``measured_on``: unknown corpora, and corpora of counts for external tokenizers."""
     yield from unknown_names("measured_on", "corpus", experiment.measured_on, experiment.corpora)
     for name, variant in experiment.variants.items():
         key = f"variants.{name}.measured_on"
         yield from unknown_names(key, "corpus", variant.measured_on or (), experiment.corpora)
         for corpus in experiment.measured_on_of(name) if name in experiment.elsewhere else ():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
-                yield f"{key}: corpus '{corpus}' holds counts, and a tokenizer made elsewhere is measured on text"
+                yield f"{key}: corpus '{corpus}' contains counts, but an external tokenizer is measured on text"
 
 
 def unit_mistakes(experiment: Experiment) -> Iterator[str]:
-    """One line for each table of units that cannot be used."""
+    """Yield one line for each table of units that cannot be used."""
     for name, corpus in experiment.corpora.items():
         if corpus.units is None:
             continue
@@ -101,7 +99,7 @@ def _built(experiment: Experiment) -> Iterator[str]:
 
 
 def _files(variant: Variant) -> dict[str, Path]:
-    """The files that options of the construction name, and those of its initial vocabulary."""
+    """Return the files named by options of the construction and of its initial vocabulary."""
     files = files_among(variant.construction)
     initial = getattr(variant.construction, "initial", None)
     if isinstance(initial, InitialRecipe):
@@ -113,12 +111,12 @@ def _elsewhere(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.elsewhere.items():
         key = f"variants.{name}"
         if name in {*experiment.corpora, *experiment.resources, *experiment.suites}:
-            yield f"{key}: a corpus, a resource or a suite bears this name, too, and paths are told by it; rename one"
+            yield f"{key}: a corpus, a resource or a suite has this name, too, and paths contain it; rename one"
         if variant.corpus is not None:
             yield from unknown_names(f"{key}.corpus", "corpus", [variant.corpus], experiment.corpora)
         corpus = experiment.corpora.get(experiment.corpus_of(name))
         if corpus is not None and corpus.counted:
-            yield f"{key}.corpus: it is held against its library on text and this corpus holds counts; name one of text"
+            yield f"{key}.corpus: contains counts, and it is compared with its library on text; name one of text"
         yield from mistakes_elsewhere(key, name, variant)
 
 
@@ -148,7 +146,7 @@ def _segmentation(key: str, variant: Variant) -> Iterator[str]:
 
 
 def _sizes(experiment: Experiment) -> Iterator[str]:
-    """Sizes that are too small or too large; a mistake in the common list is reported once."""
+    """Yield sizes that are too small or too large; a mistake in the common list is reported once."""
     alphabets = {
         name: constructions[variant.construction.method].alphabet for name, variant in experiment.built.items()
     }
@@ -178,7 +176,7 @@ def _sizes(experiment: Experiment) -> Iterator[str]:
 
 
 def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
-    """One line a mistake, ``key: what is wrong; the remedy``."""
+    """Yield one line for each mistake in parallel corpora and translations, ``key: what is wrong; the remedy``."""
     yield from _translations(experiment)
     for name, parallel in experiment.parallel_corpora.items():
         for split, source in parallel.sources().items():
@@ -224,11 +222,11 @@ def _translations(experiment: Experiment) -> Iterator[str]:
         for name in run.corpora:
             first, other = scored.setdefault((name, run.source, run.target), (key, way))
             if other != way:
-                yield f"{key}: bleu_words and comet differ from those of {first} for '{name}'; say the same in both"
+                yield f"{key}: bleu_words and comet differ from those of {first} for '{name}'; use the same in both"
 
 
 def check(experiment: Experiment) -> list[str]:
-    """One line a mistake, ``key: what is wrong; the remedy``; empty when there is none."""
+    """Return one line for each mistake, ``key: what is wrong; the remedy``; empty if there is none."""
     return [
         *_results(experiment),
         *_name(experiment),
@@ -255,7 +253,7 @@ def _results(experiment: Experiment) -> Iterator[str]:
 
 def _name(experiment: Experiment) -> Iterator[str]:
     if Path(experiment.folder) == Path(experiment.published).parent:
-        yield f"name: {experiment.folder} is where tables are kept that outlive experiments; choose another name"
+        yield f"name: {experiment.folder} is reserved for tables that outlive experiments; choose another name"
 
 
 def _corpora(experiment: Experiment) -> Iterator[str]:
@@ -265,7 +263,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
         for split, share in corpus.splits.items():
             if isinstance(share, str):
                 if share not in shares:
-                    yield f"{key}.splits.{split}: '{share}' has no share of its own; give it one, or name another split"
+                    yield f"{key}.splits.{split}: '{share}' has no share; give it one, or name another split"
             elif share < 0:
                 yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
         if sum(shares.values()) > 1 + 1e-9:
@@ -281,7 +279,7 @@ def _corpora(experiment: Experiment) -> Iterator[str]:
                 yield from path_mistakes(f"{key}.source.path", files, patterns=True)
                 if isinstance(corpus.source, TextSource | JsonLinesSource) and corpus.parts > len(files):
                     told = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
-                    yield f"{key}.parts: {told}, which are not cut; ask for {len(files)}, or cut them into more files"
+                    yield f"{key}.parts: {told}, which are not split; ask for {len(files)}, or split them further"
                 yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
             except TokbenchError as error:
                 yield f"{key}.source.path: {error}"
@@ -291,7 +289,7 @@ def _resources(experiment: Experiment) -> Iterator[str]:
     for name, resource in experiment.resources.items():
         key = f"resources.{name}"
         if name in experiment.corpora:
-            yield f"{key}: a corpus bears this name, too, and tables tell the two apart by it; rename one"
+            yield f"{key}: a corpus has this name, too, and tables contain it; rename one"
         if not resource.path:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
@@ -303,7 +301,7 @@ def _resources(experiment: Experiment) -> Iterator[str]:
 
 
 def _splits(experiment: Experiment) -> Iterator[str]:
-    """Splits that something reads and that get no text, each told once."""
+    """Yield each split that is read but has no text, once."""
     readers: dict[tuple[str, Split], str] = {}
     for name in experiment.variants:
         corpus = experiment.corpus_of(name)
@@ -327,7 +325,7 @@ def _splits(experiment: Experiment) -> Iterator[str]:
     if experiment.ngram_bits is not None:
         for corpus in experiment.measured_corpora():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
-                yield f"ngram_bits: corpus '{corpus}' holds counts and no text, which n-gram models need; leave it out"
+                yield f"ngram_bits: corpus '{corpus}' contains counts, but n-gram models need text; leave the key out"
                 break
             readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
     for (corpus, split), reader in readers.items():
@@ -335,7 +333,7 @@ def _splits(experiment: Experiment) -> Iterator[str]:
             continue
         if experiment.corpora[corpus].counted:
             if split in ("byte_lm", "pretraining"):
-                yield f"corpora.{corpus}: holds counts and no text, which {reader}; give it a corpus of text"
+                yield f"corpora.{corpus}: contains counts and no text, which {reader}; name a corpus of text"
             continue
         if not experiment.corpora[corpus].splits.get(split):
             yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"
@@ -347,7 +345,7 @@ def _suites(experiment: Experiment) -> Iterator[str]:
             continue
         key = f"suites.{name}"
         if name in experiment.corpora or name in experiment.resources:
-            yield f"{key}: a corpus or a resource bears this name, too, and paths are told apart by it; rename one"
+            yield f"{key}: a corpus or a resource has this name, too, and paths contain it; rename one"
         if suite.path is None:
             yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
             continue
@@ -358,7 +356,7 @@ def _suites(experiment: Experiment) -> Iterator[str]:
 
 
 def _offline_tasks(experiment: Experiment) -> Iterator[str]:
-    """Tasks and examples of offline suites in use that are not made."""
+    """Yield tasks of offline suites in use that are not defined, and numbers of few-shot examples above the pool."""
     pool = experiment.tasks.fewshot_pool
     for name in dict.fromkeys(name for run in experiment.runs for name in run.suites):
         suite = experiment.suites.get(name)
@@ -390,7 +388,7 @@ def _runs(experiment: Experiment) -> Iterator[str]:
 
 
 def _contradictions(experiment: Experiment) -> Iterator[str]:
-    """Runs by which one language model would read two corpora, each told once."""
+    """Yield runs in which one language model would read two corpora, each once."""
     known: dict[tuple[str, str, Size], tuple[str, str]] = {}
     for index, run in enumerate(experiment.runs):
         if not experiment.variants.keys() >= set(run.variants):
@@ -444,6 +442,6 @@ def _report(experiment: Experiment) -> Iterator[str]:
 
 def _released(experiment: Experiment) -> Iterator[str]:
     if experiment.released is not None and not experiment.released.is_dir():
-        yield f"released: {experiment.released} is no folder; name that of the released vocabularies, or leave it out"
+        yield f"released: {experiment.released} is not a folder; name the folder of vocabularies, or leave it out"
     elif experiment.released is not None:
         yield from path_mistakes("released", [experiment.released], patterns=True)

@@ -1,4 +1,4 @@
-"""An experiment: everything that one configuration file says."""
+"""An experiment: the content of one configuration file."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -42,107 +42,114 @@ Suite = Annotated[SuiteOptions, Preset("suite", named_suites)]
 
 
 class Experiment(Options):
-    """One configuration file: a corpus and recipes, from which everything else follows."""
+    """One configuration file: corpora, recipes of tokenizers and models, and their runs."""
 
     name: Name
-    """Names the folder of the results."""
+    """Name of the experiment and of its folder under ``results``."""
     seed: Seed = 0
-    """Decides the splits and every construction's random choices."""
+    """Random seed of the splits and of every construction; default: 0."""
     results: str = "results"
-    """Folder under which the experiment's own folder lies."""
+    """Folder that contains the experiment's folder; default: ``results``."""
     corpora: dict[Name, Corpus] = Field(min_length=1)
-    """Named text."""
+    """Corpora by name."""
     parallel_corpora: dict[Name, ParallelCorpus] = Field(default_factory=dict)
-    """Pairs of sentences in two languages; a corpus of type ``parallel`` holds their sides."""
+    """Sentence-aligned corpora in two languages; a corpus of type ``parallel`` reads their sides."""
     byte_lms: dict[Name, ByteLm] = Field(default_factory=dict)
-    """Byte language models: a preset's name, or its options, with ``preset`` for what they change."""
+    """Byte language models: a preset's name, or a mapping of options; with ``preset``, its other keys change the
+    preset."""
     variants: dict[Name, AnyVariant] = Field(min_length=1)
-    """Tokenizer recipes, and tokenizers made elsewhere."""
+    """Tokenizers: recipes to build, and external tokenizers."""
     sizes: list[VocabularySize] = Field(default_factory=list, min_length=1)
-    """Vocabulary sizes of the variants that are built, the 256 bytes included; needed where one of them names none."""
+    """Vocabulary sizes of built variants, the 256 bytes included; required unless every variant has its own."""
     measured_on: list[str] = Field(default_factory=list)
-    """Corpora on whose evaluation splits every variant is measured, beside the one that it is built from: their token
-    n-gram models are trained on these corpora, too. A variant may name its own."""
+    """Corpora on whose evaluation splits every variant is measured, in addition to its own corpus. Token n-gram models
+    are trained on these corpora, too. A variant may override the list."""
     resources: dict[Name, Resource] = Field(default_factory=dict)
-    """Gold data on which every tokenizer is measured: a type's name, or its options."""
+    """Gold data on which every tokenizer is measured: the name of a type, or a mapping of options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     """Options of the intrinsic metrics."""
     bounds: BoundsOptions = Field(default_factory=BoundsOptions)
-    """How the fewest tokens of any vocabulary are looked for, over which the metric ``gap`` is taken."""
+    """Settings of the search for the lower bound used by the metric ``gap``."""
     ngram_bits: NgramBitsOptions | None = None
-    """Token n-gram models of every tokenizer, whose bits per byte compare tokenizers without a language model; none
-    where it is left out."""
+    """Token n-gram models of every tokenizer; their bits per byte compare tokenizers without a language model. Default:
+    none are trained."""
     models: dict[Name, Model] = Field(default_factory=dict)
-    """Language-model recipes: a preset's name, or its options, with ``preset`` for what they change."""
+    """Language models: a preset's name, or a mapping of options; with ``preset``, its other keys change the preset."""
     tasks: TaskOptions = Field(default_factory=TaskOptions)
-    """How the offline tasks are made from the evaluation split."""
+    """Settings of the offline tasks, which are made from the evaluation split."""
     suites: dict[Name, Suite] = Field(default_factory=dict)
-    """Sets of downstream tasks: a named suite, or its options, with ``preset`` for what they change."""
+    """Sets of downstream tasks: a suite's name, or a mapping of options; with ``preset``, its other keys change the
+    suite."""
     runs: list[ModelRuns] = Field(default_factory=list)
     """Language models to train and test."""
     translation_models: dict[Name, TranslationModel] = Field(default_factory=dict)
-    """Recipes of translation models: a preset's name, or its options, with ``preset`` for what they change."""
+    """Translation models: a preset's name, or a mapping of options; with ``preset``, its other keys change the
+    preset."""
     translations: list[TranslationRuns] = Field(default_factory=list)
     """Translation models to train and test."""
     statistics: StatisticsOptions = Field(default_factory=StatisticsOptions)
-    """What is to be seen, told before the runs."""
+    """Power analysis before the runs: a pilot experiment and the effect size to detect."""
     report: ReportOptions = Field(default_factory=ReportOptions)
-    """What the report says beyond the tables."""
+    """Content of the report in addition to the tables."""
     released: Path | None = None
-    """Folder of the vocabularies and token counts that the authors of "Tokenization Is More Than Compression" released,
-    from which ``snakemake published`` recomputes their Venn diagram and token counts; these are left out without it."""
+    """Folder of the vocabularies and token counts released by the authors of "Tokenization Is More Than Compression".
+    With it, ``snakemake published`` recomputes their Venn diagram and token counts; default: these are skipped."""
 
     @cached_property
     def folder(self) -> str:
-        """Folder of this experiment's results, without the doubled slashes and dots that paths may be written with."""
+        """Folder of this experiment's results, as a normalized path (no doubled slashes or dots)."""
         return str(Path(self.results, self.name))
 
     @property
     def published(self) -> str:
-        """Folder of the tables that are kept: the papers' numbers, recomputed."""
+        """Folder of the papers' recomputed numbers, which outlive the experiment."""
         return str(Path(self.results, "published", "papers"))
 
     @cached_property
     def built(self) -> dict[str, Variant]:
-        """The variants that are built here, by name."""
+        """Variants that the experiment builds, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, Variant)}
 
     @cached_property
     def elsewhere(self) -> dict[str, ExternalTokenizer]:
-        """The variants that were made elsewhere, by name."""
+        """External variants, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, ExternalTokenizer)}
 
     def sizes_of(self, variant: str) -> Sequence[Size]:
-        """Vocabulary sizes of a variant; of one that was made elsewhere the word that stands for its own."""
+        """Return the vocabulary sizes of a variant; ``["own"]`` for an external one."""
         return self.built[variant].sizes or self.sizes if variant in self.built else [OWN]
 
     def sizes_in(self, run: ModelRuns, variant: str) -> Sequence[Size]:
-        """Vocabulary sizes at which a run takes a variant: those that it names, but for one that was made elsewhere."""
+        """Return the vocabulary sizes of a variant in a run: the run's if given; ``["own"]`` for an external
+        variant."""
         return run.sizes or self.sizes_of(variant) if variant in self.built else [OWN]
 
     def sizes_between(self, run: TranslationRuns, source: str, target: str) -> Sequence[Size]:
-        """Vocabulary sizes at which a pair of tokenizers is taken: those of the side that is built, the source's where
-        both are; where none is, the word that stands for their own."""
+        """Return the vocabulary sizes of a pair of tokenizers in a translation run.
+
+        The run's sizes if given, otherwise those of the source, or of the target if only that is built. ``["own"]`` if
+        both are external.
+        """
         named = source if source in self.built or target not in self.built else target
         return run.sizes or self.sizes_of(named) if named in self.built else [OWN]
 
     def corpus_of(self, variant: str) -> str:
-        """Corpus whose tokenizer split builds a variant."""
+        """Return the corpus whose tokenizer split builds a variant; default: the first corpus."""
         return self.variants[variant].corpus or next(iter(self.corpora))
 
     def measured_on_of(self, variant: str) -> list[str]:
-        """Corpora that a variant is measured on beside its own, each once."""
+        """Return the corpora that a variant is measured on in addition to its own corpus, without duplicates."""
         own = self.variants[variant].measured_on
         others = self.measured_on if own is None else own
         return [corpus for corpus in dict.fromkeys(others) if corpus != self.corpus_of(variant)]
 
     def measured_corpora(self) -> list[str]:
-        """Every corpus that variants are measured on, each once."""
+        """Return every corpus that variants are measured on, without duplicates."""
         found = (one for name in self.variants for one in (self.corpus_of(name), *self.measured_on_of(name)))
         return list(dict.fromkeys(found))
 
     def corpora_of(self, run: ModelRuns) -> dict[tuple[str, str, Size], str]:
-        """Corpus that each language model of a run reads, by model, variant and vocabulary size."""
+        """Return the corpus that each language model of a run reads, by model, variant and vocabulary size."""
         return {
             (model, variant, size): run.corpus or self.corpus_of(variant)
             for model in run.models
@@ -151,9 +158,10 @@ class Experiment(Options):
         }
 
     def baselines(self) -> dict[str, str]:
-        """For each corpus that variants are measured on, the variant to which the others are relative.
+        """Return the baseline variant of each corpus that variants are measured on.
 
-        One that is built from the corpus where any is."""
+        Default: the first variant built from the corpus, or else the first that is measured on it.
+        """
         first: dict[str, str] = {}
         for variant in self.variants:
             first.setdefault(self.corpus_of(variant), variant)

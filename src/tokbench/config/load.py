@@ -1,8 +1,7 @@
-"""Reading a configuration and rejecting it clearly, before any work is done.
+"""Loading and validation of configuration files.
 
-What is odd in a configuration and no mistake: equal recipes, and recipes that nothing uses.
-
-Files of an experiment's corpora that are not read, or that have the content of another.
+Notes report valid but odd configurations: equal recipes, unused recipes, files that are left out, and files with equal
+content.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,22 +19,22 @@ from tokbench.io.yaml import parse_words, read_yaml
 from tokbench.options import explain
 
 SECTIONS = ("corpora", "parallel_corpora", "resources", "suites", "variants")
-"""Sections whose names may be given a path at the top level."""
+"""Sections whose entries may get a path by a top-level key of their name."""
 
 
 def validate(values: Mapping[str, Any], name: str) -> Experiment:
-    """The experiment that a configuration describes.
+    """Validate a configuration and return its experiment.
 
-    A top-level key that bears the name of a corpus, a resource, a local suite or a variant that was made elsewhere is
-    its path, so that a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``). One that
-    bears the name of a parallel corpus maps its splits to their paths.
+    A top-level key that equals the name of a corpus, a resource, a local suite or an external variant sets its path. So
+    a path can be given on the command line (``snakemake --config books=novels.jsonl.gz``). A key that equals the name
+    of a parallel corpus maps its splits to their paths.
 
     Args:
         values: the configuration as read.
-        name: what messages call it, the file's name.
+        name: name of the configuration in messages (the file's name).
 
     Raises:
-        TokbenchError: one line for each wrong value, or else for each value that contradicts another.
+        TokbenchError: one line for each wrong value; if there is none, one line for each contradiction.
     """
     try:
         experiment = Experiment.model_validate(_with_paths(values))
@@ -47,7 +46,7 @@ def validate(values: Mapping[str, Any], name: str) -> Experiment:
 
 
 def _with_names(lines: str, values: Mapping[str, Any], name: str) -> str:
-    """Return error lines in which an unknown top-level key lists the names whose paths may be given in its place."""
+    """Return error lines in which an unknown top-level key lists the names that accept a path there."""
     named = {section: values[section] for section in SECTIONS if isinstance(values.get(section), dict)}
     variants = named.pop("variants", {})
     imported = [key for key, variant in variants.items() if isinstance(variant, dict) and "from" in variant]
@@ -61,20 +60,20 @@ def read(path: Path | str, overrides: Mapping[str, Any] | None = None) -> Experi
     """Read and validate a configuration file; ``overrides`` replace its top-level keys.
 
     Raises:
-        TokbenchError: the file is missing, not YAML, or holds a mistake.
+            TokbenchError: the file is missing, is not YAML, or has a mistake.
     """
     return validate({**_read(path), **(overrides or {})}, str(path))
 
 
 def read_all(files: Iterable[Path | str], overrides: Mapping[str, Any]) -> Experiment:
-    """The experiment of the files and ``--config`` values that Snakemake was given, each over those before it.
+    """Read and merge the configuration files and ``--config`` values passed to Snakemake, the last one first in rank.
 
-    Snakemake reads them, too, but by rules of its own: of two equal keys it drops the first without a word, it takes
-    ``017`` for 15, and lists on its command line for lists of text. What it is told is read again here.
+    Snakemake parses them differently: it silently drops the first of two equal keys, reads ``017`` as 15, and reads
+    lists on its command line as lists of text. So they are parsed here again.
 
     Args:
-        files: the configuration files, the strongest last.
-        overrides: values by key, stronger than all files; mappings change a mapping key by key.
+        files: the configuration files; later files override earlier ones.
+        overrides: values by key, which override all files; mappings are merged key by key.
 
     Raises:
         TokbenchError: one line for each wrong value.
@@ -94,7 +93,7 @@ def _read(path: Path | str) -> dict[str, Any]:
 
 
 def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Values changed by others, mappings key by key; neither is changed itself."""
+    """Return ``values`` updated by ``others``, mappings key by key; neither argument is modified."""
     changed = dict(values)
     for key, other in others.items():
         own = changed.get(key)
@@ -103,12 +102,12 @@ def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _as_given(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of Snakemake's command line: it has parsed single words, but not the words of lists."""
+    """Parse values of Snakemake's command line: it has parsed single words, but not the words of lists."""
     return {key: value if isinstance(value, str) else parse_words(value) for key, value in overrides.items()}
 
 
 def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with the paths of corpora, resources, suites and tokenizers made elsewhere where they belong."""
+    """Return the values with top-level paths moved into their corpora, resources, suites and external tokenizers."""
     named = {key: dict(values[key]) for key in SECTIONS if isinstance(values.get(key), dict)}
     corpora, parallel, resources, suites, variants = (named.get(key, {}) for key in SECTIONS)
     rest = {}
@@ -131,7 +130,7 @@ def _with_paths(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_splits(corpus: dict[str, Any], paths: dict[str, Any]) -> dict[str, Any]:
-    """A parallel corpus whose splits have other paths; one that has no type of source is rejected later."""
+    """Return a parallel corpus with other paths of its splits; one without a type of source is rejected later."""
     changed = dict(corpus)
     tests = dict(corpus["tests"]) if isinstance(corpus.get("tests"), dict) else {}
     for split, path in paths.items():
@@ -142,7 +141,7 @@ def _with_splits(corpus: dict[str, Any], paths: dict[str, Any]) -> dict[str, Any
 
 
 def _with_path(options: Any, path: Any, alone: str = "type") -> Any:
-    """Options, or a name alone, with another path; anything else as it is, to be rejected later."""
+    """Return options (or a name) with another path; other values are returned unchanged and rejected later."""
     options = {alone: options} if isinstance(options, str) else options
     return {**options, "path": path} if isinstance(options, dict) else options
 
@@ -174,7 +173,7 @@ def _equal(section: str, entries: Mapping[str, Any]) -> Iterator[str]:
 
 
 def files_left_out(experiment: Experiment) -> list[str]:
-    """Return one line for each folder of a corpus out of which files are left."""
+    """Return one line for each corpus folder in which files are skipped."""
     sources = {name: corpus.source for name, corpus in experiment.corpora.items()}
     return [
         f"corpora.{name}.source.path: {line}"

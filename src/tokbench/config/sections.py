@@ -1,7 +1,7 @@
-"""The sections of an experiment, each a typed model; every key's meaning follows it.
+"""Sections of an experiment, each a typed model with documented keys.
 
-The section of a corpus imports no method but those that prepare corpora. Sections of tokenizers cover those that an
-experiment builds and external ones. Further sections: translations, bounds, token n-gram models and statistics.
+They cover corpora, variants (built and external), runs, translations, the report, bounds, token n-gram models and
+statistics.
 """
 
 import functools
@@ -33,7 +33,7 @@ from tokbench.statistics.verdicts import DETECT, LEAST
 
 LONGEST_DOCUMENT = 16_000_000
 PIECES = 1_000_000, 2_000_000_000
-"""Bytes of the longest document at least, and at most: a shard takes no more of one."""
+"""Smallest and largest value of ``longest_document``, in bytes; a shard takes no longer document."""
 Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
 DEFAULT_FRACTIONS: dict[Split, float | Split] = {
     "byte_lm": 0.15,
@@ -47,62 +47,63 @@ class Corpus(Options):
     """Named text with documents and splits."""
 
     source: Annotated[AnySource, NameAlone("type", SOURCE_TYPES)]
-    """Where the documents come from."""
+    """Source of the documents."""
     shards: int = Field(1, ge=1, le=9999)
-    """Files that each split is dealt out to; counting and scoring run once a shard."""
+    """Number of files of each split, default: 1; documents are dealt out to them. Counting and scoring run one job a
+    shard."""
     parts: int = Field(1, ge=1, le=9999)
-    """Parts of the source that are prepared side by side, to the same files. Text and JSON Lines are cut between files
-    alone, Parquet between row groups, too."""
+    """Number of parts of the source that are prepared in parallel, default: 1; the output files are the same. Text and
+    JSON Lines are divided only between files, Parquet also between row groups."""
     splits: dict[Split, float | Split] = Field(default_factory=lambda: dict(DEFAULT_FRACTIONS))
-    """Share of each language's bytes that a split gets, by document, or the name of the split that it is the same as
-    (``evaluation: tokenizer`` measures on the training text); what is missing to 1 is left unused."""
+    """Share of each language's bytes in a split, assigned by document. A split's name instead of a share makes the two
+    splits equal (``evaluation: tokenizer`` measures on the training text). The remainder to 1 is unused."""
 
     duplicates: Literal["keep", "drop"] = "keep"
-    """What is done about documents of the evaluation split that are also in the tokenizer or pretraining split, byte
-    for byte: ``keep`` counts them, ``drop`` leaves them out of the evaluation split, too. Splits that are the same as
-    another by ``splits`` are not compared."""
+    """Treatment of evaluation documents that are also in the tokenizer or pretraining split, byte for byte. ``keep``
+    (default) only counts them, ``drop`` removes them from the evaluation split. Splits defined as equal by ``splits``
+    are not compared."""
     units: Path | None = None
-    """CSV file with the columns ``document``, a document's number in the source from 0, and ``unit``, the name of what
-    it belongs to, such as an author. The documents of a unit fall into one split, and statistics over documents take
-    a unit for one observation. The evaluation split has at most 1,000 documents then."""
+    """CSV file with the columns ``document`` (number of a document in the source, from 0) and ``unit`` (its group, such
+    as an author). All documents of a unit are in one split, and statistics over documents count a unit as one
+    observation. The evaluation split then has at most 1,000 documents."""
     longest_document: int | None = Field(LONGEST_DOCUMENT, ge=PIECES[0], le=PIECES[1])
-    """Bytes above which a document is written as several, so that nothing has to hold gigabytes of it; ``null`` for
-    never. It is cut before a space between two letters where there is one in the second half of such a piece, after a
-    line end or between two characters where there is none. Its pieces stay together, and count as one document for
-    splits and limits alone."""
+    """Bytes above which a document is written as several pieces, which limits memory; default: 16,000,000, ``null`` for
+    no limit. A cut is before a space between two letters if there is one in the second half of the piece. Otherwise it
+    is after a line end or between two characters. Pieces stay in one split and count as one document there and for
+    limits."""
 
     @property
     def counted(self) -> bool:
-        """Whether it is counts alone, without documents."""
+        """Whether the source contains only counts, without documents."""
         return isinstance(self.source, CountsSource)
 
 
 PATTERN_LESS = ("tiktoken", "tokens")
-"""Forms whose files do not say how texts are cut."""
+"""Forms of tokenizer files without a pre-tokenization pattern."""
 READ_BY = {"tiktoken": "tiktoken", "merges": "tokenizers"}
-"""Forms whose pattern is read by a library, with the library."""
+"""Libraries that read the pattern, by form."""
 OF_FOLDERS = ("transformers", "merges")
-"""Forms that may be a folder."""
+"""Forms that accept a folder."""
 
 
 class ExternalTokenizer(ReadOptions):
-    """A tokenizer that was made elsewhere, as it is: nothing is built, and its size is its own.
+    """An external tokenizer, imported as it is: nothing is built, and it has its own vocabulary size.
 
     Attributes:
-        TAG: what tells it from a variant that is built, where pydantic says in which of the two a mistake is.
+        TAG: tag of this alternative in pydantic's discriminated union of variants.
     """
 
     TAG: ClassVar[str] = "made elsewhere"
 
     corpus: str | None = None
-    """Corpus on whose evaluation split it is held against its own library and measured; the first where it is left
-    out."""
+    """Corpus on whose evaluation split the tokenizer is measured and compared with its own library; default: the first
+    corpus."""
     measured_on: list[str] | None = None
-    """Corpora that it is measured on beside this one; the experiment's where it is left out."""
+    """Corpora to measure on in addition to ``corpus``; default: the experiment's ``measured_on``."""
     path: str | None = None
-    """Its file, a folder that holds it, or with ``revision`` its name on the Hugging Face hub."""
+    """File of the tokenizer, its folder, or (with ``revision``) its name on the Hugging Face hub."""
     revision: Annotated[str | None, Field(pattern=f"^{REVISION.pattern}$")] = None
-    """Commit of a name on the hub, from which its files are fetched once; no code is, and nothing without one."""
+    """Commit on the hub; files are downloaded once, code never. Without a commit, nothing is downloaded."""
 
     @model_validator(mode="before")
     @classmethod
@@ -111,13 +112,13 @@ class ExternalTokenizer(ReadOptions):
             for key in ("construction", "pretokenization", "sizes", "byte_lm", "min_count"):
                 if key in values:
                     raise ValueError(
-                        f"'from' takes a tokenizer as it is, and '{key}' is said of those that are built; leave one out"
+                        f"'from' imports a tokenizer as it is, '{key}' applies to those that are built; leave one out"
                     )
         return values
 
     @property
     def form(self) -> str:
-        """Of which form its file is."""
+        """Form of the file."""
         return str(getattr(self, "from"))
 
 
@@ -133,7 +134,8 @@ else:
 
 
 def told_apart(built: Any, elsewhere: Any) -> Any:
-    """Either kind of variant, by the key ``from``; one that says ``path`` and builds nothing has forgotten it."""
+    """Return the union of both kinds of variant, discriminated by ``from`` (or by ``path`` without
+    ``construction``)."""
 
     def kind(value: Any) -> str:
         keys = value if isinstance(value, Mapping) else ()
@@ -145,12 +147,12 @@ def told_apart(built: Any, elsewhere: Any) -> Any:
 
 
 def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
-    """What is wrong in a tokenizer made elsewhere that can be told before its file is read, one line a mistake."""
+    """Yield mistakes in an external tokenizer that are visible before its file is read, one line each."""
     yield from _path(key, name, variant)
     told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
     if variant.form in PATTERN_LESS and variant.pattern is None and not told_beside:
         yield (
-            f"{key}.pattern: a file of form '{variant.form}' does not say how texts are cut; "
+            f"{key}.pattern: a file of form '{variant.form}' has no pre-tokenization pattern; "
             "name its pattern, as in pattern: cl100k"
         )
     if variant.pattern is not None:
@@ -167,7 +169,7 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
     if variant.segmentation is not None and variant.segmentation not in segmentations:
         yield f"{key}.segmentation: {unknown(variant.segmentation, 'segmentation', segmentations)}"
     if variant.form == "tokens" and variant.segmentation is None:
-        yield f"{key}.segmentation: a list of tokens does not say how they are chosen; name one, as in greedy"
+        yield f"{key}.segmentation: a list of tokens does not define a segmentation; name one, as in greedy"
 
 
 def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:
@@ -185,7 +187,7 @@ def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
         return
     if variant.revision is not None:
         if variant.form != "transformers":
-            yield f"{key}.revision: only from: transformers takes a name on the hub, not '{variant.form}'"
+            yield f"{key}.revision: only from: transformers accepts a name on the hub, not '{variant.form}'"
         return
     place = Path(variant.path)
     if not place.exists():
@@ -199,11 +201,11 @@ def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
 
 
 Size = int | Literal["own"]
-"""A vocabulary size, or :data:`tokbench.tokenizer.folder.OWN`."""
+"""Vocabulary size, or :data:`tokbench.tokenizer.folder.OWN` for an external tokenizer."""
 
 
 def _choice(registry: Registry, key: str = "method") -> Any:
-    """The options of every method of a kind, told apart by ``key``."""
+    """Return the union of the options of all methods in a registry, discriminated by ``key``."""
     models = [
         create_model(
             f"{method.name}_{registry.kind.replace(' ', '_')}",
@@ -222,7 +224,7 @@ def _may_stand_alone(model: type[Options], key: str) -> bool:
 
 
 def _every(registry: Registry, name: str, documentation: str) -> Any:
-    """A section with the options of every method of a kind that has any."""
+    """Return a section with one key for each method of a registry that has options."""
     fields = {
         method.name: (method.options, Field(default_factory=method.options, description=method.summary))
         for method in registry.methods()
@@ -239,34 +241,35 @@ if TYPE_CHECKING:
     Scheme = Setting
 else:
     Resource = _choice(resource_types, "type")
-    MetricsOptions = _every(metrics, "MetricsOptions", "Options of the intrinsic metrics; all are always taken.")
+    MetricsOptions = _every(metrics, "MetricsOptions", "Options of the intrinsic metrics; all are always computed.")
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
     Scheme = Annotated[_choice(schemes), NameOrOptions("method")]
 
 
 class Variant(Options):
-    """A named tokenizer recipe; at a vocabulary size it is one tokenizer."""
+    """A tokenizer recipe; with a vocabulary size it defines one tokenizer."""
 
     TAG: ClassVar[str] = "built"
 
     corpus: str | None = None
-    """Corpus whose tokenizer split builds the vocabulary; the first corpus where it is left out."""
+    """Corpus whose tokenizer split builds the vocabulary; default: the first corpus."""
     pretokenization: Scheme
-    """What cuts documents into pre-tokens."""
+    """Pre-tokenization scheme, which splits documents into pre-tokens."""
     construction: Construction
-    """Method that chooses the tokens, with its options."""
+    """Method that builds the vocabulary, with its options."""
     min_count: int = Field(1, ge=1)
-    """Build from pre-tokens that occur so often; the log and the tokenizer tell the share of the text that this leaves
-    out. For constructions that would need more memory than allowed. Initial vocabularies are built from all."""
+    """Least count of a pre-token to build from, default: 1; for constructions that would otherwise need too much
+    memory. The log and the tokenizer report the share of the text that is ignored. Initial vocabularies are built from
+    all pre-tokens."""
     segmentation: Segmentation | None = None
-    """How the vocabulary cuts a pre-token; the construction's own where it is left out."""
+    """Method that segments a pre-token into tokens; default: the construction's."""
     byte_lm: str | None = None
-    """Byte language model whose scores the construction reads, for constructions that need one."""
+    """Byte language model whose scores the construction reads; only for constructions that need one."""
     sizes: list[VocabularySize] | None = None
-    """Vocabulary sizes of this variant alone; the experiment's where it is left out."""
+    """Vocabulary sizes of this variant; default: the experiment's ``sizes``."""
     measured_on: list[str] | None = None
-    """Corpora that this variant is measured on beside its own; the experiment's where it is left out."""
+    """Corpora to measure this variant on in addition to its own; default: the experiment's ``measured_on``."""
 
 
 if TYPE_CHECKING:
@@ -276,7 +279,7 @@ else:
 
 
 def files_among(options: Options) -> dict[str, Path]:
-    """The files that options name, by the option's name."""
+    """Return the files named by options, by option."""
     values = {key: getattr(options, key) for key in type(options).model_fields}
     return {key: value for key, value in values.items() if isinstance(value, Path)}
 
@@ -289,124 +292,125 @@ class ModelRuns(Options):
     variants: list[str] = Field(min_length=1)
     """Names of variants."""
     sizes: list[VocabularySize] | None = None
-    """Vocabulary sizes; all of the variant's where it is left out. One that was made elsewhere has its own always."""
+    """Vocabulary sizes; default: all of the variant's. An external variant always has its own size."""
     suites: list[str] = Field(min_length=1)
     """Names of suites."""
     corpus: str | None = None
-    """Corpus whose pretraining split the models read; the variant's where it is left out."""
+    """Corpus whose pretraining split the models read; default: the variant's corpus."""
 
 
 Triple = Annotated[list[str], Field(max_length=3)]
 
 
 def _one_or_several(value: Any) -> str:
-    """Which alternative a value of ``report.venn`` is meant as: three names, or a list of such triples."""
+    """Return the tag of a value of ``report.venn``: one triple of names, or a list of triples."""
     return "triples" if isinstance(value, list) and any(isinstance(entry, list) for entry in value) else "triple"
 
 
 class ReportOptions(Options):
-    """What the report says and shows beyond the tables."""
+    """Content of the report in addition to the tables."""
 
     title: str | None = None
-    """Title of the report; made from the experiment's name where it is left out."""
+    """Title of the report; default: made from the experiment's name."""
     summary: str = ""
-    """A paragraph of the author's own above everything else."""
+    """Paragraph by the author at the top of the report; default: none."""
     baseline: str | dict[str, str] | None = None
-    """Variant to which the others are relative, or a mapping of corpora to such variants; the first variant of a corpus
-    where it is left out."""
+    """Variant that the others are compared with, or a mapping of corpora to such variants; default: the first variant
+    of each corpus."""
     venn: Annotated[
         Annotated[Triple, Tag("triple")] | Annotated[list[Triple], Tag("triples")], Discriminator(_one_or_several)
     ] = Field(default_factory=list)
-    """Three variants whose vocabularies the Venn diagram compares, or a list of such triples for several diagrams; the
-    first three variants where it is left out."""
+    """Three variants whose vocabularies the Venn diagram compares, or a list of such triples for several diagrams;
+    default: the first three variants."""
     overlaps: Literal["all", "longer"] = "all"
-    """Tokens that the table of common tokens counts: ``all``, or those ``longer`` than one byte, without the single
-    bytes that every vocabulary has."""
+    """Tokens counted in the table of common tokens: ``all`` (default), or ``longer``, which excludes the single bytes
+    that every vocabulary has."""
     examples: list[Annotated[str, Field(min_length=1, max_length=500)]] = Field(default_factory=list, max_length=20)
-    """Sentences that the report shows as each tokenizer cuts them, beside those that are chosen from the evaluation
-    split: where the tokenizers differ most, a few of each language."""
+    """Sentences that the report shows as segmented by each tokenizer. They add to sentences chosen from the evaluation
+    split, a few of each language, in which the tokenizers differ most."""
     byte_signals: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=list, max_length=20)
-    """Sentences of which surprisal, entropy and ByteSpan's spans are drawn byte by byte, for each byte language model
-    that a variant reads (figure 1 of ByteSpan); in ``byte_lm/CORPUS/NAME/figures``."""
+    """Sentences whose surprisal, entropy and ByteSpan spans are plotted byte by byte, for each byte language model that
+    a variant reads (ByteSpan, figure 1). The figures are in ``byte_lm/CORPUS/NAME/figures``."""
 
     @property
     def venn_triples(self) -> list[list[str]]:
-        """The triples of ``venn``, none where it is left out."""
+        """Triples of ``venn``; empty if it is not given."""
         names = [entry for entry in self.venn if isinstance(entry, str)]
         return [names] if names else [entry for entry in self.venn if not isinstance(entry, str)]
 
 
 class TokenizerPair(Options):
-    """Separate vocabularies."""
+    """Separate vocabularies of source and target."""
 
     source: str
-    """Variant that cuts the language that is translated."""
+    """Variant that tokenizes the source language."""
     target: str
-    """Variant that cuts the language that it is translated into."""
+    """Variant that tokenizes the target language."""
 
 
 class TranslationRuns(Options):
     """Translation models to train and test: every model with every tokenizer at every size on every corpus."""
 
     corpora: list[str] = Field(min_length=1)
-    """Names of parallel corpora; the models are tested on all tests of theirs."""
+    """Names of parallel corpora; the models are tested on all of their tests."""
     source: str
-    """Language that is translated."""
+    """Source language."""
     target: str
-    """Language that it is translated into."""
+    """Target language."""
     models: list[str] = Field(min_length=1)
     """Names of translation models."""
     tokenizers: list[str | TokenizerPair] = Field(min_length=1)
-    """Variants: one name is a joint vocabulary, a mapping of ``source`` and ``target`` separate ones."""
+    """Variants: one name for a joint vocabulary, a mapping of ``source`` and ``target`` for separate ones."""
     sizes: list[VocabularySize] | None = None
-    """Vocabulary sizes of each side that is built; all of the source's variant where it is left out. One that was made
-    elsewhere has its own always."""
+    """Vocabulary sizes of each side that is built; default: all of the source variant's. An external variant always has
+    its own size."""
     bleu_words: Literal["13a", "char", "intl", "none", "zh"] = "13a"
-    """How sacrebleu cuts words for BLEU."""
+    """Word tokenizer of sacrebleu for BLEU; default: ``13a``."""
     comet: Path | None = None
-    """Checkpoint of a COMET model on this disk; without it there is no COMET."""
+    """Local checkpoint of a COMET model; default: COMET is not computed."""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Variants of source and target."""
+        """Return the variants of source and target of each entry of ``tokenizers``."""
         return [(one, one) if isinstance(one, str) else (one.source, one.target) for one in self.tokenizers]
 
 
 class BoundsOptions(Options):
-    """Bounds on the tokens of any vocabulary, over which the metric ``gap`` is taken.
+    """Settings of the lower bound on the token count of any vocabulary, used by the metric ``gap``.
 
-    Any number of steps proves a bound. Where it has not settled by then, the table of bounds says by how much.
+    A bound is valid after any number of steps. If the search has not converged, the table of bounds reports the
+    remaining change.
     """
 
     max_pretoken_bytes: int = Field(MAX_PRETOKEN_BYTES, ge=1)
-    """Longest pre-token that takes part, in bytes. Memory and time grow with the square of the longest one. Longer
-    pre-tokens are left out of the bound and of the tokens that are compared with it; the table ``bounds`` has their
+    """Longest pre-token that is included, in bytes. Memory and time grow with the square of the longest one. Longer
+    pre-tokens are excluded from the bound and from the token counts compared with it; the table ``bounds`` has their
     number and share."""
     steps: int = Field(400, ge=1)
-    """Most steps of the search for a bound, and as many again for each language of a text in several; 2 MB in 22
-    languages take 0.4 s a step. More prove a nearer bound where the search has not settled (``unsettled`` of the table
-    ``bounds``)."""
+    """Maximum number of steps of the search, default: 400; as many again are used for each language of a multilingual
+    text. 2 MB in 22 languages need 0.4 s a step. More steps give a tighter bound if the search has not converged
+    (``unsettled`` in the table ``bounds``)."""
 
 
 class NgramBitsOptions(Options):
-    """Bits per byte of token n-gram models, which are trained on one split and tested on the evaluation split.
+    """Token n-gram models: trained on one split, and tested in bits per byte on the evaluation split.
 
-    Modified Kneser-Ney smoothing, interpolated, has nothing else to choose: no seed and no other parameter.
+    They use interpolated modified Kneser-Ney smoothing, which needs no seed and has no further parameter.
     """
 
     order: int = Field(HIGHEST_NGRAM_ORDER, ge=1, le=HIGHEST_NGRAM_ORDER)
-    """Highest order; every order up to it is measured."""
+    """Highest order; all orders up to it are computed."""
     split: Literal["tokenizer", "pretraining"] = "pretraining"
     """Split that the models are trained on."""
     training_bytes: list[Annotated[int, Field(ge=1, le=LARGEST_BYTES)]] | None = Field(None, min_length=1)
-    """Bytes of text that the models are trained on, each a budget of its own, out of every language by its share of the
-    split; all of the split and half of it where it is left out."""
+    """Training sizes in bytes; a model is trained for each. Text is drawn from every language in proportion to its
+    share of the split. Default: all of the split, and half of it."""
 
 
 class StatisticsOptions(Options):
-    """How many seeds are needed, told before the runs from a pilot that was."""
+    """Power analysis before the runs: the number of seeds needed, estimated from a finished pilot."""
 
     pilot: Path | None = None
-    """Folder ``statistics`` of an experiment that trained like models with two seeds or more; how many seeds are needed
-    is told in ``power/`` before any model is trained, and in the report."""
+    """Folder ``statistics`` of an experiment that trained similar models with two seeds or more. The number of seeds
+    needed is written to ``power/`` before any model is trained, and to the report."""
     detect: float = Field(DETECT, ge=LEAST)
-    """Difference in bits per byte that is to be seen."""
+    """Difference in bits per byte that should be detected."""

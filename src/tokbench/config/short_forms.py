@@ -1,4 +1,4 @@
-"""Short forms: where a mapping may be given by a name alone, in validation and in the JSON schema alike."""
+"""Short forms of options: a name in place of a mapping, in validation and in the JSON schema."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ from tokbench.options import Options
 
 @dataclass(frozen=True)
 class NameAlone:
-    """A name in place of ``{key: name}``, where all other keys keep their defaults.
+    """Annotation that accepts a name in place of ``{key: name}``; all other keys get their defaults.
 
     Attributes:
-        key: the key that the name stands for.
-        names: the names that may stand alone.
+        key: key that the name is a value of.
+        names: names accepted without a mapping.
     """
 
     key: str
@@ -36,10 +36,10 @@ class NameAlone:
 
 @dataclass(frozen=True)
 class NameOrOptions:
-    """What is chosen as plain values: a method's name where it has no options, otherwise a mapping with all of them.
+    """Annotation that stores a choice as plain values: the method's name if it has no options, otherwise a mapping.
 
     Attributes:
-        key: the key of the mapping that holds the name.
+        key: key of the name in the mapping.
     """
 
     key: str
@@ -59,12 +59,12 @@ class NameOrOptions:
 
 @dataclass(frozen=True)
 class Preset:
-    """A recipe that is a preset's name, or a mapping whose ``preset`` says what the other keys change.
+    """Annotation that accepts a preset's name, or a mapping whose other keys change the preset named by ``preset``.
 
     Attributes:
-        kind: what the recipes are called in messages.
-        presets: gives the known recipes by name.
-        defaults: keys that tell alternatives apart, with what they are where they are left out.
+        kind: kind of recipe, for messages.
+        presets: returns the known recipes by name.
+        defaults: default values of keys that discriminate alternatives.
     """
 
     kind: str
@@ -96,7 +96,7 @@ class Preset:
 
 
 def _changed(recipe: JsonSchemaValue, presets: JsonSchemaValue) -> JsonSchemaValue:
-    """A recipe all of whose keys are free but ``preset``."""
+    """Return the schema of a recipe in which only ``preset`` is required."""
     rest = {key: value for key, value in recipe.items() if key not in ("required", "title", "description")}
     return {**rest, "properties": {"preset": presets, **recipe["properties"]}, "required": ["preset"]}
 
