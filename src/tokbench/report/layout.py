@@ -38,6 +38,8 @@ class PrintedColumn:
         files: files that its numbers come from, where they are not those of the table, see `Source.files`.
         about: what the column holds, told where its header is pointed at.
         timed: whether its numbers are times, which differ from run to run.
+        better: which end a first click on the header puts on top; ``best`` where None, and the lowest where both are.
+        within: column whose groups stay together when the table is sorted by this one; empty for none.
     """
 
     name: str
@@ -49,6 +51,13 @@ class PrintedColumn:
     files: Sequence[str] = ()
     about: str = ""
     timed: bool = False
+    better: Literal["highest", "lowest"] | None = None
+    within: str = ""
+
+    @property
+    def first(self) -> str:
+        """The end that a first click on the header puts on top."""
+        return self.better or self.best or "lowest"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tokbench.intrinsic.encoding_speed import TOO_SHORT
+from tokbench.report.claims import HIGHEST
 from tokbench.report.content import UNKNOWN_PRETOKENIZER, ReportContent
 from tokbench.report.layout import UNEXPLAINED, NumberSource, PrintedColumn, Table
 from tokbench.report.sections.comparisons import SELECTED
@@ -159,7 +160,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
     ]
     known = [(place, key, cell) for place, key, cell in flat if cell is not None]
     by_key = {key: [cell for _, one, cell in known if one == key] for key in keys}
-    columns = [*heads, *(_column(key, keys, by_key[key]) for key in keys)]
+    columns = [*heads, *(_column(key, keys, by_key[key], groups) for key in keys)]
     first = _first(known, rows, of)
     valued = [(place, key, cell) for place, key, cell in known if cell["value"] is not None]
     marks = {place: FIRST * (place in first) + SIGNS.get(cell["difference_verdict"], "") for place, _, cell in valued}
@@ -274,7 +275,7 @@ def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Ke
     return cell["value"] if cell and cell["value"] is not None else float("inf")
 
 
-def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> PrintedColumn:
+def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]], groups: bool) -> PrintedColumn:
     drawn = {(cell["n"], cell["over"]) for cell in cells if cell["difference_low"] is not None}
     told, of = ABOUT[key.measure], _told_apart(key, keys)
     if key.measure == ACCURACY and of in (key.model, key.suite):
@@ -299,8 +300,10 @@ def _column(key: Key, keys: Sequence[Key], cells: list[dict[str, Any]]) -> Print
     decimals = 1 if key.kind == "percent" or key.measure == SPEED else None
     at = {"model": key.model, "suite": key.suite} if key.model else {}
     return PrintedColumn(
-        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED
-    )
+        key.name, key.header(of), key.kind, decimals, None, at, [FILES[key.measure]], told, timed=key.measure == SPEED,
+        better="highest" if key.measure in (*HIGHEST, SPEED) else "lowest",
+        within="pretokenization" if key.measure == GAP and groups else "",
+    )  # fmt: skip
 
 
 def _caption(

@@ -14,16 +14,32 @@ function compare(a, b) {
   return typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true });
 }
 
-function sort(table, column) {
-  const header = table.tHead.rows[0].cells[column];
-  const turn = header.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+/* The better end of a column comes first, and the other end after a second click. Groups that a column does not compare
+   stay together, and cells without a number come last in theirs. */
+function sort(table, column, reversed) {
+  const heads = Array.from(table.tHead.rows[0].cells);
+  const header = heads[column];
+  const first = header.dataset.first === "highest" ? "descending" : "ascending";
+  const other = first === "ascending" ? "descending" : "ascending";
+  const again = reversed === undefined ? header.getAttribute("aria-sort") === first : reversed;
+  const order = again ? other : first;
+  const turn = order === "ascending" ? 1 : -1;
+  const group = heads.findIndex((one) => header.dataset.within && one.dataset.name === header.dataset.within);
   const body = table.tBodies[0];
-  const rows = Array.from(body.rows, (row) => [key(row, column), row]);
-  const [known, missing] = [rows.filter((row) => row[0] !== null), rows.filter((row) => row[0] === null)];
-  known.sort((a, b) => turn * compare(a[0], b[0]));
-  body.append(...known.concat(missing).map((row) => row[1]));
-  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  header.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
+  const groups = new Map();
+  for (const row of body.rows) {
+    const name = group < 0 ? "" : row.cells[group].textContent;
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push([key(row, column), row]);
+  }
+  for (const rows of groups.values()) {
+    const [known, missing] = [rows.filter((row) => row[0] !== null), rows.filter((row) => row[0] === null)];
+    known.sort((a, b) => turn * compare(a[0], b[0]));
+    body.append(...known.concat(missing).map((row) => row[1]));
+  }
+  for (const one of heads) one.removeAttribute("aria-sort");
+  header.setAttribute("aria-sort", order);
+  if (table === board) remember();
 }
 
 /* A row is shown that has every word of the filter and every value that was chosen. */
@@ -37,7 +53,7 @@ function filter(table) {
     const has = chosen.every(([column, value]) => value === "" || row.cells[column].textContent === value);
     row.hidden = !(has && words.every((word) => shown.includes(word)));
   }
-  if (chosen.length) leaveOut(table, figure.querySelector(".lacking"));
+  if (chosen.length) leaveOut(table, figure.querySelector(".lacking"), chosen);
   const none = figure.querySelector(".none");
   if (none) none.hidden = Array.from(table.tBodies[0].rows).some((row) => !row.hidden);
   stopAt(table, firstNumber(table));
@@ -69,23 +85,35 @@ function neighbour(cell, way) {
   return shown[shown.indexOf(cell) + STEPS[way]];
 }
 
-/* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out. */
-function leaveOut(table, told) {
+/* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out; a
+   column of which one value was chosen is left out, since its selection says it. */
+function leaveOut(table, told, chosen) {
   const rows = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden);
   const lacking = [];
   Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
     const none = rows.length > 0 && rows.every((row) => row.cells[column].textContent.startsWith("–"));
+    const said = chosen.some(([other, value]) => other === column && value !== "");
     if (none) lacking.push(head.textContent);
-    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) row.cells[column].hidden = none;
+    for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) row.cells[column].hidden = none || said;
   });
   told.textContent = lacking.length ? `Left out, without a number in these rows: ${lacking.join("; ")}.` : "";
 }
 
 function bySize(a, b) {
-  return Number(a.replaceAll(",", "")) - Number(b.replaceAll(",", ""));
+  return Number(digits(a)) - Number(digits(b));
 }
 
-/* Selections above a table: the largest vocabulary size is chosen at first, of other columns the first row's value. */
+/* Elements with data-size are of one vocabulary size, and are shown when it is chosen, or all of them. */
+function follow(size) {
+  for (const one of document.querySelectorAll("[data-size]")) one.hidden = size !== "" && one.dataset.size !== size;
+}
+
+function digits(text) {
+  return text.replaceAll(",", "");
+}
+
+/* Selections above a table: at first the size is chosen that the answer is about, of other columns the first row's
+   value, and all where no size has two rows. */
 function choices(table, names) {
   const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
   const bar = document.createElement("div");
@@ -98,16 +126,90 @@ function choices(table, names) {
     const label = document.createElement("label");
     const select = document.createElement("select");
     select.dataset.column = column;
+    select.dataset.name = name;
     select.add(new Option("all", ""));
     for (const value of values) select.add(new Option(value, value));
-    select.value = name === "size" ? values[values.length - 1] : values[0];
-    select.addEventListener("change", () => filter(table));
+    select.dataset.start = name === "size" ? startOf(values, table, column) : values[0];
+    select.value = select.dataset.start;
+    select.addEventListener("change", () => choose(table, select));
     label.append(name === "size" ? "vocabulary size " : `${name} `, select);
     bar.append(label);
   }
   const told = document.createElement("p");
   told.className = "notes lacking";
   table.parentElement.before(bar, told);
+}
+
+function startOf(sizes, table, column) {
+  const answer = document.querySelector("#summary [data-size]:not([hidden])");
+  const asked = answer && sizes.find((size) => digits(size) === answer.dataset.size);
+  const count = (size) => Array.from(table.tBodies[0].rows).filter((row) => row.cells[column].textContent === size).length;
+  return asked || sizes.filter((size) => count(size) > 1).pop() || "";
+}
+
+function choose(table, select) {
+  filter(table);
+  if (select.dataset.name === "size") follow(digits(select.value));
+  if (table === board) remember();
+}
+
+/* The address has the choices of the scoreboard after the place on the page: #evidence&size=1024&sort=tokens&filter=bpe.
+   A minus before the column is the worse end first. */
+
+const board = document.querySelector("#table-scoreboard table");
+let restoring = false;
+
+function address() {
+  const parts = window.location.hash.slice(1).split("&");
+  const settings = parts.filter((part) => part.includes("="));
+  return [parts.find((part) => !part.includes("=")) || "", new Map(new URLSearchParams(settings.join("&")))];
+}
+
+function controls() {
+  const figure = board.closest("figure");
+  return [Array.from(figure.querySelectorAll(".choose select")), figure.querySelector("input.filter")];
+}
+
+function written(select, value) {
+  return (select.dataset.name === "size" ? digits(value) : value) || "all";
+}
+
+function sorted() {
+  const header = Array.from(board.tHead.rows[0].cells).find((one) => one.hasAttribute("aria-sort"));
+  if (!header) return "";
+  const first = header.dataset.first === "highest" ? "descending" : "ascending";
+  return (header.getAttribute("aria-sort") === first ? "" : "-") + header.dataset.name;
+}
+
+function remember() {
+  if (restoring) return;
+  const [selects, field] = controls();
+  const changed = selects.filter((select) => select.value !== select.dataset.start);
+  const settings = changed.map((select) => [select.dataset.name, written(select, select.value)]);
+  settings.push(["sort", sorted()], ["filter", field.value.trim()]);
+  const known = settings.filter(([, value]) => value !== "").map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const hash = [address()[0], ...known].filter(Boolean).join("&");
+  window.history.replaceState(null, "", hash ? `#${hash}` : window.location.pathname + window.location.search);
+}
+
+function restore() {
+  const [place, settings] = address();
+  const [selects, field] = controls();
+  restoring = true;
+  for (const select of selects) {
+    const values = Array.from(select.options, (option) => option.value);
+    const asked = values.find((value) => written(select, value) === settings.get(select.dataset.name));
+    select.value = asked === undefined ? select.dataset.start : asked;
+    choose(board, select);
+  }
+  field.value = settings.get("filter") || "";
+  filter(board);
+  const by = settings.get("sort") || "";
+  const column = Array.from(board.tHead.rows[0].cells, (head) => head.dataset.name).indexOf(by.replace(/^-/, ""));
+  if (column >= 0) sort(board, column, by.startsWith("-"));
+  restoring = false;
+  const there = settings.size && document.getElementById(place);
+  if (there) there.scrollIntoView();
 }
 
 for (const table of document.querySelectorAll("figure.table table")) {
@@ -126,7 +228,10 @@ for (const table of document.querySelectorAll("figure.table table")) {
     field.type = "search";
     field.placeholder = "Filter rows";
     field.setAttribute("aria-label", "Filter the rows of this table");
-    field.addEventListener("input", () => filter(table));
+    field.addEventListener("input", () => {
+      filter(table);
+      if (table === board) remember();
+    });
     const none = document.createElement("p");
     none.className = "notes none";
     none.setAttribute("role", "status");
@@ -136,6 +241,11 @@ for (const table of document.querySelectorAll("figure.table table")) {
   }
   if (chosen) filter(table);
   else stopAt(table, firstNumber(table));
+}
+
+if (board) {
+  restore();
+  window.addEventListener("hashchange", () => (address()[1].size ? restore() : remember()));
 }
 
 document.getElementById("help").hidden = false;
