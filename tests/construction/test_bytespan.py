@@ -285,7 +285,7 @@ def test_bad_scores_are_named(read: Callable[..., None], tmp_path: Path) -> None
         read()
     with pytest.raises(TokbenchError, match=r"absent\.parquet: no such file"):
         read(tmp_path / "absent.parquet")
-    with pytest.raises(TokbenchError, match="document 0 stands twice"):
+    with pytest.raises(TokbenchError, match="document 0 occurs twice"):
         read(good, good)
     with pytest.raises(TokbenchError, match=r"short\.parquet: document 0 has 2 bytes but 1 values of surprisal"):
         read(write(tmp_path / "short.parquet", [(b"ab", [1])]))

@@ -226,7 +226,7 @@ def test_rejections(tmp_path: Path) -> None:
     broken.write_bytes(b"PAR1")
     pl.DataFrame({"text": [b"a"]}).write_parquet(tmp_path / "text.parquet")
     for paths, message in (
-        ([good, good], "stands twice"),
+        ([good, good], "occurs twice"),
         ([broken], "not a readable file of documents"),
         ([tmp_path / "text.parquet"], "no column 'document'"),
         ([write(tmp_path / "1.parquet", [(1, b"a"), (0, b"b")])], "out of order"),

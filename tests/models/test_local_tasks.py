@@ -96,7 +96,7 @@ SPOILT = [
     ("mmlu", "q,a,b,c,1", "record 1: a question, four answers and one of A"),
     ("mmlu", f"q,a,b,c,d,A\n{'q' * 200_000},a,b,c,d,A", "record 2: not CSV (field larger than field limit (131072))"),
     ("winograd", "\nno mask\n[MASK]\na,b\na", "record at line 2: a text with one"),
-    ("winograd", "[MASK] ran.\n[MASK]\na,b\nc", "record at line 1: 'c' is no candidate"),
+    ("winograd", "[MASK] ran.\n[MASK]\na,b\nc", "record at line 1: 'c' is not a candidate"),
 ]
 
 
@@ -244,9 +244,9 @@ def test_too_few_questions_for_examples_are_rejected_when_they_are_imported(
 def test_mistakes_of_local_suites(tmp_path: Path, tokbench: Tokbench) -> None:
     with pytest.raises(ValidationError, match="Did you mean 'piqa'"):
         SuiteOptions(source="local", tasks=("pika",))
-    with pytest.raises(ValidationError, match="path: of no use to a suite whose source is 'hub'"):
+    with pytest.raises(ValidationError, match="path: has no effect in a suite whose source is 'hub'"):
         SuiteOptions(source="hub", tasks=("piqa",), path=tmp_path)
-    with pytest.raises(ValidationError, match="revisions: of no use"):
+    with pytest.raises(ValidationError, match="revisions: has no effect"):
         SuiteOptions(source="local", tasks=("piqa",), revisions={"baber/piqa": "0" * 40})
     with pytest.raises(TokbenchError, match=r"no file 'llm_foundry/piqa\.jsonl\*' of the task 'piqa'"):
         task_files(SuiteOptions(source="local", tasks=("piqa",), path=tmp_path))

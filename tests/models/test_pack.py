@@ -177,7 +177,7 @@ def test_occurrences_are_those_of_the_sequences(packed: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("wrong", [-1, 257])
 def test_ids_of_another_tokenizer_are_not_packed(wrong: int, tmp_path: Path) -> None:
     foreign = EncodedDocument(0, True, 4, np.array([1, wrong, 2, 3], np.int32))
-    with pytest.raises(TokbenchError, match=f"id {wrong} is no token of this tokenizer"):
+    with pytest.raises(TokbenchError, match=f"id {wrong} is not a token of this tokenizer"):
         pack(OrderedDocuments(4, [foreign]), 256, tmp_path / "packed", sequence_length=2, seed=0)
     assert not (tmp_path / "packed").exists()
 

@@ -200,7 +200,7 @@ def test_slices_that_do_not_belong_together(tmp_path: Path) -> None:
         pack_slice(tmp_path / "tokens", 3, FORM, tmp_path / "other")
     write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet")
     (tmp_path / "more").mkdir()
-    with pytest.raises(TokbenchError, match="encode them alike"):
+    with pytest.raises(TokbenchError, match="encode them with the same options"):
         gather([tmp_path / "0.parquet", tmp_path / "other.parquet"], tmp_path / "more")
     assert not (tmp_path / "packed").exists()
 
@@ -223,7 +223,7 @@ def test_a_slice_that_was_altered(pattern: str, gone: bool, tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("small_shards")
 def test_two_phases_take_two_slices() -> None:
-    with pytest.raises(TokbenchError, match="a second phase takes two slices or more"):
+    with pytest.raises(TokbenchError, match="a second phase needs two slices or more"):
         Slices(SEED, 1, 0.2).ends()
 
 

@@ -98,7 +98,7 @@ def test_sequences_of_other_phases_are_rejected(packed: Path) -> None:
         read_phases(SHAPE.model_copy(update={"second_phase": 0.5}), packed)
     with pytest.raises(TokbenchError, match="packed for two phases, and the model has one"):
         read_phases(SHAPE.model_copy(update={"second_phase": None}), packed)
-    with pytest.raises(TokbenchError, match="holds sequences of 32"):
+    with pytest.raises(TokbenchError, match="contains sequences of 32"):
         read_phases(SHAPE.model_copy(update={"max_seq_len": 64}), packed)
 
 
@@ -292,8 +292,8 @@ def test_models_start_alike_where_they_are() -> None:
 @pytest.mark.parametrize(
     ("losses", "told"),
     [
-        ([5.0, float("nan")], "the loss of batch 2 of 100 is no number (nan)"),
-        ([6.0] * 50, "after 50 of 100 batches the loss is 6.000 nats a token, and equal probabilities have 5.549"),
+        ([5.0, float("nan")], "the loss of batch 2 of 100 is not a number (nan)"),
+        ([6.0] * 50, "after 50 of 100 batches the loss is 6.000 nats a token, and a uniform distribution has 5.549"),
         ([6.0] * 45 + [5.0] * 55, None),
     ],
 )

@@ -266,13 +266,13 @@ def test_processes_write_nothing_before_the_first_has_prepared(
 
 def test_one_process_sends_nothing_in_other_types(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"fsdp": Sharding(mixed_precision="pure")})
-    with pytest.raises(TokbenchError, match="fsdp: mixed_precision: pure takes several processes"):
+    with pytest.raises(TokbenchError, match="fsdp: mixed_precision: pure needs several processes"):
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
 def test_sequences_of_another_length_are_rejected(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"max_seq_len": 64})
-    with pytest.raises(TokbenchError, match="holds sequences of 32"):
+    with pytest.raises(TokbenchError, match="contains sequences of 32"):
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
 
 
@@ -303,7 +303,7 @@ def test_checkpoints_along_the_way_are_kept(trained: Path, packed: Path, tokeniz
 
 def test_a_loss_that_is_no_number_leaves_a_curve_and_no_model(packed: Path, tokenizer: Path, tmp_path: Path) -> None:
     options = SMALL.model_copy(update={"learning_rate": 1e30, "warmup": 0.0})
-    with pytest.raises(TokbenchError, match=r"the loss of batch \d of 8 is no number \(nan\).* the curve is in"):
+    with pytest.raises(TokbenchError, match=r"the loss of batch \d of 8 is not a number \(nan\).* the curve is in"):
         pretrain(packed, tokenizer, options, tmp_path / "model", tmp_path / "checkpoints")
     assert not (tmp_path / "model").exists()
     assert curve(tmp_path / "checkpoints")[-1][2] == "nan"

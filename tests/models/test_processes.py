@@ -167,7 +167,7 @@ def test_what_is_wrong_is_told_before_any_process_starts(
     monkeypatch.setattr(launch, "run_together", None)
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
     where: tuple[Any, ...] = (packed, placed(nodes=2), tmp_path / "model", tmp_path / "checkpoints")
-    with pytest.raises(TokbenchError, match="nodes: 2, but this is not part of a job of SLURM with so many"):
+    with pytest.raises(TokbenchError, match="nodes: 2, but this is not part of a SLURM job with that number"):
         pretrain_together([], *where)
     call = ["pretrain", "--recipe", "tiny", "--packed", str(packed), "--tokenizer", str(tmp_path), "-o"]
     for more, told in (

@@ -273,7 +273,7 @@ def test_a_training_no_better_than_equal_probabilities_ends(tmp_path: Path) -> N
     from tokbench.models.translation.train import Progress, _reject
 
     done = Progress(ThroughputLog(100), step=50, last_loss=math.log(301))
-    with pytest.raises(TokbenchError, match=r"the loss is 5.707 nats a token, .* have 5.707: the model learns nothing"):
+    with pytest.raises(TokbenchError, match=r"the loss is 5.707 nats a token, .* has 5.707: the model is not learning"):
         _reject(done, 100, 300, tmp_path)
     done.last_loss -= 1e-9
     _reject(done, 100, 300, tmp_path)
@@ -281,7 +281,7 @@ def test_a_training_no_better_than_equal_probabilities_ends(tmp_path: Path) -> N
 
 def test_a_loss_that_is_no_number_ends_the_training(prepared: Path, tmp_path: Path) -> None:
     options = TINY.model_copy(update={"learning_rate": 1e30, "warmup_steps": 1})
-    with pytest.raises(TokbenchError, match=r"the loss of step \d+ of \d+ is no number .*; lower learning_rate"):
+    with pytest.raises(TokbenchError, match=r"the loss of step \d+ of \d+ is not a number .*; lower learning_rate"):
         trained(prepared, tmp_path, options)
     assert (tmp_path / "checkpoints" / "curve.csv").is_file()
 

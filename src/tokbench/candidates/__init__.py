@@ -1,6 +1,6 @@
-"""What constructions share: alphabets, seeds, initial vocabularies, the text that they read."""
+"""Common parts of constructions: alphabets, seeds, initial vocabularies, and the text that they read."""
 
 from typing import Literal
 
 SignalName = Literal["surprisal", "entropy"]
-"""What a byte language model says of every byte."""
+"""Signal of a byte language model for each byte."""

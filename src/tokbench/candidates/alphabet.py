@@ -1,10 +1,9 @@
-"""Characters as an alphabet: which of them a text is worth, and the merges of bytes that make them.
+"""Character alphabets: choice by coverage, the byte merges that build them, and boundaries that tokens may not cross.
 
-Where no token may reach across: between scripts, before spaces, around digits and rare characters.
-
-The rules are those that sentencepiece applies to pieces (``split_by_unicode_script``, ``split_by_number``,
-``split_by_whitespace``, ``split_digits``, ``character_coverage``). Each depends on two neighbouring characters alone,
-so that one mark between two bytes says whether a token may hold both.
+Boundaries are between scripts, before spaces, and around digits and rare characters. The rules are those that
+sentencepiece applies to pieces (``split_by_unicode_script``, ``split_by_number``, ``split_by_whitespace``,
+``split_digits``, ``character_coverage``). Each depends only on two neighbouring characters. One mark between two bytes
+is therefore enough.
 """
 
 from collections import Counter
@@ -21,7 +20,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def count_characters(counts: PretokenCounts) -> Counter[str]:
-    """How often each character occurs, whatever its width; bytes that are not UTF-8 are none."""
+    """Count each character of any width. Bytes that are not UTF-8 are ignored."""
     found: Counter[str] = Counter()
     for pretoken, count in counts.items():
         for character in pretoken.decode(errors="ignore"):
@@ -30,9 +29,9 @@ def count_characters(counts: PretokenCounts) -> Counter[str]:
 
 
 def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
-    """The most frequent characters of two bytes or more, just enough that a share of all occurrences is covered.
+    """Return the most frequent characters of two or more bytes, just enough to cover a share of all occurrences.
 
-    Characters of one byte are covered by the bytes and count towards the share. Order: count descending, then bytes.
+    Characters of one byte are covered by the bytes and count towards the share. Order: descending count, then bytes.
     """
     found = count_characters(counts)
     total = sum(found.values())
@@ -48,9 +47,9 @@ def covering_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
 
 
 def frequent_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
-    """The most frequent characters of any width, just enough to cover a share of all occurrences, as in sentencepiece.
+    """Return the most frequent characters of any width, just enough to cover a share of all occurrences.
 
-    Order: count descending, then bytes.
+    The rule is that of sentencepiece. Order: descending count, then bytes.
     """
     found = count_characters(counts)
     total = sum(found.values())
@@ -65,10 +64,10 @@ def frequent_characters(counts: PretokenCounts, coverage: float) -> list[bytes]:
 
 
 def character_merges(counts: PretokenCounts, coverage: float) -> tuple[list[bytes], NDArray[np.int32]]:
-    """The 256 bytes, then what merging from the left needs to make each character, the character last.
+    """Return the 256 bytes, then the tokens that merge each character from the left, ending with the character.
 
     Returns:
-        The tokens, and int32 [tokens - 256, 2], the two ids from which each token beyond the bytes is made.
+        The tokens, and int32 [tokens - 256, 2], the two ids that each token beyond the bytes is merged from.
     """
     tokens = list(BYTES)
     ids = {token: index for index, token in enumerate(tokens)}
@@ -86,16 +85,16 @@ def character_merges(counts: PretokenCounts, coverage: float) -> tuple[list[byte
 def cut_by_longest_match(
     counts: PretokenCounts, tokens: Sequence[bytes], continuation: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Pre-tokens in tokens, the longest from the left each time.
+    """Split pre-tokens into tokens, from the left, by the longest match.
 
     Args:
         counts: the pre-tokens.
-        tokens: each of the 256 bytes among them.
-        continuation: bool [tokens], True for those that match inside a pre-token only, False for those that match at
-            its start only; None where all match anywhere.
+        tokens: tokens, including each of the 256 bytes.
+        continuation: bool [tokens], True for tokens that match only inside a pre-token, False for those that match only
+            at its start. None (default) if all match anywhere.
 
     Returns:
-        int32 [n] ids end to end; int64 [pre-tokens + 1], where each pre-token starts.
+        int32 [n], concatenated ids, and int64 [pre-tokens + 1], start of each pre-token in them.
     """
     data, offsets = Vocabulary(tuple(tokens), continuation=continuation).flat()
     if continuation is None:
@@ -117,29 +116,29 @@ SCRIPTS = """
     Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Tnsa Ugar Vaii Wara Wcho
     Xpeo Xsux Yiii
 """
-"""Scripts that tokens are kept within, by their codes of ISO 15924; Han, Hiragana and Katakana are one beside them."""
+"""ISO 15924 codes of the scripts that tokens may not cross. Han, Hiragana and Katakana are one further script."""
 
 ANY = 0
-"""Class of characters that go with every script."""
+"""Class of characters that match every script."""
 
 INHERITED = 1
-"""Class of marks that take the script of what they stand on."""
+"""Class of marks, which have the script of their base character."""
 
 COMMON = 1000
-"""Class of what has no script of its own: punctuation, symbols and digits."""
+"""Class of characters without a script: punctuation, symbols and digits."""
 
 CLASSES = regex.compile(
     r"([\p{Script=Zinh}])|([\p{Script=Hani}\p{Script=Hira}\p{Script=Kana}\u30fc])|"
     + "|".join(rf"(\p{{Script={code}}})" for code in SCRIPTS.split())
 )
-"""Group 1 for marks, then one group a script."""
+"""Pattern with group 1 for marks, then one group per script."""
 
 DIGIT = regex.compile(r"[0-9\uff10-\uff19]")
-"""The digits of sentencepiece."""
+"""Digits, as sentencepiece defines them."""
 
 
 def script_class(character: str, split_by_number: bool) -> int:
-    """The class that neighbours must share, or :data:`ANY`."""
+    """Return the class that neighbours must share, or :data:`ANY`."""
     if character == " " or (not split_by_number and DIGIT.match(character)):
         return ANY
     found = CLASSES.match(character)
@@ -147,7 +146,10 @@ def script_class(character: str, split_by_number: bool) -> int:
 
 
 def characters(counts: PretokenCounts) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Code points, uint32 [n], and where each starts, int64 [n + 1]; a byte that is not UTF-8 is 0xDC00 + its value."""
+    """Return code points, uint32 [n], and the start of each, int64 [n + 1].
+
+    A byte that is not UTF-8 has the code point 0xDC00 + its value.
+    """
     apart = np.insert(counts.data, counts.offsets[1:-1], 0x0A).tobytes().decode("utf-8", "surrogateescape")
     points = np.frombuffer(apart.encode("utf-32-le", "surrogatepass"), np.uint32)
     widths = 1 + (points >= 0x80) + (points >= 0x800) + (points >= 0x10000)
@@ -168,15 +170,16 @@ def token_boundaries(
     split_digits: bool = False,
     alphabet: Collection[bytes] | None = None,
 ) -> NDArray[np.bool_]:
-    """Which bytes no token may hold together with the byte before.
+    """Mark the bytes that no token may contain together with the preceding byte.
 
     Args:
         counts: the pre-tokens.
-        split_by_unicode_script: not those of two scripts. Common characters, such as punctuation, are one of them.
-        split_by_number: digits are common characters; else they go with every script.
-        split_by_whitespace: not a space after anything.
-        split_digits: not a digit with anything.
-        alphabet: characters that may be in tokens longer than themselves; None for all of them.
+        split_by_unicode_script: split between two scripts. Common characters, such as punctuation, are a script.
+            Default: False.
+        split_by_number: digits are common characters. If False they match every script. Default: True.
+        split_by_whitespace: split before spaces. Default: False.
+        split_digits: split around each digit. Default: False.
+        alphabet: characters that may occur in longer tokens. Default: None, all of them.
 
     Returns:
         bool [bytes].

@@ -1,7 +1,4 @@
-"""Initial vocabularies of top-down constructions, and the sizes to which they cut them down.
-
-What the kernels can address, and how a method says that a text or an alphabet is too large for it.
-"""
+"""Initial vocabularies of top-down constructions, the sizes of their batches, and size limits of the kernels."""
 
 from collections.abc import Iterator, Sequence, Sized
 from itertools import pairwise
@@ -16,17 +13,18 @@ PAPER_INITIAL_SIZE = 262_144
 
 
 def fitting(initial: Vocabulary, max_token_bytes: int) -> tuple[bytes, ...]:
-    """The initial vocabulary's tokens that are short enough: the 256 bytes first, the others in their own order."""
+    """Return the tokens of an initial vocabulary that are short enough: the 256 bytes first, then the others in their
+    order."""
     return (*BYTES, *[token for token in initial.tokens if 1 < len(token) <= max_token_bytes])
 
 
 def schedule(initial_size: int, size: int) -> Iterator[int]:
-    """Sizes of the vocabulary after each batch of omissions, from below ``initial_size`` down to ``size``.
+    """Yield the vocabulary sizes after each batch, from below ``initial_size`` down to ``size``.
 
-    The sizes are multiples of a step: 8,192 from 65,536 down to 16,384, elsewhere an eighth of the least power of two
-    that is not below the present size. From 262,144 this gives the published runs' 229,376, 196,608, 163,840, 131,072,
-    114,688, 98,304, 81,920, 65,536, 57,344, ..., 16,384, so that smaller vocabularies of one run are cut from larger
-    ones, and goes on below. The last size is ``size`` itself; none is given when ``initial_size`` is not larger.
+    The sizes are multiples of a step. It is 8,192 from 65,536 down to 16,384, and otherwise an eighth of the smallest
+    power of two not below the current size. From 262,144 this yields the published runs' 229,376, 196,608, 163,840,
+    131,072, 114,688, 98,304, 81,920, 65,536, 57,344, ..., 16,384, and continues below. Smaller vocabularies of one run
+    are thus cut from larger ones. The last size is ``size``. Nothing is yielded if ``initial_size`` is not larger.
     """
     present = initial_size
     while present > size:
@@ -36,21 +34,25 @@ def schedule(initial_size: int, size: int) -> Iterator[int]:
 
 
 def own_schedule(sizes: Sequence[int], initial_size: int, size: int) -> Iterator[int]:
-    """The entries of a user's schedule that lie between the two sizes, then ``size``."""
+    """Yield the entries of a user's schedule between the two sizes, then ``size``."""
     if initial_size > size:
         yield from (entry for entry in sizes if size < entry < initial_size)
         yield size
 
 
 def check_descending(sizes: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Reject a schedule that does not descend (for options' validators)."""
+    """Reject a schedule that does not descend (a validator of options).
+
+    Raises:
+        ValueError: a size is not smaller than the previous one.
+    """
     if sizes is not None and any(later >= earlier for earlier, later in pairwise(sizes)):
         raise ValueError("sizes must descend, each smaller than the one before")
     return sizes
 
 
 def check_size(size: int) -> None:
-    """Reject a size that the 256 bytes alone exceed.
+    """Reject a size that is smaller than the number of bytes.
 
     Raises:
         TokbenchError: ``size`` is below 256.
@@ -60,14 +62,14 @@ def check_size(size: int) -> None:
 
 
 MAX_BYTES = 2**31 - 1
-"""Bytes of unique pre-tokens that a kernel with places of 32 bits can address."""
+"""Largest total size of the unique pre-tokens for a kernel with 32-bit positions."""
 
 
 def check_bytes(counts: PretokenCounts, method: str) -> None:
     """Reject pre-tokens that a kernel cannot address.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more.
+        TokbenchError: the unique pre-tokens have 2 GiB or more.
     """
     if counts.data.size > MAX_BYTES:
         raise TokbenchError(
@@ -77,7 +79,7 @@ def check_bytes(counts: PretokenCounts, method: str) -> None:
 
 
 def check_longest(counts: PretokenCounts, limit: int, method: str) -> None:
-    """Reject a pre-token that a kernel cannot measure.
+    """Reject a pre-token that is too long for a kernel.
 
     Raises:
         TokbenchError: a pre-token is longer than ``limit`` bytes.
@@ -90,7 +92,7 @@ def check_longest(counts: PretokenCounts, limit: int, method: str) -> None:
 
 
 def check_alphabet(alphabet: Sized, size: int, method: str) -> None:
-    """Reject a vocabulary that its bytes and characters alone would fill.
+    """Reject an alphabet that does not fit into the vocabulary.
 
     Raises:
         TokbenchError: the alphabet is larger than ``size``.

@@ -1,6 +1,6 @@
-"""Running text, for constructions that look at tokens in their context.
+"""Running text for constructions that use the context of tokens, and the reader of document shards.
 
-Shards of documents, read side by side in document order: what running text and byte scores have in common.
+Shards of running text and of byte scores are merged in document order.
 """
 
 import heapq
@@ -19,12 +19,12 @@ Document = TypeVar("Document")
 
 
 class ShardForm(NamedTuple):
-    """A form of shards, in words.
+    """Wording of error messages about a kind of shard.
 
     Attributes:
-        what: what they hold.
-        command: what makes them.
-        again: what to do where one is damaged.
+        what: contents.
+        command: command that writes them.
+        again: instruction if one is damaged.
     """
 
     what: str
@@ -33,7 +33,7 @@ class ShardForm(NamedTuple):
 
 
 def existing(paths: Iterable[Path | str], form: ShardForm) -> tuple[Path, ...]:
-    """Shards that are there.
+    """Return the shards' paths after checking that all exist.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.
@@ -49,7 +49,7 @@ def existing(paths: Iterable[Path | str], form: ShardForm) -> tuple[Path, ...]:
 
 @contextmanager
 def opened(path: Path, form: ShardForm, *columns: str) -> Iterator[Any]:
-    """A shard that has these columns, as a file of Parquet."""
+    """Open a shard as a Parquet file and check that it has these columns."""
     with parquet(path, f"a readable file of {form.what}", form.again) as file:
         for column in columns:
             if column not in file.schema_arrow.names:
@@ -60,12 +60,12 @@ def opened(path: Path, form: ShardForm, *columns: str) -> Iterator[Any]:
 def batches(
     path: Path, file: Any, form: ShardForm, *columns: str, group: int | None = None
 ) -> Iterator[tuple[list[int], list[bytes], Any]]:
-    """Rows of an open shard, a few at a time: numbers and texts of documents, and the batch with further columns.
+    """Yield rows of an open shard in batches: document numbers, texts, and the batch with further columns.
 
-    They are all of the shard's, or those of one of its row groups.
+    Only one row group is read if ``group`` is given.
 
     Raises:
-        TokbenchError: a document is empty, or not after the one before it.
+        TokbenchError: a document is empty, or its number does not exceed the previous one.
     """
     require(file.schema_arrow, document="whole numbers", text="text")
     previous = None
@@ -81,15 +81,15 @@ def batches(
 def in_order(
     shards: Iterable[Iterator[Document]], number: Callable[[Document], int], form: ShardForm
 ) -> Iterator[Document]:
-    """The documents of all shards by their numbers, whatever the shards; a few rows of each are held at a time.
+    """Merge the documents of all shards by number. A few rows of each shard are in memory at a time.
 
     Raises:
-        TokbenchError: two shards have a document of one number.
+        TokbenchError: two shards have a document of the same number.
     """
     previous = None
     for document in heapq.merge(*shards, key=number):
         if number(document) == previous:
-            raise TokbenchError(f"document {previous} stands twice in the {form.what}; give each shard once")
+            raise TokbenchError(f"document {previous} occurs twice in the {form.what}; pass each shard once")
         previous = number(document)
         yield document
 
@@ -99,18 +99,18 @@ FORM = ShardForm("documents", "prepare", "prepare it again")
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Shards of documents: Parquet with ``document`` and ``text``; read anew each time.
+    """Shards of documents: Parquet with ``document`` and ``text``. They are read again on each call.
 
     Attributes:
         paths: the shards.
-        scheme: pre-tokenization of the tokenizer that is built from them, as counts name it.
+        scheme: pre-tokenization of the tokenizer that is built from them, as named in pre-token counts.
     """
 
     paths: tuple[Path, ...]
     scheme: str
 
     def texts(self) -> Iterator[bytes]:
-        """The text of every document in document order, whatever the shards; a few rows of each are held at a time.
+        """Yield the text of every document in document order. A few rows of each shard are in memory at a time.
 
         Raises:
             TokbenchError: a shard is unreadable, out of order, or shares a document with another.
@@ -120,7 +120,7 @@ class Documents:
 
 
 def read_documents(paths: Iterable[Path | str], scheme: str) -> Documents:
-    """The documents in these shards, in any order of the shards, to be cut by a pre-tokenization.
+    """Open documents in any order of the shards, for a given pre-tokenization.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.

@@ -1,7 +1,4 @@
-"""Documents scored byte by byte by a byte language model, as ByteSpan reads them.
-
-What a byte language model says of every byte.
-"""
+"""Documents with byte scores: the surprisal and entropy of every byte, as ByteSpan reads them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,9 +25,9 @@ class ScoredDocument:
 
     Attributes:
         document: its position in the source.
-        language: its language tag, empty where unknown.
+        language: its language tag, empty if unknown.
         text: its n bytes.
-        signal: float32 [n], nats, of each byte itself.
+        signal: float32 [n], nats, the signal of each byte.
     """
 
     document: int
@@ -43,12 +40,12 @@ class ScoredDocument:
 class ScoredDocuments:
     """Shards of byte scores: Parquet with ``document``, ``language``, ``text``, ``surprisal``, ``entropy``.
 
-    They are read anew each time. Files without languages are those of one language without a name.
+    They are read again on each call. Documents of files without a language column have the empty language.
 
     Attributes:
         paths: the shards.
-        scheme: pre-tokenization of the tokenizer that is built from them, as counts name it.
-        group: the row group that is read of one shard; all of them where it is None.
+        scheme: pre-tokenization of the tokenizer that is built from them, as named in pre-token counts.
+        group: row group to read of one shard. Default: None, all of them.
     """
 
     paths: tuple[Path, ...]
@@ -56,7 +53,7 @@ class ScoredDocuments:
     group: int | None = None
 
     def parts(self) -> "list[ScoredDocuments]":
-        """The same documents in parts that may be read side by side, in any order.
+        """Split the documents into parts that may be read in parallel, in any order.
 
         Raises:
             TokbenchError: a shard is unreadable, out of order, or shares a document with another.
@@ -66,17 +63,17 @@ class ScoredDocuments:
         return [ScoredDocuments((path,), self.scheme, group) for path in self.paths for group in range(_groups(path))]
 
     def documents(self, signal: SignalName) -> Iterator[ScoredDocument]:
-        """All documents in document order, whatever the shards; a few rows of each shard are held at a time.
+        """Yield all documents in document order. A few rows of each shard are in memory at a time.
 
         Raises:
-            TokbenchError: a shard is unreadable, out of order, shares a document with another, or has a document
-                whose signal is not one number a byte.
+            TokbenchError: a shard is unreadable, out of order, shares a document with another, or has a document whose
+                signal is not one number per byte.
         """
         shards = (_documents(path, signal, self.group) for path in self.paths)
         yield from in_order(shards, attrgetter("document"), FORM)
 
     def signals(self, signal: SignalName) -> Iterator[NDArray[np.float32]]:
-        """All values of a signal, some documents at a time, in no stated order."""
+        """Yield all values of a signal in arrays, each of some documents, in no particular order."""
         for path in self.paths:
             with opened(path, FORM, signal) as file:
                 for batch in pieces(file, [signal], ROWS_AT_ONCE, self.group):
@@ -84,7 +81,7 @@ class ScoredDocuments:
 
 
 def read_scores(paths: Iterable[Path | str], scheme: str) -> ScoredDocuments:
-    """The byte scores in these shards, in any order of the shards, to be cut by a pre-tokenization.
+    """Open byte scores in any order of the shards, for a given pre-tokenization.
 
     Raises:
         TokbenchError: there is no shard, or one of them is missing.
@@ -98,7 +95,7 @@ def _groups(path: Path) -> int:
 
 
 def _numbers(path: Path) -> Iterator[int]:
-    """The numbers of a shard's documents."""
+    """Yield the numbers of a shard's documents."""
     previous = None
     with opened(path, FORM, "document") as file:
         require(file.schema_arrow, document="whole numbers")
@@ -127,13 +124,13 @@ def _documents(path: Path, signal: SignalName, group: int | None) -> Iterator[Sc
 
 
 def _flat(path: Path, signal: str, lists: Any) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The values of a column of lists end to end, and where each list starts."""
+    """Return the concatenated values of a column of lists, and the start of each list."""
     kind = lists.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_float32(kind.value_type):
-        raise TokbenchError(f"{path}: column '{signal}' holds {kind}, not lists of float32; {FORM.again}")
+        raise TokbenchError(f"{path}: column '{signal}' has the type {kind}, not lists of float32; {FORM.again}")
     values = lists.flatten().to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False), out=offsets[1:])
     if not np.isfinite(values).all():
-        raise TokbenchError(f"{path}: column '{signal}' holds a value that is not a finite number; {FORM.again}")
+        raise TokbenchError(f"{path}: column '{signal}' contains a value that is not a finite number; {FORM.again}")
     return values, offsets

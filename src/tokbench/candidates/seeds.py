@@ -1,7 +1,4 @@
-"""Seeds of Unigram: the repeated substrings that pruning starts from, and the rules that say which may be tokens.
-
-Repeated substrings of pre-tokens, found by several threads.
-"""
+"""Seeds of Unigram: the repeated substrings that pruning starts from, and the rules that restrict them."""
 
 from collections.abc import Collection
 from typing import Literal, NamedTuple
@@ -21,7 +18,7 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.vocabulary import BYTES
 
 PART_BYTES = 1 << 16
-"""Bytes of pre-tokens that are worth a part of their own."""
+"""Smallest size of a part of the pre-tokens, in bytes."""
 MOST_PARTS = 16
 
 
@@ -34,25 +31,25 @@ def repeats(
     distinct_ends: bool = False,
     threads: int = 1,
 ) -> NDArray[np.int64]:
-    """Substrings that occur repeatedly and could not be longer: some two occurrences are followed differently.
+    """Return substrings that occur repeatedly and cannot be extended: some two occurrences continue differently.
 
-    By type, a substring counts once for each place in the unique pre-tokens, as for ``tokenizers``; by occurrence, a
-    place counts as often as its pre-token, as for sentencepiece. In the suffix arrays of both, all ends of pre-tokens
-    are one way to go on. With distinct ends each is a way of its own, so that pre-tokens which occur twice are found
-    too.
+    By type, a substring counts once for each position in the unique pre-tokens, as in ``tokenizers``. By occurrence, a
+    position counts as often as its pre-token, as in sentencepiece. In the suffix arrays of both libraries, all ends of
+    pre-tokens are the same continuation. With distinct ends each end is a different one, so that pre-tokens that occur
+    twice are also found.
 
     Args:
-        counts: the pre-tokens, of fewer than 2**31 bytes.
+        counts: the pre-tokens, with fewer than 2**31 bytes.
         max_length: longest substring, in characters.
-        whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
-            every byte is a character.
-        by_occurrence: count by occurrence rather than by type.
-        distinct_ends: every end of a pre-token is a way of its own to go on.
-        threads: threads to use; the result does not depend on them.
+        whole_characters: characters are those of UTF-8, and an invalid byte is a character. If False (default) every
+            byte is a character.
+        by_occurrence: count by occurrence rather than by type. Default: False.
+        distinct_ends: every end of a pre-token is a different continuation. Default: False.
+        threads: number of threads. The result does not depend on it.
 
     Returns:
-        int64 [m, 4] in order of the substrings' bytes: start and end of an occurrence in ``counts.data``, characters,
-        count. Substrings of one character are all there, always counted by occurrence.
+        int64 [m, 4] in byte order of the substrings: start and end of an occurrence in ``counts.data``, characters,
+        count. All substrings of one character are included, and always counted by occurrence.
 
     Raises:
         ValueError: the text is too long.
@@ -72,42 +69,43 @@ def repeats(
 
 class SeedOptions(Options):
     alphabet: Literal["byte", "character"] = "byte"
-    """What is always kept: the bytes; or beside them the frequent characters of the text, as in sentencepiece."""
+    """Tokens that are never pruned: the bytes (``byte``), or the bytes and the frequent characters of the text
+    (``character``), as in sentencepiece."""
 
     character_coverage: float = Field(0.9995, gt=0, le=1)
-    """For the character alphabet: share of the text's characters that tokens are made of; the rarest are left in
-    bytes, and no longer token holds them."""
+    """For the character alphabet: share of the text's characters that tokens may contain. The rarest remain bytes, and
+    no longer token contains them."""
 
     max_token_length: int = Field(16, ge=1)
-    """Longest token, in characters (in bytes unless ``whole_characters``)."""
+    """Longest token, in characters (in bytes without ``whole_characters``)."""
 
     whole_characters: bool = True
     """Tokens longer than a byte neither start nor end inside a UTF-8 character."""
 
     seed_size: int = Field(1_000_000, ge=1)
-    """Substrings to start from, by count times length."""
+    """Number of seeds, the substrings with the greatest count times length."""
 
     seed_counts: Literal["types", "occurrences"] = "types"
-    """What is counted for a seed longer than a character: its places in the unique pre-tokens, as in ``tokenizers``;
-    or its occurrences in the text, as in sentencepiece."""
+    """Count of a seed longer than a character: its positions in the unique pre-tokens (``types``), as in
+    ``tokenizers``, or its occurrences in the text (``occurrences``), as in sentencepiece."""
 
     seed_boundaries: Literal["shared", "distinct"] = "shared"
-    """Whether all ends of pre-tokens are one way in which a seed goes on, as in the suffix arrays of both libraries,
-    which pass over strings that are only seen at the end of pre-tokens; or each is one of its own, which takes these
-    in and makes shorter sequences of tokens."""
+    """Treatment of the ends of pre-tokens. ``shared``: all ends are the same continuation, as in the suffix arrays of
+    both libraries, which miss strings that only occur at the end of pre-tokens. ``distinct``: each end is different,
+    which includes these strings and gives shorter token sequences."""
 
     split_by_unicode_script: bool = False
-    """No token crosses from one script to another; punctuation and digits are a script, and Han, Hiragana and Katakana
-    are one."""
+    """No token crosses from one script to another. Punctuation and digits are a script. Han, Hiragana and Katakana are
+    one script."""
 
     split_by_number: bool = True
-    """With ``split_by_unicode_script``: digits count as punctuation does, rather than with every script."""
+    """With ``split_by_unicode_script``: digits are treated like punctuation. If false they match every script."""
 
     split_by_whitespace: bool = False
-    """A space is only found at the start of a token."""
+    """A space occurs only at the start of a token."""
 
     split_digits: bool = False
-    """A digit is a token by itself."""
+    """Each digit is a separate token."""
 
     @model_validator(mode="after")
     def _characters_are_whole(self) -> "SeedOptions":
@@ -117,13 +115,13 @@ class SeedOptions(Options):
 
 
 class CandidateTokens(NamedTuple):
-    """The tokens under consideration, those that are always kept first: the 256 bytes, then characters.
+    """Candidate tokens, starting with those that are never pruned: the 256 bytes, then characters.
 
     Attributes:
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts.
-        scores: float64 [tokens], natural logarithms of probabilities; -inf for a token that has been dropped.
-        kept: how many are always kept.
+        data: uint8 [bytes], the concatenated tokens.
+        offsets: int64 [tokens + 1], start of each token.
+        scores: float64 [tokens], natural logarithms of probabilities; -inf for a dropped token.
+        kept: number of tokens that are never pruned.
     """
 
     data: NDArray[np.uint8]
@@ -135,7 +133,7 @@ class CandidateTokens(NamedTuple):
 def repeated(
     counts: PretokenCounts, options: SeedOptions, alphabet: Collection[bytes] | None, threads: int
 ) -> NDArray[np.int64]:
-    """Substrings that may be tokens, int64 [m, 4] as :func:`tokbench.candidates.seeds.repeats` gives them."""
+    """Return substrings that may be tokens, int64 [m, 4], in the form of :func:`tokbench.candidates.seeds.repeats`."""
     found = repeats(
         counts,
         options.max_token_length,
@@ -163,12 +161,13 @@ def repeated(
 
 
 def seeds(counts: PretokenCounts, options: SeedOptions, threads: int = 1) -> CandidateTokens:
-    """The alphabet, and the repeated substrings of greatest count times length; ties fall to the greater bytes."""
+    """Return the alphabet and the repeated substrings with the greatest count times length; ties prefer the greater
+    bytes."""
     alphabet = frequent_characters(counts, options.character_coverage) if options.alphabet == "character" else None
     wide = [character for character in alphabet or () if len(character) > 1]
     found = repeated(counts, options, None if alphabet is None else set(alphabet), threads)
     starts, ends, characters, occurrences = np.ascontiguousarray(found[::-1].T)
-    values = characters.astype(np.float64) * occurrences  # beyond 64 bits in a long run of one character
+    values = characters.astype(np.float64) * occurrences  # a long run of one character exceeds 64 bits
     single = characters == 1
     kept = single if alphabet is not None else ends - starts == 1
     places = {token: place for place, token in enumerate([*BYTES, *wide])}

@@ -1,1 +1,2 @@
-"""Language models: of bytes, pretrained with llm-foundry, evaluated with lm-eval, and translation models."""
+"""Models: byte-level language models, language models pretrained with llm-foundry and evaluated with lm-eval, and
+translation models."""

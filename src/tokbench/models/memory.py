@@ -1,6 +1,6 @@
-"""What models take: parameters, main memory, arithmetic and time, by their options. Rules request it.
+"""Estimates of parameters, memory, arithmetic and time of models, which the workflow's rules request.
 
-The coefficients are measured, or the most that was measured, rounded up.
+Each coefficient is a measurement, or the largest of several measurements, rounded up.
 """
 
 import os
@@ -22,93 +22,92 @@ if TYPE_CHECKING:
     from tokbench.models.translation.options import TranslationOptions
 
 ON_GPU = 4e9
-"""Bytes of main memory of a process whose model is on a GPU: the driver, and buffers of transfers."""
+"""Bytes of main memory of a process whose model is on a GPU: the driver and transfer buffers."""
 NUMBER = 4
-"""Bytes of a number in float32."""
+"""Bytes of a float32 number."""
 PROCESSOR = 2e10
-"""Floating-point operations a second of one thread in float32: half of the 4e10 measured."""
+"""Floating-point operations per second of one thread in float32: half of the measured 4e10."""
 GPU = {"bf16": 1e14, "fp32": 6.5e12}
-"""Those of an A100: a third of the 312 and 19.5 TFLOP/s of its data sheet."""
+"""Floating-point operations per second of an A100: a third of the 312 and 19.5 TFLOP/s in its data sheet."""
 
 # Byte language models
 
 BYTE_LM_BASE = 7.2e8
-"""Bytes of a process that has imported what a neural model needs; 7.1e8 measured."""
+"""Bytes of a process after importing the libraries of a neural model. 7.1e8 were measured."""
 LIBRARIES = 6e7
-"""Bytes that its libraries take when they are first used."""
+"""Bytes that these libraries allocate on first use."""
 BYTE_LM_STATE = 40
-"""Bytes of a parameter in training: weight, gradient, the optimizer's two moments, and copies while all of these are
-stored; 39 measured of 4 million parameters."""
+"""Bytes per parameter in training: weight, gradient, the optimizer's two moments, and copies of all these while a
+checkpoint is written. 39 were measured with 4 million parameters."""
 BYTE_LM_WEIGHT = 8
-"""Bytes of a parameter in scoring: the weight, and a copy while it is read."""
+"""Bytes per parameter in scoring: the weight, and a copy while it is read."""
 BYTE_LM_TOKENS = 257
-"""Numbers of a prediction."""
+"""Numbers per prediction."""
 WIDTHS = 20
-"""Numbers that a layer keeps for the backward pass, over tokens times width."""
+"""Numbers that a layer keeps for the backward pass, per token and unit of width."""
 INNER = 6
-"""That over tokens times the inner width."""
+"""Numbers that a layer keeps for the backward pass, per token and unit of inner width."""
 BYTE_LM_PREDICTIONS = 4
-"""Copies of the predictions: themselves, their probabilities, their gradient; in scoring those that entropy takes."""
+"""Copies of the predictions: logits, probabilities and their gradient. In scoring, the temporaries of the entropy."""
 NGRAM_WINDOW = 240
-"""Bytes for each different window of an n-gram model while it is read: 240 of random bytes, which share least."""
+"""Bytes per distinct window of an n-gram model while it is read: 240 with random bytes, the worst case."""
 NGRAMS_COUNTED = 125e6, 33.3, 1.28
-"""Bytes of text whose n-grams were counted, the seconds that it took, and the power of the text with which it grows."""
+"""Bytes of text in a measured n-gram count, its seconds, and the exponent with which time grows with the text."""
 NGRAMS_SCORED = 7e5
-"""Bytes that an n-gram model scores a second: 125 MB were measured to take 173 seconds."""
+"""Bytes per second that an n-gram model scores. 125 MB took 173 seconds."""
 
 # Language models
 
 BASE = 1.1e9
-"""Bytes of a process that has imported what training needs; 1.04e9 measured."""
+"""Bytes of a process after importing the training libraries. 1.04e9 were measured."""
 STATE = 20
-"""Bytes of a parameter in training: weight, gradient, the optimizer's two moments, and a copy while it is stored."""
+"""Bytes per parameter in training: weight, gradient, the optimizer's two moments, and a copy while it is written."""
 WEIGHT = 4
 ACTIVATIONS = 34
-"""What a layer keeps for the backward pass, over tokens times width, in the form of Korthikanti et al. 2022, eq. 2.
-Theirs are bytes of half precision, twice as many in float32; a processor was measured to take twice that again, so
-these count numbers of four bytes."""
+"""Numbers that a layer keeps for the backward pass, per token and unit of width, in the form of Korthikanti et al.
+2022, eq. 2. Their unit is bytes in half precision. Float32 needs twice that, and a CPU was measured to need twice that
+again. The unit here is therefore four bytes."""
 SCORES = 5
-"""That over heads times pairs of tokens, likewise."""
+"""The same per head and pair of tokens."""
 LOGITS = 3
-"""Copies of the logits: themselves, their probabilities, their gradient; in scoring those that are scored, of all
-windows one behind the other."""
+"""Copies of the logits: logits, probabilities and their gradient. In scoring, the scored logits of all windows."""
 
 # Translation models and evaluation
 
 TRANSLATION_STATE = 24
-"""Bytes of a parameter in training: weight, gradient, Adam's two moments, the best weights, a copy while stored."""
+"""Bytes per parameter in training: weight, gradient, Adam's two moments, the best weights, and a copy while they are
+written."""
 TRANSLATION_ACTIVATIONS = 40
-"""Numbers that a layer keeps over tokens times width."""
+"""Numbers that a layer keeps, per token and unit of width."""
 TRANSLATION_LOGITS = 4
 HYPOTHESIS = 4
-"""Numbers that a layer keeps of a hypothesis and its sentence, each as long as the longest translation, over tokens
-times width."""
+"""Numbers that a layer keeps per hypothesis and sentence, per token of the longest translation and unit of width."""
 PAIR = 1_200
-"""Bytes of a pair of sentences, as text and as ids, beside those that grow with it."""
+"""Bytes per pair of sentences as text and ids, without the part that grows with its length."""
 PAIR_BYTE = 6
-"""Bytes of a pair for each of its text, as it lies in its file."""
+"""Bytes per byte of a pair's text in its file."""
 DOCUMENT = 2_000
-"""Bytes that are held of a document beside its text: its measures, with each cut of windows."""
+"""Bytes per document in addition to its text: its measures, for each kind of windows."""
 
 
 def on_processor(options: "ByteLmOptions | ModelOptions") -> bool:
-    """Whether the model is computed on processors; ``auto`` is for machines that have a GPU."""
+    """Return True if the model is computed on CPUs. ``auto`` assumes a GPU."""
     return options.device == "cpu"
 
 
 def seconds(operations: float, precision: Literal["fp32", "bf16"], threads: int | None) -> float:
-    """Seconds of so many floating-point operations.
+    """Return the seconds for a number of floating-point operations.
 
     Args:
-        operations: of one process.
-        precision: of matrix products.
-        threads: of a processor; None on a GPU.
+        operations: operations of one process.
+        precision: precision of matrix products.
+        threads: CPU threads; None on a GPU.
     """
     return operations / (GPU[precision] if threads is None else PROCESSOR * threads)
 
 
 def byte_lm_parameters(options: "ByteLmOptions") -> int:
-    """Parameters of a neural model."""
+    """Return the number of parameters of a neural byte-level model."""
     layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward + 2 * options.hidden
     return (
         BYTE_LM_TOKENS * options.hidden * (1 if options.tied_embeddings else 2)
@@ -118,34 +117,38 @@ def byte_lm_parameters(options: "ByteLmOptions") -> int:
 
 
 def byte_lm_flops_per_byte(options: "ByteLmOptions") -> float:
-    """Floating-point operations of training for a byte, by the formula of
-    :func:`tokbench.models.pretraining.budget.flops_per_token`."""
+    """Return floating-point operations of training per byte.
+
+    The formula is that of :func:`tokbench.models.pretraining.budget.flops_per_token`.
+    """
     layer = 4 * options.hidden**2 + 3 * options.hidden * options.feed_forward
     matrices = options.layers * layer + BYTE_LM_TOKENS * options.hidden
     return 6.0 * matrices + 12.0 * options.layers * options.hidden * options.context
 
 
 def byte_lm_training_seconds(options: "ByteLmOptions") -> float:
-    """Seconds of a neural model's training by its arithmetic."""
+    """Return the estimated seconds of training a neural byte-level model."""
     bytes_read = options.steps * options.batch * options.context
     return _byte_lm_seconds(options, bytes_read * byte_lm_flops_per_byte(options))
 
 
 def byte_lm_scoring_seconds(options: "ByteLmOptions", text: int) -> float:
-    """Seconds in which a neural model scores so many bytes: a third of training's arithmetic, in every window that
-    covers them."""
+    """Return the estimated seconds of scoring ``text`` bytes with a neural model.
+
+    Scoring needs a third of the arithmetic of training, in every window that covers a byte.
+    """
     windows = options.context / options.stride
     return _byte_lm_seconds(options, text * windows * byte_lm_flops_per_byte(options) / 3)
 
 
 def ngram_counting_seconds(text: int) -> float:
-    """Seconds in which the n-grams of so many bytes are counted."""
+    """Return the estimated seconds of counting the n-grams of ``text`` bytes."""
     size, taken, power = NGRAMS_COUNTED
     return taken * (text / size) ** power
 
 
 def byte_lm_training_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
-    """Bytes beside what is imported in which a neural model is trained."""
+    """Return the bytes of memory for training a neural byte-level model, without imported libraries."""
     state = BYTE_LM_STATE * byte_lm_parameters(options)
     if on_gpu:
         return ON_GPU + state
@@ -155,7 +158,8 @@ def byte_lm_training_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
 
 
 def byte_lm_scoring_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
-    """Bytes beside what is imported, and beside the documents, in which a neural model scores."""
+    """Return the bytes of memory for scoring with a neural byte-level model, without imported libraries and
+    documents."""
     weights = BYTE_LM_WEIGHT * byte_lm_parameters(options)
     if on_gpu:
         return ON_GPU + weights
@@ -165,7 +169,7 @@ def byte_lm_scoring_memory(options: "ByteLmOptions", on_gpu: bool) -> float:
 
 
 def ngram_memory(folder: Path) -> int:
-    """Bytes in which an n-gram model's folder is read; 0 where it is none, which its reader tells."""
+    """Return the bytes of memory for loading an n-gram model; 0 if the folder is not one, which loading reports."""
     try:
         return NGRAM_WINDOW * (os.stat(folder / "windows.npy").st_size // 8)
     except OSError:
@@ -177,14 +181,15 @@ def _byte_lm_seconds(options: "ByteLmOptions", operations: float) -> float:
 
 
 def lm_parameters(options: "ModelOptions", vocabulary: int) -> int:
-    """Parameters of a model over a tokenizer of so many tokens: tied embeddings, no biases."""
+    """Return the number of parameters of a model for a tokenizer with ``vocabulary`` tokens: tied embeddings, no
+    biases."""
     width = options.d_model
     layer = options.layer_weights + 2 * width
     return options.vocabulary_rows(vocabulary) * width + options.n_layers * layer + width
 
 
 def lm_training_memory(options: "ModelOptions", vocabulary: int) -> float:
-    """Bytes of main memory of a node in which a model is trained, each process with a model of its own."""
+    """Return the bytes of main memory of a node in training. Each process has a copy of the model."""
     each = options.resources.processes_per_node
     if not on_processor(options):
         return each * (ON_GPU + STATE * lm_parameters(options, vocabulary))
@@ -197,10 +202,10 @@ def lm_training_memory(options: "ModelOptions", vocabulary: int) -> float:
 
 
 def lm_starting_memory(options: "ModelOptions", vocabulary: int) -> float:
-    """Bytes of main memory of a node with less than which no training of a model comes to its first batch.
+    """Return the bytes of main memory of a node below which a training cannot reach its first batch.
 
-    On processors what :func:`lm_training_memory` reckons. For a GPU that is what is safe to ask for, and this the whole
-    model in each process, which makes it in main memory.
+    On CPUs this equals :func:`lm_training_memory`. For a GPU that function returns a safe request, and this one only
+    the model in each process, which builds it in main memory.
     """
     if on_processor(options):
         return lm_training_memory(options, vocabulary)
@@ -208,21 +213,21 @@ def lm_starting_memory(options: "ModelOptions", vocabulary: int) -> float:
 
 
 def lm_applying_memory(options: "ModelOptions", vocabulary: int, sequences: int) -> float:
-    """Bytes of main memory in which a model scores so many sequences at a time."""
+    """Return the bytes of main memory for scoring ``sequences`` sequences at a time."""
     weights = WEIGHT * lm_parameters(options, vocabulary)
     rows, tokens = options.vocabulary_rows(vocabulary), sequences * options.max_seq_len
     return scoring_memory(weights, rows, options.d_model, tokens, on_gpu=not on_processor(options))
 
 
 def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: bool) -> float:
-    """Bytes of main memory in which any model scores so many tokens at a time.
+    """Return the bytes of main memory for scoring ``tokens`` tokens at a time with any model.
 
     Args:
-        weights: bytes of the model's.
-        rows: of its output layer.
-        width: numbers of a token between its layers.
-        tokens: scored at a time.
-        on_gpu: whether it is computed there.
+        weights: bytes of the model's weights.
+        rows: rows of its output layer.
+        width: numbers per token between its layers.
+        tokens: tokens scored at a time.
+        on_gpu: True if it is computed on a GPU.
     """
     if on_gpu:
         return ON_GPU + weights
@@ -230,7 +235,7 @@ def scoring_memory(weights: int, rows: int, width: int, tokens: int, *, on_gpu: 
 
 
 def lm_training_operations(options: "ModelOptions", vocabulary: int) -> float | None:
-    """Floating-point operations of a training; None where its budget is one of text."""
+    """Return floating-point operations of a training; None if its budget is in text."""
     if options.flops is not None:
         return options.flops
     if options.batches is None:
@@ -239,14 +244,23 @@ def lm_training_operations(options: "ModelOptions", vocabulary: int) -> float | 
 
 
 def lm_training_seconds(options: "ModelOptions", operations: float) -> float:
-    """Seconds of a training by its floating-point operations."""
+    """Return the estimated seconds of a training with this number of floating-point operations."""
     threads = options.cpu_threads if on_processor(options) else None
     return seconds(operations / options.resources.processes, options.precision, threads)
 
 
 def translation_parameters(options: "TranslationOptions", source: int, target: int, *, joint: bool) -> int:
-    """Parameters over tokenizers of so many ids: one embedding for a joint vocabulary, otherwise two of equal height,
-    the decoder's shared with the output layer; biases and norms included, positions are not learnt."""
+    """Return the number of parameters of a translation model, including biases and norms. Positions are not learnt.
+
+    A joint vocabulary has one embedding. Otherwise there are two with equal numbers of rows. The decoder shares its
+    embedding with the output layer.
+
+    Args:
+        options: the recipe.
+        source: ids of the source tokenizer.
+        target: ids of the target tokenizer.
+        joint: True if both sides share one tokenizer.
+    """
     width, inner = options.d_model, options.feed_forward
     attention = 4 * (width * width + width)
     forward = 2 * width * inner + inner + width
@@ -259,16 +273,16 @@ def translation_parameters(options: "TranslationOptions", source: int, target: i
 def translation_training_flops(
     options: "TranslationOptions", source: NDArray[np.int64], target: NDArray[np.int64], vocabulary: int
 ) -> float:
-    """Floating-point operations of training on pairs once, padding left out.
+    """Return floating-point operations of one training pass over pairs, without padding.
 
-    As :func:`tokbench.models.pretraining.budget.flops_per_token` counts them: six for a weight and each token that it
-    is multiplied with, and twelve for a layer's width and each pair of tokens, one of which attends to the other. Keys
-    and values by which the decoder attends to the source are the source's.
+    The count follows :func:`tokbench.models.pretraining.budget.flops_per_token`: six per weight and token it is
+    multiplied with, and twelve per unit of a layer's width and attended pair of tokens. Keys and values of
+    cross-attention are computed on source tokens.
 
     Args:
         options: the recipe.
         source, target: tokens of each sentence, int64 [pairs].
-        vocabulary: ids of the larger of both tokenizers.
+        vocabulary: ids of the larger of the two tokenizers.
     """
     width, inner = options.d_model, options.feed_forward
     matrix, forward = width * width, 2 * width * inner
@@ -281,7 +295,7 @@ def translation_training_flops(
 def translation_training_memory(
     options: "TranslationOptions", source: int, target: int, *, joint: bool, on_gpu: bool = False
 ) -> float:
-    """Bytes of main memory in which a model is trained, its pairs not counted."""
+    """Return the bytes of main memory for training, without the pairs."""
     if on_gpu:
         return ON_GPU
     layers = options.encoder_layers + options.decoder_layers
@@ -291,10 +305,10 @@ def translation_training_memory(
 
 
 def pairs_memory(split: Path) -> int:
-    """Bytes in which the pairs of a split are held.
+    """Return the bytes of memory for the pairs of a split.
 
     Raises:
-        TokbenchError: it is not there or cannot be read.
+        TokbenchError: the split does not exist or is unreadable.
     """
     with parquet(split, "a split of a parallel corpus", "prepare the parallel corpus again") as file:
         groups = (file.metadata.row_group(group) for group in range(file.num_row_groups))
@@ -302,12 +316,12 @@ def pairs_memory(split: Path) -> int:
 
 
 def translation_search_memory(options: "TranslationOptions", model: Path, *, on_gpu: bool) -> float:
-    """Bytes of main memory in which sentences are searched, they themselves not counted.
+    """Return the bytes of main memory for beam search, without the sentences.
 
     Args:
-        options: of the search.
-        model: folder that training wrote; of one that is none, what libraries take alone is told.
-        on_gpu: whether it is computed there.
+        options: options of the search.
+        model: folder written by training. If it is not one, only the memory of libraries is returned.
+        on_gpu: True if it is computed on a GPU.
     """
     if on_gpu:
         return ON_GPU
@@ -322,10 +336,10 @@ def translation_search_memory(options: "TranslationOptions", model: Path, *, on_
 
 
 def documents_memory(shards: Iterable[Path | str]) -> int:
-    """Bytes in which the documents of shards are held.
+    """Return the bytes of memory for the documents of shards.
 
     Raises:
-        TokbenchError: one of them is not there or damaged.
+        TokbenchError: a shard does not exist or is damaged.
     """
     held = 0
     for path in shards:

@@ -1,4 +1,4 @@
-"""Named recipes of byte-level, translation and language models, by the options that differ from the defaults."""
+"""Named recipes of byte-level, translation and language models: the options that differ from the defaults."""
 
 BYTE_LM_RECIPES: dict[str, dict[str, object]] = {
     "paper_57m": {"microbatch": 32},
@@ -21,8 +21,8 @@ BYTE_LM_RECIPES: dict[str, dict[str, object]] = {
     },
     "ngram": {"kind": "ngram"},
 }
-"""The paper's neural model, one of 123 thousand parameters that a single CPU core trains in half a minute, and a 5-gram
-model."""
+"""The paper's neural model, one with 123 thousand parameters that a single CPU core trains in half a minute, and a
+5-gram model."""
 
 
 TRANSLATION_RECIPES: dict[str, dict[str, object]] = {
@@ -47,13 +47,13 @@ TRANSLATION_RECIPES: dict[str, dict[str, object]] = {
 }
 """The model of "BPE Gets Picky" (appendix, table 7), and one that a CPU core trains in seconds."""
 BLEU_TOKENIZERS = ("13a", "char", "intl", "none", "zh")
-"""Ways of sacrebleu to cut words for BLEU that need no further package."""
+"""Tokenizers of sacrebleu that need no further package."""
 
 
 SEED = 17
-"""Of a model's weights and of the order of its documents, where none is named."""
+"""Default seed of a model's weights and of the order of its documents."""
 FULL_SHARD = {"strategy": "full_shard"}
-"""Of the recipes whose weights, gradients and moments would be a fourth and more of a GPU of 80 GB."""
+"""Sharding of the recipes whose weights, gradients and moments need a quarter or more of an 80 GB GPU."""
 GREEDTOK: dict[str, object] = {
     "architecture": "llama",
     "d_model": 1536,
@@ -101,7 +101,8 @@ MODEL_RECIPES: dict[str, dict[str, object]] = {
     "greedtok_1b": {**GREEDTOK, "batches": 150_000},
     "greedtok_1b_equal_text": {**GREEDTOK, "epochs": 0.7035},
 }
-"""One that a CPU core trains in seconds. The PathPiece paper's three (section 5.2; about 200 billion tokens each; the
-width of the 1.3B model is that of the released configuration, 2048, where the paper prints 1024). GreedTok's (section
-5.2) under equal tokens (BPEM and GTET of its table 4) and under an equal share of the documents (GTEP); what that paper
-does not print stands in docs/language_models.md with our choice."""
+"""``tiny`` trains in seconds on a CPU core. ``mpt_*`` are the three models of the PathPiece paper (section 5.2; about
+200 billion tokens each). The 1.3B model has the width of the released configuration, 2048, where the paper prints 1024.
+``greedtok_1b`` is GreedTok's model (section 5.2) with equal tokens (BPEM and GTET of its table 4), and
+``greedtok_1b_equal_text`` with an equal share of the documents (GTEP). docs/language_models.md lists our choices where
+that paper has no value."""

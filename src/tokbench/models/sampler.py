@@ -1,7 +1,7 @@
 """Training cost: tokens per second, model FLOPs utilisation, peak memory and energy. No result depends on it.
 
-Each process appends what its device reports to a file of its own among the checkpoints, so that a training that was
-interrupted and resumed reports all of its starts.
+Each process appends the readings of its device to its own file in the checkpoint folder. An interrupted and resumed
+training therefore reports all of its starts.
 """
 
 import re
@@ -17,31 +17,31 @@ from typing import Any
 from tokbench.runtime.memory_limit import most_resident
 
 GAUGES = "gauges"
-"""Folder among the checkpoints, with a file for each process."""
+"""Folder within the checkpoint folder, with one file per process."""
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H200": 989.4, "NVIDIA A100": 312.0}
-"""Dense bfloat16 TFLOP/s in the data sheets, by the first words of the device's name."""
+"""Dense bfloat16 TFLOP/s in the data sheets, by the start of the device's name."""
 OTHERS = "NVL", "MIG"
-"""In the name of a slower device of the same family, and of a part of one."""
+"""Marks in the names of slower devices of the same family, and of partitions of a device."""
 START = "joules,bytes in use\n"
-"""Line that begins each start of a process."""
+"""Line at the beginning of each start of a process."""
 SKIPPED = 10
-"""Marks that are left out of the speed: libraries choose their kernels in the batches until there."""
+"""Number of initial marks excluded from the speed, because libraries choose their kernels in these batches."""
 STRETCHES = 10
 MARKS = 1000
-"""Least number of marks that a :class:`Pace` keeps of a training that has as many steps."""
+"""Smallest number of marks that :class:`ThroughputLog` keeps of a training with at least this number of steps."""
 Mark = tuple[int, float]
-"""Tokens that a training had seen after a number of seconds."""
+"""Tokens seen so far, and seconds since the start."""
 
 
 def peak_of(device: str) -> float | None:
-    """Return the peak TFLOP/s of a device by its name; None if it is not known."""
+    """Return the peak TFLOP/s of a device by its name; None if unknown."""
     if any(other in device for other in OTHERS):
         return None
     return next((peak for name, peak in PEAKS.items() if re.match(rf"{name}(?!\w)", device)), None)
 
 
 def speed(marks: Sequence[Mark]) -> float | None:
-    """Return tokens per second: the median over ten stretches of equal length; None of a short training."""
+    """Return tokens per second: the median over ten stretches of equal length; None for a short training."""
     length = (len(marks) - 1 - SKIPPED) // STRETCHES
     if length < 1:
         return None
@@ -50,10 +50,12 @@ def speed(marks: Sequence[Mark]) -> float | None:
 
 
 class ThroughputLog:
-    """Marks of a training of known length, from now on: at every step, or at every few steps of a long one.
+    """Log of a training's progress over time: a mark at every step, or at every few steps of a long training.
+
+    Time starts when the log is created.
 
     Args:
-        steps: of the training.
+        steps: number of steps of the training.
     """
 
     def __init__(self, steps: int) -> None:
@@ -67,19 +69,19 @@ class ThroughputLog:
         return {"marks": self.marks, "seconds": self._seconds}
 
     def resume(self, state: dict[str, Any] | None) -> None:
-        """Continue from the state of a checkpoint, or begin if there is none."""
+        """Continue from the state of a checkpoint, or start if it is None."""
         state = state or {"marks": [], "seconds": 0.0}
         self.marks = [(int(tokens), float(seconds)) for tokens, seconds in state["marks"]]
         self._began = time.monotonic() - float(state["seconds"])
 
     def mark(self, step: int, tokens: int) -> None:
-        """Mark the end of a step, counted from 1, with the number of tokens seen in all."""
+        """Mark the end of a step, counted from 1, with the total number of tokens seen."""
         if step % max(1, self._steps // MARKS) == 0 or step == self._steps:
             self.marks.append((tokens, self._seconds))
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Leave out the time of the block."""
+        """Exclude the time of the block."""
         before = time.monotonic()
         yield
         self._began += time.monotonic() - before
@@ -91,19 +93,19 @@ class ThroughputLog:
 
 @contextmanager
 def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
-    """Append energy and memory of the block to a file: of the GPU, or of this process where it uses none.
+    """Append energy and memory of the block to a file: of the GPU, or of this process if there is none.
 
-    A block that is killed appends its start alone.
+    A killed block appends only its start.
 
     Args:
         path: the file.
-        on_gpu: whether the process computes on a GPU, if there is one.
+        on_gpu: True if the process computes on a GPU, if there is one. Default: True.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _append(path, START)
     try:
         read = device_counters() if on_gpu else None
-    except Exception:  # No GPU, or one without counters: training does not depend on them.
+    except Exception:  # No GPU, or a GPU without counters. Training does not need them.
         read = None
     try:
         yield
@@ -111,7 +113,7 @@ def metered(path: Path, *, on_gpu: bool = True) -> Iterator[None]:
         try:
             joules, used = ("", most_resident()) if read is None else read()
             _append(path, f"{joules},{used}\n")
-        except Exception:  # As above.
+        except Exception:  # Training does not need the counters.
             pass
 
 
@@ -121,12 +123,12 @@ def _append(path: Path, line: str) -> None:
 
 
 def device_counters() -> Callable[[], tuple[float, int]]:
-    """Return a function that reads joules since now and bytes in use of this process's GPU, by NVIDIA's NVML.
+    """Return a function that reads this process's GPU through NVML: joules since the call, and bytes in use.
 
-    NVML numbers all GPUs of a machine in an order of its own, so the GPU is found by its UUID.
+    NVML has its own numbering of the machine's GPUs, so the GPU is identified by its UUID.
 
     Raises:
-        Exception: of any kind, if there is no GPU or none with these counters.
+        Exception: of any type, if there is no GPU or it has no such counters.
     """
     import torch
 
@@ -143,14 +145,14 @@ def device_counters() -> Callable[[], tuple[float, int]]:
 
 
 def remove_samples(checkpoints: Path) -> None:
-    """Remove the files of :func:`metered` among checkpoints."""
+    """Remove the files of :func:`metered` from a checkpoint folder."""
     shutil.rmtree(checkpoints / GAUGES, ignore_errors=True)
 
 
 def read_samples(path: Path) -> tuple[float | None, float | None, int | None]:
-    """Return joules over all starts, most GiB in use and the number of starts in a file of :func:`metered`.
+    """Return joules over all starts, maximum GiB in use, and number of starts in a file of :func:`metered`.
 
-    Joules are None if a start was killed, since its energy is not known.
+    Joules are None if a start was killed, because its energy is unknown.
     """
     if not path.is_file():
         return None, None, None
@@ -171,18 +173,18 @@ def training_cost(
     """Return the cost of a training, for its manifest.
 
     Args:
-        folder: the files of :func:`metered` of all its processes.
-        marks: of its steps, with the last one.
-        flops_per_token: floating-point operations of training for a token.
-        peak: TFLOP/s of a device in the training's arithmetic, see :func:`peak_of`.
-        processes: number of processes at its end, each with a device.
+        folder: folder with the files of :func:`metered` of all processes.
+        marks: marks of its steps, including the last one.
+        flops_per_token: floating-point operations of training per token.
+        peak: TFLOP/s of a device in the training's precision, see :func:`peak_of`.
+        processes: number of processes at its end, each with a device. Default: 1.
 
     Returns:
-        ``seconds`` between its first batch and its last, interruptions left out; ``tokens_per_second`` of all devices
-        (None of a short training, and where its starts had different numbers of processes); ``flops_per_token`` as
-        given; ``mfu``, the arithmetic of these tokens over the peak of all devices, where both are known (Chowdhery et
-        al. 2022, appendix B); ``peak_gib``, the most that any process used, or its GPU at the end; ``joules`` of all
-        GPUs, over all starts, None if one was killed; ``starts``.
+        ``seconds`` from the first batch to the last, without interruptions. ``tokens_per_second`` of all devices, None
+        for a short training or if its starts had different numbers of processes. ``flops_per_token`` as passed.
+        ``mfu``, the arithmetic of these tokens relative to the peak of all devices, if both are known (Chowdhery et al.
+        2022, appendix B). ``peak_gib``, the maximum memory of any process, or of its GPU at the end. ``joules`` of all
+        GPUs over all starts, None if one was killed. ``starts``.
     """
     told = [read_samples(path) for path in sorted(folder.glob("*.csv"))]
     joules = [one for one, _, _ in told if one is not None]

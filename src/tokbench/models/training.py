@@ -1,6 +1,6 @@
-"""What belongs to a training: checkpoints and a model of the very same recipe, from the very same text.
+"""Common parts of trainings: checkpoints that match a recipe, finished models, and token counts of the training data.
 
-How often each id stands in what a model is trained on, on disk: one row an id, the end of text after the others.
+Token counts are a Parquet file with one row per id, ending with the end of text.
 """
 
 import json
@@ -24,16 +24,16 @@ from tokbench.io.provenance import settings_of
 def matching_checkpoints(
     checkpoints: Path, recipe: Mapping[str, Any], remedy: str, log: logging.Logger
 ) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Folders ``step-*`` with their ``state.json``, the newest first; those of other recipes are discarded.
+    """Yield folders ``step-*`` with their ``state.json``, newest first, and discard those of other recipes.
 
     Args:
-        checkpoints: folder of the training's own.
-        recipe: what ``state.json`` has under ``recipe``.
-        remedy: what to do about one that cannot be read.
-        log: is told what is discarded.
+        checkpoints: checkpoint folder of the training.
+        recipe: expected value of ``recipe`` in ``state.json``.
+        remedy: instruction in the error message if a state is unreadable.
+        log: logger for discarded checkpoints.
 
     Raises:
-        TokbenchError: a state cannot be read.
+        TokbenchError: a state is unreadable.
     """
     wanted = json.loads(json.dumps(recipe))
     for file in sorted(checkpoints.glob("step-*/state.json"), reverse=True):
@@ -48,12 +48,12 @@ def matching_checkpoints(
 def is_made(
     folder: Path, recipe: Mapping[str, Any], recipe_in: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> bool:
-    """Whether a model of a recipe stands: a training that has waited for another leaves alone what that one has made.
+    """Return True if the folder contains a model of this recipe, for example from another process that held the lock.
 
     Args:
-        folder: where the model goes.
-        recipe: what it is to be made by.
-        recipe_in: gives the recipe that a manifest's settings tell of.
+        folder: the model's folder.
+        recipe: the recipe.
+        recipe_in: function that extracts the recipe from a manifest's settings.
     """
     try:
         return bool(recipe_in(settings_of(folder)) == json.loads(json.dumps(recipe)))
@@ -62,17 +62,17 @@ def is_made(
 
 
 def write_occurrences(occurrences: NDArray[np.int64], path: Path) -> None:
-    """Write counts, int64 [ids + 1], as Parquet, whole."""
+    """Write counts, int64 [ids + 1], as Parquet, atomically."""
     table = pa.table({"id": np.arange(len(occurrences)), "occurrences": occurrences})
     with atomic_file(path) as partial:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
 def read_occurrences(path: Path, vocabulary: int) -> NDArray[np.int64]:
-    """How often each id stands in what a model was trained on: int64 [vocabulary + 1], the end of text among them.
+    """Read the count of each id in a model's training data: int64 [vocabulary + 1], ending with the end of text.
 
     Raises:
-        TokbenchError: the file is no such file, or one of another tokenizer.
+        TokbenchError: the file is not one of token counts, or belongs to another tokenizer.
     """
     with parquet(path, "counts of tokens", "make them with 'tokbench pack --token-counts'") as file:
         require(file.schema_arrow, id="whole numbers", occurrences="whole numbers")

@@ -1,1 +1,1 @@
-"""Byte-level language model: trained on one split, it says how predictable every byte of another split is."""
+"""Byte-level language models: trained on one split, they score how predictable every byte of another split is."""

@@ -1,4 +1,4 @@
-"""The architecture: a Llama whose vocabulary is the 256 bytes and a start-of-document token."""
+"""Model architecture: a Llama over the 256 bytes and a start-of-document token."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +13,11 @@ from tokbench.io.atomic import reject_altered
 from tokbench.models.byte_lm.options import ByteLmOptions
 
 START = 256
-"""Token that begins every document; tokens 0 to 255 are the bytes."""
+"""Token at the start of every document. Tokens 0 to 255 are the bytes."""
 
 
 def build(options: ByteLmOptions) -> LlamaForCausalLM:
-    """A model with fresh weights, drawn from ``options.seed`` alone; the global generator is left as it was."""
+    """Build a model with new weights, drawn from ``options.seed``. The global random generator is not changed."""
     config = LlamaConfig(
         vocab_size=START + 1,
         hidden_size=options.hidden,
@@ -38,10 +38,10 @@ def build(options: ByteLmOptions) -> LlamaForCausalLM:
 
 
 def load(folder: Path) -> LlamaForCausalLM:
-    """Read a trained model, from safetensors only.
+    """Load a trained model from safetensors.
 
     Raises:
-        TokbenchError: the folder holds no byte-level model, or its weights are not those that were written.
+        TokbenchError: the folder does not contain a byte-level model, or its weights were changed after writing.
     """
     reject_altered(folder / "model.safetensors", "delete its folder and train it again")
     try:
@@ -62,20 +62,28 @@ def load(folder: Path) -> LlamaForCausalLM:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device that ``name`` (auto, cpu or cuda) stands for on this machine."""
+    """Return the device for ``name`` on this machine.
+
+    Args:
+        name: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
+
+    Raises:
+        TokbenchError: ``name`` is ``cuda`` and there is no GPU.
+    """
     if name == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 
 def on_gpu(name: str) -> bool:
-    """Whether ``name`` stands for a GPU on this machine."""
+    """Return True if ``name`` selects a GPU on this machine."""
     return pick_device(name).type == "cuda"
 
 
 @contextmanager
 def arithmetic(options: ByteLmOptions, device: torch.device) -> Iterator[None]:
-    """Precision and number of CPU threads of everything computed within; restored afterwards."""
+    """Set the precision and the number of CPU threads within the block; the number of threads is restored
+    afterwards."""
     threads = torch.get_num_threads()
     torch.set_num_threads(options.cpu_threads)
     try:

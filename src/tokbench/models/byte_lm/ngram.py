@@ -1,10 +1,8 @@
-"""A byte n-gram model: the cheap signal beside the neural one, counted in one pass and applied on one core.
+"""Byte n-gram models: a cheap alternative to the neural signal, counted in one pass and applied on one core.
 
-The 5-gram signal of "ByteSpan: Information-Driven Subword Tokenisation"; the smoothing here is that of Witten and Bell,
-interpolated (see :mod:`tokbench.kernels.ngram_lm`). Training only adds up counts, so that the order of documents does
-not matter.
-
-Counts of the windows of a text within a bound of memory: sorted runs on disk, merged.
+The 5-gram signal of "ByteSpan: Information-Driven Subword Tokenisation". Smoothing is interpolated Witten-Bell (see
+:mod:`tokbench.kernels.ngram_lm`). Training only adds counts, so the order of documents does not matter. Counts may be
+limited in memory: sorted runs are then written to disk and merged.
 """
 
 import json
@@ -29,30 +27,31 @@ from tokbench.models.byte_lm.options import ByteNgramOptions
 from tokbench.models.byte_lm.scores import Documents, write_scores
 
 HELD = 110
-"""Bytes for each different window while it is counted and sorted; 101 measured of a million."""
+"""Bytes of memory per distinct window while it is counted and sorted. 101 were measured with a million windows."""
 PIECE = 1 << 16
-"""Bytes of a document at which the windows that are held are looked at again."""
+"""Bytes of a document between two checks of the memory limit."""
 LEAST = 4 * HELD * PIECE
-"""Bytes in which windows are counted, half of them for documents."""
+"""Smallest memory limit for counting, in bytes. Half of it is for documents."""
 MOST_RUNS = 64
-"""Runs that are merged at a time."""
+"""Largest number of runs in one merge."""
 MERGED = 80
-"""Bytes for each window of a run that is held while runs are merged."""
+"""Bytes of memory per window of a run during merging."""
 ROW = np.dtype([("window", "<u8"), ("count", "<i8")])
 Rows = NDArray[np.void]
 
 
 def write_windows(documents: Iterable[bytes], order: int, folder: Path, room: int | None = None) -> tuple[int, int]:
-    """Write ``windows.npy`` and ``counts.npy``, what :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives.
+    """Write ``windows.npy`` and ``counts.npy``, the arrays of :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts`.
 
     Args:
         documents: the text.
         order: bytes of a window.
-        folder: where the files go; runs lie there until they are merged.
-        room: bytes that may be held beside a document; as many as it takes when None. The files do not depend on it.
+        folder: output folder, which also contains the runs until they are merged.
+        room: memory limit in bytes, in addition to one document. Default: None, no limit. The output does not depend on
+            it.
 
     Returns:
-        Different windows, and bytes of the text.
+        Number of distinct windows, and number of bytes of the text.
     """
     most = None if room is None else max(1, room // HELD - PIECE)
     counter, runs, merged = WindowCounter(order), list[Path](), 0
@@ -87,7 +86,7 @@ def _written(parts: Iterable[Rows], path: Path) -> Path:
 
 
 def _merged(runs: list[Path], room: int) -> Iterator[Rows]:
-    """The sums of sorted runs, ascending; the runs are removed."""
+    """Yield the sums of sorted runs in ascending order, and remove the runs."""
     size = max(1, room // (MERGED * len(runs)))
     files = [path.open("rb") for path in runs]
     try:
@@ -108,7 +107,7 @@ def _filled(file: BinaryIO, rows: Rows, size: int) -> Rows:
 
 
 def _sums(rows: Rows) -> Rows:
-    """Rows with each window once, ascending."""
+    """Return the rows with each window once, ascending."""
     rows = rows[np.argsort(rows["window"], kind="stable")]
     starts = np.flatnonzero(np.diff(rows["window"], prepend=rows["window"][:1] + np.uint64(1)))
     found = rows[starts]
@@ -117,7 +116,7 @@ def _sums(rows: Rows) -> Rows:
 
 
 def _save(parts: Iterable[Rows], folder: Path) -> tuple[int, int]:
-    """Write both arrays, whose length is known at the end; NumPy leaves room for it in their headers."""
+    """Write both arrays. NumPy pads the headers, so the length can be filled in at the end."""
     length = total = 0
     with (folder / "windows.npy").open("w+b") as windows, (folder / "counts.npy").open("w+b") as counts:
         for file, kind in ((windows, "<u8"), (counts, "<i8")):
@@ -141,18 +140,17 @@ log = logging.getLogger(__name__)
 
 
 def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path, room: int | None = None) -> None:
-    """Count the n-grams of documents and write the model's folder, whole or not at all.
+    """Count the n-grams of documents and write the model's folder atomically.
 
-    It holds ``windows.npy`` (uint64) and ``counts.npy`` (int64), what
-    :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts` gives, ``model.json`` with the options, and
-    ``manifest.json``.
+    The folder contains ``windows.npy`` (uint64) and ``counts.npy`` (int64), the arrays of
+    :meth:`tokbench.kernels.ngram_lm.WindowCounter.counts`, ``model.json`` with the options, and ``manifest.json``.
 
     Args:
         documents: the text, in any order.
-        options: the order.
-        folder: where the model goes.
-        room: bytes that counts may take in memory beside a document; they are sorted on disk where they are more. When
-            None they take what they need, and that grows with the number of different n-grams.
+        options: the order of the model.
+        folder: output folder.
+        room: memory limit for the counts in bytes, in addition to one document. Larger counts are sorted on disk.
+            Default: None, no limit; memory then grows with the number of distinct n-grams.
 
     Raises:
         TokbenchError: there is no text to count.
@@ -162,17 +160,17 @@ def train(documents: Iterable[bytes], options: ByteNgramOptions, folder: Path, r
     with atomic_folder(folder, "byte language model") as partial:
         different, total = write_windows(documents, options.order, partial, room)
         if not different:
-            raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
+            raise TokbenchError("the byte_lm split contains no text to train on; give it documents")
         (partial / "model.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
         write_manifest(partial / "manifest.json", settings, began)
     log.info("counted %d bytes, %d different windows of order %d", total, different, options.order)
 
 
 def load(folder: Path) -> ByteNgramModel:
-    """Read what :func:`train` wrote.
+    """Load a model written by :func:`train`.
 
     Raises:
-        TokbenchError: the folder holds no byte n-gram model, or its counts are not those that were written.
+        TokbenchError: the folder does not contain a byte n-gram model, or its counts were changed after writing.
     """
     remedy = "train one"
     for name in ("windows.npy", "counts.npy"):
@@ -185,21 +183,21 @@ def load(folder: Path) -> ByteNgramModel:
             raise ValueError("windows or counts out of order")
         return ByteNgramModel(windows, counts, options.order)
     except (OSError, ValueError) as error:
-        raise TokbenchError(f"{folder}: holds no byte n-gram model ({first_line(error)}); {remedy}") from None
+        raise TokbenchError(f"{folder}: not a byte n-gram model ({first_line(error)}); {remedy}") from None
 
 
 def score(documents: Documents, model_folder: Path, output: Path) -> None:
-    """Score documents and write them, whole or not at all, in the form that all byte language models share.
+    """Score documents and write the scores atomically, in the common format of all byte language models.
 
-    Surprisal is that of the byte itself and entropy that of the distribution it was drawn from, over the 256 bytes, in
-    nats. Every document starts from the empty context.
+    Surprisal is that of the byte itself. Entropy is that of the distribution over the 256 bytes. Both are in nats.
+    Every document starts from the empty context.
 
     Args:
         documents: (document, text) or (document, language, text) tuples, in document order.
-        model_folder: what :func:`train` wrote.
-        output: the file of scores, as :func:`tokbench.models.byte_lm.scores.write_scores` writes it.
+        model_folder: folder written by :func:`train`.
+        output: file of scores, see :func:`tokbench.models.byte_lm.scores.write_scores`.
 
     Raises:
-        TokbenchError: the folder holds no byte n-gram model.
+        TokbenchError: the folder does not contain a byte n-gram model.
     """
     write_scores(documents, load(model_folder).score, output)

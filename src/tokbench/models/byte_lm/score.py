@@ -1,4 +1,4 @@
-"""Surprisal and entropy of every byte (ByteSpan, appendix B): strided windows over single documents or over shards."""
+"""Surprisal and entropy of every byte (ByteSpan, appendix B), from strided windows over single documents or shards."""
 
 import heapq
 import math
@@ -18,21 +18,20 @@ from tokbench.models.byte_lm.scores import Documents, write_scores
 
 
 def score(documents: Documents, model_folder: Path, output: Path, options: ByteLmOptions) -> None:
-    """Score documents and write them, whole or not at all.
+    """Score documents and write the scores atomically.
 
-    Surprisal is ``-ln p(byte | bytes before it)`` and entropy that of the distribution the byte was drawn from, both
-    of the byte itself, in nats; the distribution is over the 256 bytes and the end of the document. No pass through
-    the model mixes documents, so scores depend neither on sharding nor on neighbours. An empty document has empty
-    lists.
+    Surprisal is ``-ln p(byte | preceding bytes)``. Entropy is that of the byte's predicted distribution over the 256
+    bytes and the end of the document. Both are in nats. No pass through the model mixes documents, so scores depend
+    neither on sharding nor on other documents. An empty document has empty lists.
 
     Args:
         documents: (document, text) or (document, language, text) tuples, in document order.
-        model_folder: what :func:`tokbench.models.byte_lm.train.train` wrote.
-        output: the file of scores, as :func:`tokbench.models.byte_lm.scores.write_scores` writes it.
-        options: ``context``, ``stride``, ``score_batch``, ``precision``, ``device`` and ``cpu_threads`` matter here.
+        model_folder: folder written by :func:`tokbench.models.byte_lm.train.train`.
+        output: file of scores, see :func:`tokbench.models.byte_lm.scores.write_scores`.
+        options: only ``context``, ``stride``, ``score_batch``, ``precision``, ``device`` and ``cpu_threads`` matter.
 
     Raises:
-        TokbenchError: the folder has no byte-level model, or the device is not there.
+        TokbenchError: the folder does not contain a byte-level model, or the device does not exist.
     """
     device = pick_device(options.device)
     model = load(model_folder)
@@ -44,10 +43,10 @@ def score(documents: Documents, model_folder: Path, output: Path, options: ByteL
 def score_texts(
     texts: Iterable[bytes], model_folder: Path, options: ByteLmOptions
 ) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Surprisal and entropy of each byte of texts, each scored on its own, as :func:`score_text` gives them.
+    """Return surprisal and entropy of each byte of texts, scored one by one; see :func:`score_text`.
 
     Raises:
-        TokbenchError: the folder has no byte-level model, or the device is not there.
+        TokbenchError: the folder does not contain a byte-level model, or the device does not exist.
     """
     device = pick_device(options.device)
     model = load(model_folder)
@@ -59,7 +58,7 @@ def score_texts(
 def score_text(
     model: LlamaForCausalLM, text: bytes, options: ByteLmOptions
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Surprisal and entropy of each byte of one document: two float32 [len(text)], in nats."""
+    """Return surprisal and entropy of each byte of one document: two float32 [len(text)], in nats."""
     tokens = torch.empty(len(text) + 1, dtype=torch.int16)
     tokens[0] = START
     tokens[1:] = torch.from_numpy(np.frombuffer(text, np.uint8).astype(np.int16))
@@ -79,10 +78,10 @@ def score_text(
 
 
 def _passes(length: int, options: ByteLmOptions) -> Iterator[tuple[list[int], int, int]]:
-    """Windows that go through the model together: their starts, leading predictions to drop, and predictions in each.
+    """Yield the starts of the windows in each pass, leading predictions to drop, and predictions per window.
 
-    Window k starts at ``k * stride``. The first keeps all its predictions, the others those that lie beyond the
-    window before: ``stride`` of them, fewer in the last, which ends with the text.
+    Window k starts at ``k * stride``. The first window yields all its predictions. The others yield only those beyond
+    the previous window: ``stride`` of them, or fewer in the last window, which ends with the text.
     """
     if length == 0:
         return
@@ -98,11 +97,11 @@ def _passes(length: int, options: ByteLmOptions) -> Iterator[tuple[list[int], in
 
 
 def score_dataset(shards: Sequence[Documents], model_folder: Path, output: Path, options: ByteLmOptions) -> None:
-    """Score the documents of shards and write them in document order, whole or not at all.
+    """Score the documents of shards and write the scores in document order, atomically.
 
-    The documents of a shard are joined, each after a start token, as in training. Windows of ``context`` tokens shift
-    over them by ``stride``, so every byte but the first ones of a shard is predicted from at least ``context - stride``
-    tokens. No window covers two shards: scores depend on a document's shard and not on the shards read with it.
+    The documents of a shard are concatenated, each after a start token, as in training. Windows of ``context`` tokens
+    are shifted by ``stride``. Every byte except the first ones of a shard is therefore predicted from at least
+    ``context - stride`` tokens. No window covers two shards, so scores depend only on the document's own shard.
 
     Args:
         shards: the documents of each shard, in document order.
@@ -111,7 +110,7 @@ def score_dataset(shards: Sequence[Documents], model_folder: Path, output: Path,
         options: see :func:`score`.
 
     Raises:
-        TokbenchError: the folder has no byte-level model, or the device is not there.
+        TokbenchError: the folder does not contain a byte-level model, or the device does not exist.
     """
     device = pick_device(options.device)
     model = load(model_folder)
@@ -132,13 +131,13 @@ def _score_shard(
 def score_joined(
     model: LlamaForCausalLM, texts: Iterable[bytes], options: ByteLmOptions
 ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Surprisal and entropy of each byte of joined documents: for each document two float32 [n], in nats.
+    """Yield surprisal and entropy of each byte of concatenated documents: two float32 [n] per document, in nats.
 
-    Texts are read as far ahead as one pass through the model reaches.
+    Texts are read only as far ahead as one pass through the model needs.
     """
     texts, copies = tee(texts)
     passes = _joined_passes(model, copies, options)
-    rest = np.zeros((2, 1), np.float32)  # Nothing predicts the first start token.
+    rest = np.zeros((2, 1), np.float32)  # The first start token has no prediction.
     for text in texts:
         signals = np.empty((2, len(text) + 1), np.float32)
         filled = 0
@@ -156,7 +155,7 @@ def score_joined(
 def _joined_passes(
     model: LlamaForCausalLM, texts: Iterable[bytes], options: ByteLmOptions
 ) -> Iterator[NDArray[np.float32]]:
-    """Surprisal and entropy of the stream's tokens after the first, float32 [2, n] for each pass through the model."""
+    """Yield surprisal and entropy of the stream's tokens after the first, float32 [2, n] per pass through the model."""
     device = next(model.parameters()).device
     for windows, skip in _joined_windows(texts, options):
         tokens = windows.to(device).long()
@@ -168,10 +167,10 @@ def _joined_passes(
 
 
 def _joined_windows(texts: Iterable[bytes], options: ByteLmOptions) -> Iterator[tuple[torch.Tensor, int]]:
-    """Windows for one pass, int16 [windows, predictions + 1], and the number of leading predictions to drop in each.
+    """Yield the windows of each pass, int16 [windows, predictions + 1], and the leading predictions to drop.
 
-    The windows are those of :func:`_passes` over the stream as one text: the first alone, ``score_batch`` at a time,
-    and the last, shorter one alone.
+    The windows are those of :func:`_passes` over the stream as one text. The first window and a shorter last one are
+    passes of one window; the others are in passes of ``score_batch``.
     """
     stream, skip, batch = torch.empty(0, dtype=torch.int16), 0, 1
     for text in texts:
@@ -190,9 +189,9 @@ def _joined_windows(texts: Iterable[bytes], options: ByteLmOptions) -> Iterator[
 
 
 def bits_per_byte(paths: Iterable[Path]) -> float:
-    """Mean surprisal of a byte over files of scores, in bits; nan where they hold no byte.
+    """Return the mean surprisal of a byte over files of scores, in bits; nan if they contain no byte.
 
-    Each document is summed on its own in float64 and the documents exactly, so sharding cannot change the result.
+    Each document is summed in float64, and the documents are summed exactly, so the result does not depend on sharding.
     """
     totals: list[float] = []
     size = 0

@@ -1,4 +1,4 @@
-"""Files of byte scores: what every byte language model writes, whatever it is."""
+"""Files of byte scores, in the common format of all byte language models."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ SCHEMA = pa.schema(
 )
 
 ROW_GROUP_BYTES = 4 << 20
-"""Text in a row group: what is held in memory between writes."""
+"""Bytes of text in a row group, the unit of writing. One row group is in memory."""
 Row = tuple[int, str, bytes, NDArray[np.float32], NDArray[np.float32]]
 Documents = Iterable[tuple[int, bytes] | tuple[int, str, bytes]]
 """(document, text) or (document, language, text) tuples, in document order."""
@@ -35,13 +35,13 @@ def write_scores(
     score_text: Callable[[bytes], tuple[NDArray[np.float32], NDArray[np.float32]]],
     output: Path,
 ) -> None:
-    """Score documents and write them, whole or not at all.
+    """Score documents and write the scores atomically.
 
     Args:
-        documents: what to score; the language is empty where it is not given.
-        score_text: gives surprisal and entropy of each byte of one document, float32 [n] each, in nats.
-        output: Parquet with columns document (int64), language (string), text (binary), surprisal and entropy (lists
-            of float32).
+        documents: documents to score. The language is empty if it is missing.
+        score_text: function that returns surprisal and entropy of each byte of a document, float32 [n] each, in nats.
+        output: Parquet with columns document (int64), language (string), text (binary), surprisal and entropy (lists of
+            float32).
     """
     rows: list[Row] = []
     held = done = 0
@@ -62,7 +62,7 @@ def write_scores(
 
 
 def _table(rows: list[Row]) -> pa.Table:
-    """The rows as a table over their bytes as they lie in memory: a list of arrays becomes no list of numbers."""
+    """Build the table from buffers of the rows. Arrow would convert arrays to lists of Python numbers."""
     documents, languages, texts, *lists = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
     encoded = [language.encode() for language in languages]
     ends = _ends(texts)
@@ -79,7 +79,7 @@ def _table(rows: list[Row]) -> pa.Table:
 
 
 def _ends(values: Sequence[bytes]) -> NDArray[np.int32]:
-    """0 and the ends of values that are laid end to end."""
+    """Return 0 and the ends of the concatenated values."""
     return np.cumsum([0, *map(len, values)], dtype=np.int32)
 
 

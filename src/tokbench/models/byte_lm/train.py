@@ -1,6 +1,6 @@
-"""Training of the byte-level model (ByteSpan, appendix B): AdamW, warm-up, stable rate, decay.
+"""Training of the byte-level model (ByteSpan, appendix B): AdamW with warm-up, stable learning rate and decay.
 
-Training text as one stream of tokens on disk, and the order in which its windows are visited.
+The training text is one stream of tokens on disk. Its windows are visited in a seeded random order.
 """
 
 import csv
@@ -31,7 +31,8 @@ from tokbench.models.training import is_made, matching_checkpoints
 
 
 def write_stream(documents: Iterable[bytes], path: Path) -> str:
-    """Lay documents end to end, each after a start token, as little-endian uint16; return a digest of the stream."""
+    """Write concatenated documents, each after a start token, as little-endian uint16; return a digest of the
+    stream."""
     digest = hashlib.blake2b(digest_size=16)
     with atomic_file(path) as partial, partial.open("wb") as file:
         for document in documents:
@@ -45,26 +46,26 @@ def write_stream(documents: Iterable[bytes], path: Path) -> str:
 
 
 class Windows:
-    """Disjoint windows of a stream, every one once an epoch, in an order drawn from the seed and the epoch.
+    """Disjoint windows of a stream, each visited once per epoch, in an order drawn from the seed and the epoch.
 
-    A batch is a function of its step alone, so training that resumes sees the batches it would have seen.
+    A batch depends only on its step, so a resumed training sees the same batches.
 
     Args:
         path: the stream.
-        context: predictions in a window, lowered to what a shorter stream affords.
+        context: predictions per window, reduced if the stream is shorter.
         seed: seed of the order.
 
     Attributes:
-        context: predictions in a window.
+        context: predictions per window.
 
     Raises:
-        TokbenchError: the stream holds no byte.
+        TokbenchError: the stream contains no byte.
     """
 
     def __init__(self, path: Path, context: int, seed: int) -> None:
         size = path.stat().st_size // 2
         if size < 2:
-            raise TokbenchError("the byte_lm split holds no text to train on; give it documents")
+            raise TokbenchError("the byte_lm split contains no text to train on; give it documents")
         self._stream = np.memmap(path, "<u2", "r")
         self.context = min(context, size - 1)
         self._count = (size - 1) // self.context
@@ -73,7 +74,7 @@ class Windows:
         self._order = np.empty(0, np.int64)
 
     def batch(self, step: int, size: int) -> NDArray[np.int64]:
-        """Windows of one step (counted from 0): int64 [size, context + 1], inputs and their successors."""
+        """Return the windows of one step (counted from 0): int64 [size, context + 1], inputs and their successors."""
         return np.stack([self._window(index) for index in range(step * size, (step + 1) * size)])
 
     def _window(self, index: int) -> NDArray[np.int64]:
@@ -88,28 +89,29 @@ class Windows:
 log = logging.getLogger(__name__)
 
 OF_SCORING = ("stride", "score_batch")
-"""Options by which training does not go; the rule that trains sets them to one value for all."""
+"""Options that do not affect training. The training rule sets them to fixed values."""
 Curve = list[tuple[int, float, float]]
 FEW = 50
-"""Steps before which nothing is said of a loss that does not fall."""
+"""Smallest number of steps before a loss that does not fall is an error."""
 
 
 def train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, checkpoints: Path) -> None:
-    """Train a model and write it as a Hugging Face folder, whole or not at all.
+    """Train a model and write it atomically as a Hugging Face folder.
 
-    Beside ``config.json`` and ``model.safetensors`` stand ``curve.csv`` (step, mean loss of the step in nats a byte,
-    learning rate) and ``manifest.json``. A killed run goes on from its last checkpoint, and on one machine's CPU ends
-    with the same bits as a run that was never killed. Checkpoints of other options or other text are discarded. Of
-    several that share checkpoints one is at work and the others wait; what it has made by then they leave as it is.
+    In addition to ``config.json`` and ``model.safetensors``, the folder contains ``curve.csv`` (step, mean loss of the
+    step in nats per byte, learning rate) and ``manifest.json``. A killed run resumes from its last checkpoint. On the
+    CPU of one machine it ends with the same bits as an uninterrupted run. Checkpoints with other options or other text
+    are discarded. Runs that share a checkpoint folder wait for each other, and leave a model that was finished
+    meanwhile unchanged.
 
     Args:
         documents: training text, in document order.
         options: architecture and recipe.
-        folder: where the model goes.
-        checkpoints: folder of this run's own; what training put there is removed once the model stands.
+        folder: output folder.
+        checkpoints: checkpoint folder of this run. Its checkpoints are removed when the model is complete.
 
     Raises:
-        TokbenchError: no text to train on, the device is not there, or the loss is no number or does not fall.
+        TokbenchError: there is no text, the device does not exist, or the loss is not finite or does not fall.
     """
     with exclusive(checkpoints) as waited:
         _train(documents, options, folder, checkpoints, waited)
@@ -124,7 +126,7 @@ def _train(documents: Iterable[bytes], options: ByteLmOptions, folder: Path, che
         "stream": write_stream(documents, stream),
     }
     if waited and is_made(folder, recipe, _recipe_in):
-        log.info("%s: made by the process that was waited for", folder)
+        log.info("%s: already made by the process that held the lock", folder)
         _clear(checkpoints, stream)
         return
     windows = Windows(stream, options.context, options.seed)
@@ -175,7 +177,7 @@ def _recipe_in(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clear(checkpoints: Path, stream: Path) -> None:
-    """Remove what a training leaves among its checkpoints, and the folder if nothing else is in it."""
+    """Remove the checkpoints of a training, and their folder if it is then empty."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
     remove_samples(checkpoints)
@@ -186,23 +188,23 @@ def _clear(checkpoints: Path, stream: Path) -> None:
 
 
 def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
-    """End a training that learns nothing; its curve is left among its checkpoints.
+    """Stop a training that does not learn, and leave its curve in the checkpoint folder.
 
     Raises:
-        TokbenchError: the last loss is no number; or after half of the steps, :data:`FEW` of them or more, the mean of
-            the last tenth is no better than equal probabilities.
+        TokbenchError: the last loss is not finite. Or, after half of the steps and at least :data:`FEW`, the mean loss
+            of the last tenth is no better than a uniform distribution.
     """
     step, loss, _ = curve[-1]
     told = ""
     if not math.isfinite(loss):
-        told = f"the loss of step {step} of {options.steps} is no number ({loss})"
+        told = f"the loss of step {step} of {options.steps} is not a number ({loss})"
     elif step == max(FEW, options.steps // 2):
         tenth = [one for _, one, _ in curve[-max(1, options.steps // 10) :]]
         mean, equal = math.fsum(tenth) / len(tenth), math.log(START + 1)
         if mean >= equal:
             told = (
-                f"after {step} of {options.steps} steps the loss is {mean:.3f} nats a byte, and equal probabilities "
-                f"have {equal:.3f}: the model learns nothing"
+                f"after {step} of {options.steps} steps the loss is {mean:.3f} nats a byte, and a uniform distribution "
+                f"has {equal:.3f}: the model is not learning"
             )
     if told:
         kept = checkpoints / "curve.csv"
@@ -212,7 +214,7 @@ def _reject(curve: Curve, options: ByteLmOptions, checkpoints: Path) -> None:
 
 
 def learning_rate(step: int, options: ByteLmOptions) -> float:
-    """Rate of a step, counted from 0: linear warm-up, stable, linear decay towards zero after the last step."""
+    """Return the learning rate of a step, counted from 0: linear warm-up, stable, then linear decay towards zero."""
     warmup = (step + 1) / options.warmup_steps if step < options.warmup_steps else 1.0
     left = options.steps - step
     decay = left / (options.decay_steps + 1) if left <= options.decay_steps else 1.0
@@ -233,7 +235,7 @@ def _optimizer(model: torch.nn.Module, options: ByteLmOptions) -> torch.optim.Ad
 def _step(
     model: torch.nn.Module, optimizer: torch.optim.AdamW, batch: torch.Tensor, rate: float, options: ByteLmOptions
 ) -> float:
-    """One update; returns the batch's mean loss in nats."""
+    """Run one update and return the batch's mean loss in nats."""
     for group in optimizer.param_groups:
         group["lr"] = rate
     device = next(model.parameters()).device
@@ -276,7 +278,7 @@ def _resume(
     optimizer: torch.optim.AdamW,
     pace: ThroughputLog,
 ) -> tuple[int, Curve, float]:
-    """Load the newest checkpoint of this very recipe; returns steps done, their curve, and seconds spent on them."""
+    """Load the newest checkpoint of this recipe; return the steps done, their curve, and the seconds spent on them."""
     remedy = f"delete {checkpoints} to start over"
     for folder, state in matching_checkpoints(checkpoints, recipe, remedy, log):
         for name in ("model.safetensors", "optimizer.pt"):

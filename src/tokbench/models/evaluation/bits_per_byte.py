@@ -1,4 +1,4 @@
-"""Bits per byte: how well a language model predicts a text, in a unit that no tokenizer can choose."""
+"""Bits per byte: how well a language model predicts a text, in a unit that does not depend on the tokenizer."""
 
 import math
 from bisect import bisect_left
@@ -16,22 +16,25 @@ Window = tuple[list[int], list[int]]
 
 
 class WindowCutter(Protocol):
-    """Cuts a sequence that opens with the start token into windows.
+    """Function that splits a sequence, which begins with the start token, into windows.
 
     The ``targets`` of a window are the tokens that follow the last ``len(targets)`` of its ``inputs``. All targets
-    together are the sequence without its first token, each once and in order.
+    concatenated are the sequence without its first token.
     """
 
     def __call__(self, sequence: Sequence[int]) -> Iterator[Window]: ...
 
     def described(self) -> dict[str, int]:
-        """How it cuts, for the record."""
+        """Return the settings of the windows for the record."""
         ...
 
 
 class MeasuredDocument(TypedDict):
-    """What came of one document, and where it is known which it is: its number in its source, and its language; the
-    bytes of it, at most, that its tokens do not give back, where they may not."""
+    """Measurement of one document.
+
+    Where known, it includes the document's number in its source and its language. For a tokenizer that may lose bytes,
+    it includes an upper bound on the bytes that decoding does not restore.
+    """
 
     bits: float
     tokens: int
@@ -42,7 +45,7 @@ class MeasuredDocument(TypedDict):
 
 
 class MeasuredBits(TypedDict):
-    """What bits per byte were taken of; ``cut`` says how windows were cut, ``by_document`` is in the order given."""
+    """Totals of bits per byte. ``cut`` has the settings of the windows; ``by_document`` is in input order."""
 
     bits: float
     tokens: int
@@ -62,21 +65,24 @@ def bits_per_byte(
     batch_size: int,
     device: torch.device | str,
 ) -> tuple[float, MeasuredBits]:
-    """-sum log2 p(token) over every token of every document, divided by the bytes of the documents.
+    """Compute -sum log2 p(token) over all tokens of all documents, divided by the documents' bytes.
 
-    A document is encoded whole and begins with the start token as context, which is not itself predicted; nor is
-    its end. The denominator is bytes, so that tokenizers compare; the probability is that of the tokenizer's own
-    segmentation, a lower bound on that of the text. Long documents are read in windows.
+    A document is encoded as one text. It begins with the start token as context, which is not predicted; nor is its
+    end. Bytes as denominator make tokenizers comparable. The probability is that of the tokenizer's own segmentation, a
+    lower bound on that of the text. Long documents are read in windows.
 
     Args:
-        model: returns an object with ``logits`` [batch, tokens, vocabulary].
-        encode: bytes to ids. Where these do not decode to the same bytes, it is other bytes that are predicted, and
-            the figure is none to compare.
-        documents: the texts; empty ones add nothing.
-        start: id of the token that opens a document.
-        cut: the windows of a document's sequence, start token included.
-        batch_size: windows at a time.
-        device: where the model is.
+        model: a model that returns an object with ``logits`` [batch, tokens, vocabulary].
+        encode: function from bytes to ids. If these do not decode to the same bytes, other bytes are predicted, and the
+            result is not comparable.
+        documents: the texts. Empty ones add nothing.
+        start: id of the token at the start of a document.
+        cut: function that splits a document's sequence, including the start token, into windows.
+        batch_size: windows per batch.
+        device: device of the model.
+
+    Returns:
+        Bits per byte, and the totals and documents that they are computed from.
 
     Raises:
         TokbenchError: the documents have no bytes.
@@ -118,10 +124,10 @@ def bits_per_byte(
 
 @dataclass(frozen=True, slots=True)
 class TokenWindows:
-    """Windows of so many tokens.
+    """Windows of a fixed number of tokens.
 
-    The first predicts all of its tokens, each later one the ``stride`` tokens after the one before, with
-    ``window - stride`` tokens before them as context.
+    The first window predicts all of its tokens. Each later one predicts the next ``stride`` tokens, with the preceding
+    ``window - stride`` tokens as context.
 
     Attributes:
         window: tokens that the model reads at a time.
@@ -144,15 +150,15 @@ class TokenWindows:
 
 @dataclass(frozen=True, slots=True)
 class ByteWindows:
-    """Windows of so many bytes, the same for every tokenizer but for the tokens at their edges.
+    """Windows of a fixed number of bytes, equal for every tokenizer except for the tokens at their edges.
 
-    A window predicts the tokens that begin in ``span`` bytes of the text, after those that begin in the ``span`` bytes
-    before. So of what stands before a byte at least ``span`` bytes are known, or all, and less than twice as many. A
-    window has no more than ``2 * span + 1`` ids, whatever the tokenizer.
+    A window predicts the tokens that begin in ``span`` bytes of the text, with those that begin in the preceding
+    ``span`` bytes as context. Each byte therefore has at least ``span`` bytes of context, or all preceding bytes, and
+    less than twice ``span``. A window has at most ``2 * span + 1`` ids with any tokenizer.
 
     Attributes:
         lengths: bytes of each id, int64 [vocabulary].
-        span: bytes.
+        span: number of bytes.
     """
 
     lengths: NDArray[np.int64]
@@ -176,9 +182,9 @@ class ByteWindows:
 
 @torch.inference_mode()
 def _surprisals(model: torch.nn.Module, batch: Sequence[Window], device: torch.device | str) -> list[float]:
-    """Nats of each window's targets, summed. Rows are padded on the right, which a causal model never looks at.
+    """Return the summed nats of each window's targets. Rows are padded on the right, which a causal model ignores.
 
-    The device is waited for once, not once a window.
+    All windows are computed before the result is copied from the device.
     """
     longest = max(len(inputs) for inputs, _ in batch)
     padded = torch.tensor([inputs + [0] * (longest - len(inputs)) for inputs, _ in batch], device=device)

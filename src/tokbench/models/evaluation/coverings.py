@@ -1,36 +1,34 @@
-"""The probability that a text begins as a context does, in whatever tokens.
+"""Probability that a text begins with a context, summed over tokenizations; scores of choices for every tokenizer.
 
-A covering of a context is a sequence of tokens that spells it and of which the last ends at the context's end or
-beyond it. The probability that what a model writes begins with the context is the sum over all coverings that the
-tokenizer could have written (Phan et al., "Exact byte-level probabilities from tokenized language models for FIM-tasks
-and model ensembles", 2024). Theirs are the context's own tokens, and for each of its places the tokens of what stands
-before the place and one token more that begins with the rest and is longer. Not all of these are written: merges may
-join that token's beginning to what stands before it. So each is tried. A text that ends with it is encoded, and it
-counts where the text's tokens are these; what the text is covered by instead counts too.
+A causal language model with a tokenizer assigns probabilities to token sequences, not to texts. Evaluation harnesses
+take the tokens of a choice to be those of the full text after the number of tokens of the context. This is correct only
+if the context's own tokens are a prefix of those of the full text. It fails for a tokenizer that merges across spaces
+or segments by looking ahead: a token may straddle the boundary, and earlier tokens may change, too.
 
-Where the first tokens of any text are the tokens of what they spell, as those of merges, longest matches and best paths
-are while the pre-tokenization does not look ahead, the coverings that count are all that are ever written, and those
-that do not count are written never. Of other tokenizers all that count are written, and others may be.
+The score of a choice is log p(tokens of context and choice) - log p(context). If the context's own tokens are a prefix
+for every choice of a question, p(context) is the probability of these tokens, and the score equals the usual one
+exactly. Otherwise p(context) is, for every choice of the question, the summed probability of all coverings of the
+context. Other remedies are not sound. A cut at each choice's own last common token charges only some choices for the
+end of the context. One cut for all choices includes that end in every score, and a score per character divides it by
+the length of the choice only.
 
-Where a context ends and a choice begins, for every tokenizer.
+A covering of a context is a token sequence that begins with the context's text and whose last token ends at the
+context's end or beyond it. The sum is over all coverings that the tokenizer could produce (Phan et al., "Exact
+byte-level probabilities from tokenized language models for FIM-tasks and model ensembles", 2024). Their coverings are
+the context's own tokens and, for each position in it, the tokens of the text before the position, followed by a longer
+token that begins with the rest. The tokenizer does not produce all of these, because merges may join the beginning of
+that token to the text before it. Each one is therefore tested: a text that ends with it is encoded, and it counts if
+the result equals it. The covering that the result contains counts as well.
 
-A causal language model with a tokenizer gives probabilities to sequences of tokens, not to texts. Harnesses take a
-choice's tokens to be those of the whole text after as many as the context has by itself, which holds only when
-the context's own tokens open the whole's. A tokenizer that merges across spaces, or that segments by looking ahead,
-breaks this: a token may straddle the boundary, and tokens before it may change too.
+For merges, longest matches and best paths without look-ahead in the pre-tokenization, the first tokens of any text are
+the tokens of what they spell. For such tokenizers the counted coverings are exactly the possible ones. For other
+tokenizers all counted coverings are possible, but some may be missing.
 
-A choice's score is log p(tokens of context and choice) - log p(context). Where the context's own tokens open the whole
-of every choice of a question, p(context) is that of these tokens, and the score is the usual one, number for number.
-Otherwise p(context) is, for every choice of the question, the probability that what the model writes begins with the
-context, in whatever tokens, as in :mod:`tokbench.models.evaluation.coverings`. Other remedies are not sound: a cut at
-each choice's own last common token charges some choices for the end of the context that others get free; the same cut
-for all leaves that end in every score, and a score by character divides it by the length of the choice alone.
+The bytes of the tokens of an external tokenizer library are unknown, so it has no coverings. There one cut is used for
+all choices of a question. The order of choices, and accuracy, are then as with p(context), unless scores are divided by
+length or the context differs between choices.
 
-Of a tokenizer that works through another library the bytes of tokens are not known, and no covering is. There the cut
-is that same one for all choices of a question: they are ordered as by p(context), which all of them would be divided
-by, and so is accuracy, but where a score is divided by length, or where the context differs from choice to choice.
-
-Other draws of a tokenizer that draws at random, for scores that are means over draws.
+Scores of a stochastic tokenizer are means over draws.
 """
 
 import math
@@ -53,12 +51,12 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class EncodedChoices:
-    """The choices that follow one context, in tokens.
+    """Choices after one context, as tokens.
 
     Attributes:
-        alone: ids of the context by itself, without white space at its end.
-        wholes: for each choice, ids of the context with it.
-        straddling: for each choice, whether the context's own tokens do not open the whole's.
+        alone: ids of the context without trailing white space.
+        wholes: ids of the context with each choice.
+        straddling: for each choice, True if the context's own tokens are not a prefix of these ids.
     """
 
     alone: Ids
@@ -67,14 +65,14 @@ class EncodedChoices:
 
 
 def encode_choices(encode: Encode, context: str, choices: Sequence[str]) -> EncodedChoices:
-    """Encode the choices that follow one context.
+    """Encode the choices after one context.
 
-    White space that ends the context counts with the choices, as in lm-eval: models write it before the next word.
+    Trailing white space of the context belongs to the choices, as in lm-eval: models predict it before the next word.
 
     Args:
-        encode: text to ids, without special tokens.
-        context: may be empty.
-        choices: texts that follow, with the space before them.
+        encode: function from text to ids, without special tokens.
+        context: the context, which may be empty.
+        choices: texts that follow, including the space before them.
     """
     alone = tuple(encode(context.rstrip()))
     wholes = [tuple(encode(context + choice)) for choice in choices]
@@ -82,25 +80,25 @@ def encode_choices(encode: Encode, context: str, choices: Sequence[str]) -> Enco
 
 
 def common_prefix(sequences: Sequence[Ids]) -> int:
-    """How many tokens all sequences have in common from the start; one at least is given."""
-    pairs = zip(min(sequences), max(sequences), strict=False)  # What these two share, those between them share.
+    """Return the length of the longest common prefix of one or more sequences."""
+    pairs = zip(min(sequences), max(sequences), strict=False)  # Sequences between these two share their common prefix.
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 LogProbabilities = NDArray[np.float64]
-"""[positions, vocabulary]: row i of the token after the first i, in nats."""
+"""[positions, vocabulary] in nats: row i for the token after the first i tokens."""
 Coverings = dict[Ids, list[int]]
-"""Tokens before the last -> the tokens that may be last, ascending."""
+"""Tokens before the last one -> possible last tokens, ascending."""
 
 
 class Spellings:
-    """The tokens of a vocabulary by their bytes."""
+    """Tokens of a vocabulary, searchable by their bytes."""
 
     def __init__(self, tokens: Sequence[bytes]) -> None:
         """Sort the tokens.
 
         Args:
-            tokens: bytes of each id; none of ids that no text gives. Special tokens that come after them are left out.
+            tokens: bytes of each id; empty for ids that no text yields. Special tokens after them are left out.
         """
         self.tokens = tokens
         self.longest = max(map(len, tokens), default=0)
@@ -108,11 +106,11 @@ class Spellings:
         self._ordered = [tokens[id] for id in self._ids]
 
     def length(self, ids: Iterable[int]) -> int:
-        """Bytes that a sequence of tokens spells."""
+        """Return the number of bytes that a token sequence spells."""
         return sum(len(self.tokens[id]) for id in ids)
 
     def within(self, ids: Sequence[int], length: int) -> int:
-        """How many first tokens of a sequence end within so many bytes."""
+        """Return the number of initial tokens that end within ``length`` bytes."""
         for count, id in enumerate(ids):
             length -= len(self.tokens[id])
             if length < 0:
@@ -120,22 +118,22 @@ class Spellings:
         return len(ids)
 
     def beginning(self, text: bytes) -> list[int]:
-        """Ids of the tokens that begin with a text, itself included, in the order of their bytes."""
+        """Return the ids of tokens that begin with a text, including the text, in byte order."""
         first = last = bisect_left(self._ordered, text)
         while last < len(self._ordered) and self._ordered[last].startswith(text):
             last += 1
         return self._ids[first:last]
 
     def beyond(self, text: bytes) -> list[int]:
-        """Ids of the tokens that begin with a text and are longer."""
+        """Return the ids of tokens that begin with a text and are longer."""
         return [id for id in self.beginning(text) if len(self.tokens[id]) > len(text)]
 
     def agreeing(self, text: bytes) -> list[int]:
-        """Ids of the tokens that begin with a text, or that it begins with."""
+        """Return the ids of tokens that begin with a text or are a prefix of it."""
         return self.opening(text[:-1]) + self.beginning(text)
 
     def opening(self, text: bytes) -> list[int]:
-        """Ids of the tokens that a text begins with, the shortest first."""
+        """Return the ids of tokens that are a prefix of a text, shortest first."""
         openings = (text[:length] for length in range(1, min(len(text), self.longest) + 1))
         return [id for part in openings for id in self._spelling(part)]
 
@@ -146,18 +144,18 @@ class Spellings:
 def coverings(
     spellings: Spellings, encode: Encode, context: bytes, wholes: Iterable[Ids], settled: int = 0
 ) -> tuple[Coverings, Coverings]:
-    """The coverings of a context that some text has, and those of the theory that no text which was tried has.
+    """Return the coverings of a context that some encoded text has, and the theoretical ones that none has.
 
     Args:
         spellings: the vocabulary.
-        encode: text to ids.
-        context: none for an empty one.
+        encode: function from text to ids.
+        context: the context. An empty one has no coverings.
         wholes: tokens of texts that begin with the context.
-        settled: a place in the context at which a token ends whatever follows the context, and before and after which
-            texts can be encoded apart; 0 is one always.
+        settled: position in the context at which a token ends for every continuation. Texts before and after it can be
+            encoded separately. Default: 0, which is always valid.
 
     Returns:
-        Each as tokens before the last -> the tokens that may be last, ascending.
+        Each as tokens before the last one -> possible last tokens, ascending.
     """
     found: defaultdict[Ids, set[int]] = defaultdict(set)
     tried: defaultdict[Ids, set[int]] = defaultdict(set)
@@ -184,11 +182,11 @@ def _ordered(found: Mapping[Ids, set[int]]) -> Coverings:
 
 
 def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbabilities]) -> float:
-    """Natural logarithm of the probability of any of some coverings; that of 0 for none.
+    """Return the logarithm of the summed probability of some coverings; minus infinity for none.
 
     Args:
-        found: as :func:`coverings` has them.
-        given: the next token's log-probabilities after each of the first tokens of a sequence, the last included.
+        found: coverings in the form of :func:`coverings`.
+        given: function to the next token's log-probabilities after each prefix of a sequence, including all of it.
     """
     terms = [
         log_probability(before, given(before)) + log_sum(given(before)[len(before), last])
@@ -198,28 +196,28 @@ def log_covered(found: Mapping[Ids, list[int]], given: Callable[[Ids], LogProbab
 
 
 def log_sum(logs: NDArray[np.float64]) -> float:
-    """Natural logarithm of the sum of numbers, one or more, that are given by their logarithms."""
+    """Return the logarithm of the sum of one or more numbers that are given by their logarithms."""
     largest = float(logs.max())
     return largest + float(logs_of(exact_sum(exponentials_of(logs - largest)))) if np.isfinite(largest) else largest
 
 
 def log_probability(ids: Ids, given: LogProbabilities) -> float:
-    """Natural logarithm of the probability of a sequence of tokens."""
+    """Return the logarithm of the probability of a token sequence."""
     return math.fsum(float(given[position, token]) for position, token in enumerate(ids))
 
 
 def greedy(spellings: Spellings, context: bytes, cut: int, whole: Ids, given: LogProbabilities) -> bool:
-    """Whether greedy decoding gives the whole's tokens from the cut on.
+    """Return True if greedy decoding yields the tokens of the full text from the cut on.
 
-    As long as the context's end has not been reached only tokens that agree with it may be chosen. Where nothing
-    straddles this is lm-eval's rule.
+    Until the end of the context, only tokens that agree with it may be chosen. Without straddling this is lm-eval's
+    rule.
 
     Args:
         spellings: the vocabulary.
-        context: the bytes that are known.
-        cut: tokens of the whole that are known.
-        whole: the tokens.
-        given: after each of the first tokens of ``whole``, the next token's log-probabilities.
+        context: the known bytes.
+        cut: number of known tokens of the full text.
+        whole: the tokens of the full text.
+        given: the next token's log-probabilities after each prefix of ``whole``.
     """
     known = context[spellings.length(whole[:cut]) :]
     for position in range(cut, len(whole)):
@@ -231,11 +229,11 @@ def greedy(spellings: Spellings, context: bytes, cut: int, whole: Ids, given: Lo
 
 
 DRAWS = 8
-"""Draws over which scores are averaged where a choice straddles the end of its context."""
+"""Number of draws that scores are averaged over if a choice straddles the end of its context."""
 
 
 def drawn_anew(tokenizer: Tokenizer) -> list[Tokenizer]:
-    """The tokenizer with other seeds, so that there are :data:`DRAWS` with it; none of one that does not draw."""
+    """Return the tokenizer with other seeds, :data:`DRAWS` - 1 times; an empty list if it is deterministic."""
     options = vars(tokenizer).get("options")
     if options is None or "seed" not in type(options).model_fields:
         return []

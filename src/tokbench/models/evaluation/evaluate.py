@@ -1,8 +1,7 @@
-"""Evaluate a language model on a suite of downstream tasks, and in bits per byte, with lm-eval underneath.
+"""Evaluation of a language model on a suite of downstream tasks and in bits per byte, through lm-eval.
 
-What came of a task: accuracy, and every question's outcome, so that later questions need no rerun.
-
-Bits per byte of the texts of lm-eval's own tasks, such as Wikitext.
+Results contain the accuracy of each task and the outcome of every question, so that later analyses need no rerun. Texts
+of lm-eval's own tasks, such as Wikitext, are measured in bits per byte, too.
 """
 
 import importlib.metadata
@@ -37,18 +36,18 @@ if TYPE_CHECKING:
 
 
 KEPT = ("file", "record", "group")
-"""Where a question of a local suite comes from."""
+"""Columns of a local suite's questions that name their source."""
 
 
 def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
-    """A task's entry in the results: see ``evaluate``.
+    """Return a task's entry in the results, see :func:`evaluate`.
 
     Args:
-        name: of the task.
-        task: with its questions.
+        name: name of the task.
+        task: the task with its questions.
         samples: lm-eval's record of each question asked.
-        suite: for the metric and the random baseline.
-        lm: of a ``ScoringLM`` the boundaries and the truncated questions are told too.
+        suite: suite with the metric and the random baseline.
+        lm: the model. Boundaries and truncated questions are included for a ``ScoringLM``.
 
     Raises:
         TokbenchError: the task lacks the metric.
@@ -108,14 +107,15 @@ def _outcome(
 
 
 def _choices(task: "Task", sample: dict[str, Any]) -> list[str]:
-    """The texts whose lengths lm-eval's ``acc_norm`` divides by; of a task without choices the text that is asked."""
+    """Return the texts whose lengths lm-eval's ``acc_norm`` divides by. For a task without choices, the expected
+    text."""
     if task.OUTPUT_TYPE == "multiple_choice":
         return list(task.doc_to_choice(sample["doc"]))
     return [str(task.doc_to_target(sample["doc"])).strip()]
 
 
 def _gold(task: "Task", sample: dict[str, Any], choices: list[str]) -> int | None:
-    """The right choice, by lm-eval's rule; None where several are right."""
+    """Return the index of the right choice by lm-eval's rule; None if several are right."""
     gold = (task.doc_to_text if task.multiple_input else task.doc_to_target)(sample["doc"])
     if isinstance(gold, str):
         return choices.index(gold) if gold in choices else None
@@ -126,20 +126,20 @@ Measure = Callable[[Iterable[bytes]], "tuple[float, MeasuredBits]"]
 
 
 def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = None) -> dict[str, Any]:
-    """Bits per byte of a task's texts as lm-eval defines them.
+    """Measure bits per byte of a task's texts, as lm-eval defines them.
 
-    The model reads each text as the task prepares it (Wikitext is detokenized); the denominator is the bytes that the
+    The model reads each text as the task prepares it (Wikitext is detokenized). The denominator is the bytes that the
     task counts, for Wikitext those of the text as distributed.
 
     Args:
-        name: of the task.
-        task: of the type ``loglikelihood_rolling``.
-        measure: documents -> their bits per byte, and what these were taken of.
-        limit: only the first so many documents.
+        name: name of the task.
+        task: a task of the type ``loglikelihood_rolling``.
+        measure: function from documents to their bits per byte and totals.
+        limit: use only this number of documents, from the first. Default: None, all.
 
     Returns:
-        ``bits_per_byte``, ``bits``, ``bytes`` (the denominator), ``tokens``, how windows were cut (``window`` and
-        ``stride`` in tokens), and ``documents``: the bits, bytes (the denominator) and tokens of each.
+        ``bits_per_byte``, ``bits``, ``bytes`` (the denominator), ``tokens``, the settings of the windows (``window``
+        and ``stride`` in tokens), and ``documents``: bits, bytes (the denominator) and tokens of each.
 
     Raises:
         TokbenchError: the task does not count bytes, or has no text.
@@ -163,11 +163,11 @@ def measure_text(name: str, task: "Task", measure: Measure, limit: int | None = 
 
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TQDM_DISABLE": "1"}
-"""No network, and no progress bars in logs."""
+"""Environment variables that turn off the network, and progress bars in logs."""
 WINDOW = 2048
-"""Tokens read at a time by a model whose configuration names no limit."""
+"""Tokens read at a time by a model whose configuration has no limit."""
 EQUAL_CONTEXT = ("bits_per_byte_equal_context", "bits_per_byte_equal_context_of")
-"""Bits per byte with equally many bytes of context for every tokenizer, and what they were taken of."""
+"""Keys of bits per byte with equal bytes of context for every tokenizer, and of their totals."""
 PACKAGES = ("tokbench", "lm-eval", "torch", "transformers", "datasets")
 
 
@@ -186,41 +186,49 @@ def evaluate(
     limit: int | None = None,
     bits_per_byte_documents: Iterable["Document"] | None = None,
 ) -> None:
-    """Write one JSON file of accuracies, per-question outcomes and, if documents are given, bits per byte.
+    """Evaluate a model and write accuracies, outcomes of questions, and bits per byte of documents as one JSON file.
 
-    ``tasks`` holds by task: ``accuracy`` (share of questions, 0 to 1, of the suite's metric) with ``accuracy_stderr``
-    (sample standard deviation / sqrt(n), as lm-eval has it), ``n``, ``choices`` (of all questions),
-    ``random_baseline``, ``num_fewshot`` as used, ``straddling`` (choices whose context's own tokens do not open the
-    whole's, see ``boundary``), ``straddling_documents`` and ``truncated_documents`` (questions), and ``documents``:
-    per question its number, the log-likelihood (nats) of each choice, its length in characters and in the tokens
-    that hold some of it, the choices that straddle, the right one, the one predicted and whether it is right; of local
-    suites also file, record and group. ``texts`` holds the suite's texts in bits per byte. ``bits_per_byte`` is null
-    where no documents are given; ``bits_per_byte_of`` says of what it was taken, document by document, each with its
-    number in the source and its language, and ``bytes_lost`` where the tokenizer is not known to give back every text;
-    ``bits_per_byte_equal_context`` is that with equally many bytes of context for every tokenizer;
-    ``one_segmentation``, where the suite asks for it, is what the tokenizer loses by its one
-    segmentation. Both are null for a tokenizer that works through another library, whose tokens are not known by their
-    bytes. Everything but ``manifest`` is the same from run to run.
+    ``tasks`` contains for each task:
+
+    - ``accuracy`` (share of questions, 0 to 1, by the suite's metric) with ``accuracy_stderr`` (sample standard
+      deviation / sqrt(n), as in lm-eval), and ``n``;
+    - ``choices`` (of all questions), ``random_baseline``, and ``num_fewshot`` as used;
+    - ``straddling`` (choices where the context's own tokens are not a prefix, see
+      :mod:`tokbench.models.evaluation.coverings`), ``straddling_documents`` and ``truncated_documents`` (numbers of
+      questions);
+    - ``documents``: for each question its number, the log-likelihood (nats) of each choice, and its length in
+      characters and in tokens (including partial ones). Further the straddling choices, the right and the predicted
+      choice, and the outcome. For local suites also file, record and group.
+
+    ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
+    ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
+    ``bytes_lost`` if the tokenizer may not restore every text. ``bits_per_byte_equal_context`` is measured with equal
+    bytes of context for every tokenizer. ``one_segmentation``, if the suite requests it, is the loss from using only
+    one segmentation. Both are null for a tokenizer of another library, because the bytes of its tokens are unknown.
+    Everything but ``manifest`` is equal from run to run.
 
     Args:
         model_folder: a Hugging Face causal language model with the tokenizer's vocabulary.
         tokenizer_folder: the tokenizer that the model was trained with.
         tasks_folder: YAML tasks of an offline or local suite; None for a suite of the hub.
         suite: tasks and settings.
-        output: the JSON file, written whole.
-        suite_name: recorded in the file.
-        hub_cache: for a suite of the hub, the folder that ``fetch_tasks`` filled; the hub itself is never asked here.
-        names: what else the tables call this result by (model, variant, size), recorded in the file; the size ``own``
-            is recorded as the tokenizer's.
-        batch_size: sequences at a time.
-        device: a torch device, or ``auto`` for a GPU where there is one.
-        limit: only the first so many questions of each task, whatever the suite allows; for trials.
-        bits_per_byte_documents: texts for bits per byte, with their numbers and languages: in windows of the model's
-            ``max_seq_len`` that move by half their length, and again with half as many bytes of context as that is
-            tokens, and up to as many; the suite may have the beginning of each only.
+        output: the JSON file, written atomically.
+        suite_name: recorded in the file. Default: ``offline``.
+        names: names of this result in tables (model, variant, size), recorded in the file. The size ``own`` is recorded
+            as that of the tokenizer. Default: None.
+        hub_cache: for a suite of the hub, the folder filled by
+            :func:`tokbench.models.evaluation.load_tasks.fetch_tasks`. The hub is not accessed. Default: None.
+        batch_size: sequences per batch. Default: 16.
+        device: a torch device, or ``auto`` for a GPU if there is one. Default: ``cpu``.
+        limit: use only this number of questions of each task, in addition to the suite's limits; for trials. Default:
+            None.
+        bits_per_byte_documents: texts for bits per byte, with their numbers and languages. They are measured in windows
+            of the model's ``max_seq_len`` tokens that move by half their length. They are measured again with nearly
+            that half in bytes of context, and less than twice that. The suite may limit the bytes of each document.
+            Default: None.
 
     Raises:
-        TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device is absent.
+        TokbenchError: a folder or task is missing, the model does not fit the tokenizer, or the device does not exist.
     """
     began = time.time()
     model_folder = Path(model_folder)
@@ -251,7 +259,7 @@ def evaluate(
         model = AutoModelForCausalLM.from_pretrained(
             model_folder, torch_dtype="auto", local_files_only=True, trust_remote_code=False, use_safetensors=True
         )
-    except (OSError, ValueError) as error:  # Without False, transformers would ask on the terminal whether to run code.
+    except (OSError, ValueError) as error:  # Without False, transformers would prompt on the terminal.
         raise TokbenchError(
             f"{model_folder}: no class of transformers opens the model, and code in its folder is not run "
             f"({shortened(first_line(error), 60)}); give safetensors of a type that transformers has"
@@ -332,9 +340,9 @@ def evaluate(
 
 
 def _start(config: Any, tokenizer: "Tokenizer") -> int:
-    """The id that opens every sequence: the end of text; of ids that were given elsewhere the one that the model names.
+    """Return the id that begins every sequence: the end of text, or for external ids the model's own start token.
 
-    Such a model was not trained by us, as a rule, and what opens its texts is told by its configuration alone.
+    A model with external ids was usually not trained here, so only its configuration defines its start token.
     """
     named = [getattr(config, f"{role}_token_id", None) for role in ("bos", "eos")]
     told = [number for number in named if type(number) is int]
@@ -342,7 +350,7 @@ def _start(config: Any, tokenizer: "Tokenizer") -> int:
 
 
 def _last(tokenizer: "Tokenizer") -> int:
-    """The largest id that a text gives."""
+    """Return the largest id that the tokenizer can yield."""
     named = tokenizer.named
     return len(named.tokens) - 1 if named.ids is None else int(named.ids.max())
 
@@ -361,15 +369,16 @@ def evaluate_suite(
     """Ask a model every question of a suite.
 
     Args:
-        lm: any lm-eval model; of a ``ScoringLM`` the straddling and truncated questions are reported too.
+        lm: any lm-eval model. For a ``ScoringLM``, straddling and truncated questions are also reported.
         suite: tasks and settings.
         tasks_folder: YAML tasks of an offline or local suite.
-        limit: only the first so many questions of each task and texts of each text.
-        measure: bits per byte of documents, for the suite's texts; these are left out without it.
+        limit: use only this number of questions of each task and texts of each text, from the first. Default: None.
+        measure: function from documents to bits per byte, for the suite's texts. Default: None, texts are skipped.
 
     Returns:
-        ``tasks`` by name (see ``evaluate``), ``texts`` by name (see ``texts``), ``accuracy`` and ``random_baseline``:
-        unweighted means over the tasks; for a suite of the hub ``revisions``, the commit of each data set.
+        ``tasks`` by name (see :func:`evaluate`), ``texts`` by name (see :func:`measure_text`), ``accuracy`` and
+        ``random_baseline``: unweighted means over the tasks. For a suite of the hub also ``revisions``, the commit of
+        each data set.
     """
     from lm_eval.evaluator import evaluate as run
 

@@ -1,6 +1,6 @@
-"""The tasks of a suite, as lm-eval has them: from a folder of YAML files or from lm-eval's own collection.
+"""Loading of a suite's tasks for lm-eval, from a folder of YAML files or lm-eval's own collection.
 
-Fetching the data of a hub suite: the one place of this stage that reaches a network.
+Fetching the data of a hub suite is the only part of evaluation that uses the network.
 """
 
 import json
@@ -41,21 +41,22 @@ WRITTEN: dict[str, tuple[Any, ...]] = {
     ),
     "metadata": ({"version": 1.0},),
 }
-"""By key of a local task's YAML, the values that Tokbench writes."""
+"""Values that Tokbench writes for each key of a local task's YAML."""
 
 
 def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path | str) -> dict[str, "Task"]:
-    """The tasks and texts of a suite with their data; for a suite of the hub this is what fetches them.
+    """Load the tasks and texts of a suite with their data. For a suite of the hub this fetches them.
 
-    Once fetched, ``HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1`` in the environment keeps later runs to the local cache.
+    After fetching, ``HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1`` in the environment restricts later runs to the local
+    cache.
 
     Args:
         suite: tasks and settings.
-        tasks_folder: for an offline or local suite, a folder of ``{task}.yaml``; data files are relative to it.
-        cache: where the ``datasets`` library puts its copies of such a suite; those of the hub go to its own cache.
+        tasks_folder: for an offline or local suite, a folder of ``{task}.yaml``. Data files are relative to it.
+        cache: folder for copies of such a suite by the ``datasets`` library. Those of the hub go to its own cache.
 
     Raises:
-        TokbenchError: a task is missing, has too few questions for its examples, or is not of choices.
+        TokbenchError: a task is missing, has too few questions for its examples, or has no choices.
     """
     import datasets
     from lm_eval.tasks import TaskManager
@@ -78,7 +79,7 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
     except OSError as error:
         reason = str(error).partition("\n")[0]
         raise TokbenchError(
-            f"suite: the data of a task could not be read ({reason}); fetch it, or mend the task"
+            f"suite: the data of a task could not be read ({reason}); fetch it, or correct the task"
         ) from error
     for name, task in tasks.items():
         if name in suite.texts:
@@ -95,7 +96,7 @@ def load_tasks(suite: SuiteOptions, tasks_folder: Path | str | None, cache: Path
 
 
 def revision(task: "Task") -> str | None:
-    """Commit of the data set of a task of the hub, which names the folder of its cache; None where none does."""
+    """Return the commit of a hub task's data set, which is the name of its cache folder; None if there is none."""
     for split in task.dataset.values():
         for file in split.cache_files:
             if re.fullmatch(r"[0-9a-f]{40}", found := Path(file["filename"]).parent.name):
@@ -104,11 +105,11 @@ def revision(task: "Task") -> str | None:
 
 
 def unpinned_line(suite: SuiteOptions, revisions: Mapping[str, str | None]) -> str | None:
-    """Return one line on the data sets whose commit the suite does not pin; None where it pins all.
+    """Return one line on the data sets whose commit the suite does not pin; None if it pins all.
 
     Args:
         suite: a suite of the hub.
-        revisions: by data set the commit that was fetched.
+        revisions: fetched commit of each data set.
     """
     open_ones = {name: commit for name, commit in revisions.items() if name not in suite.revisions}
     if not open_ones:
@@ -121,7 +122,11 @@ def unpinned_line(suite: SuiteOptions, revisions: Mapping[str, str | None]) -> s
 
 
 def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
-    """A task of lm-eval's own, at the suite's revision of its data set if it says one."""
+    """Return a task of lm-eval, with the suite's revision of its data set if there is one.
+
+    Raises:
+        TokbenchError: lm-eval has no such task, or its data set runs a script.
+    """
     if name not in manager.all_subtasks:
         raise TokbenchError(f"suite: '{name}' is not a task of lm-eval.{nearest(name, manager.all_subtasks)}")
     config = manager.task_index[name].cfg
@@ -136,7 +141,7 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
     commit = suite.revisions.get(config.get("dataset_path", ""))
     if commit is None:
         return name
-    # Keys of a task are replaced only within a group of tasks.
+    # lm-eval overrides the keys of a task only within a group.
     return {
         "group": f"{name} at {commit}",
         "task": [{"task": name, "dataset_kwargs": {**arguments, "revision": commit}}],
@@ -144,10 +149,10 @@ def pinned(manager: "TaskManager", name: str, suite: SuiteOptions) -> Any:
 
 
 def _set_examples(name: str, task: "Task", wanted: int | None) -> None:
-    """Set how many examples precede a question, and keep a question from being its own example.
+    """Set the number of examples before a question, and prevent a question from being its own example.
 
-    lm-eval falls back on the test questions where a task has no others, and leaves out the one that is asked only if
-    the task names that split for its examples; Winograd schemas and QA4MRE do not.
+    lm-eval draws examples from the test questions if a task has no others. It excludes the current question only if the
+    task names that split for its examples. Winograd schemas and QA4MRE do not.
     """
     if task.config.num_fewshot is None or (wanted is not None and task.config.num_fewshot != 0):
         task.set_config("num_fewshot", wanted or 0)
@@ -170,8 +175,8 @@ def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
     """Read a task's YAML, which lm-eval would run as code if it named templates, scripts or functions.
 
     Raises:
-        TokbenchError: the file is missing, a key or value is not one that Tokbench writes, or a file of the task is not
-            as it was written.
+        TokbenchError: the file is missing, a key or value is not one that Tokbench writes, or a file of the task was
+            changed.
     """
     path = folder / f"{name}.yaml"
     if not path.is_file():
@@ -188,13 +193,13 @@ def _local_task(folder: Path, name: str, cache: Path | str) -> dict[str, Any]:
 
 
 def check_task(config: dict[str, Any], name: str, path: str) -> None:
-    """Reject a local task that has anything else than Tokbench writes.
+    """Reject a local task with anything that Tokbench does not write.
 
-    lm-eval renders texts of a task as Jinja templates without a sandbox, and a data set may be a script. So every key
-    must have one of the values in :data:`WRITTEN`; the description, the only free text, must not be a template.
+    lm-eval renders texts of a task as Jinja templates without a sandbox, and a data set may be a script. Every key must
+    therefore have one of the values in :data:`WRITTEN`. The description, the only free text, must not be a template.
 
     Raises:
-        TokbenchError: a key is missing, unknown, or has another value; the message names it.
+        TokbenchError: a key is missing, unknown, or has another value. The message names it.
     """
     files = {"test": f"{name}.test.jsonl"}
     written = {
@@ -211,20 +216,20 @@ def check_task(config: dict[str, Any], name: str, path: str) -> None:
 
 
 def fetch_tasks(suite: SuiteOptions, folder: Path) -> list[str]:
-    """Fetch the data sets of a suite into a folder that serves as the hub's cache from then on.
+    """Fetch the data sets of a suite into a folder that later serves as the hub's cache.
 
-    No code of the data sets' is run. ``revisions.json`` in the folder names the commit of each data set, pinned or not,
+    Code of the data sets is not run. ``revisions.json`` in the folder has the commit of each data set, pinned or not,
     in the form of the suite's key ``revisions``.
 
     Args:
         suite: a suite of the hub.
-        folder: appears whole or not at all.
+        folder: output folder, written atomically.
 
     Returns:
         Names of the tasks fetched.
 
     Raises:
-        TokbenchError: the suite is an offline one, or a data set is not to be had.
+        TokbenchError: the suite is not one of the hub, or a data set cannot be fetched.
     """
     if suite.source != "hub":
         command = "make_tasks" if suite.source == "offline" else "import_tasks"

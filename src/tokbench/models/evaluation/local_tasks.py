@@ -1,11 +1,10 @@
-"""A local suite's files as lm-eval tasks: ``{task}.yaml`` with its questions beside it as JSON lines.
+"""Import of a local suite's files as lm-eval tasks: ``{task}.yaml`` and its questions as JSON Lines.
 
-The forms in which questions are distributed, each read into one of three shapes.
-
-``choices``: a context and the choices that may follow it. ``schemas``: several openings of one ending (Winograd
-schemas, scored by how likely each makes the ending: Trinh and Le, 2018, "partial" evaluation). ``completions``: one
-text to be continued word for word. Contexts lose the white space at their end, and what follows begins with its own
-space, so that no file's habits decide where a word begins.
+Each distributed format is read into one of three shapes. ``choices``: a context and the choices that may follow it.
+``schemas``: several openings of one ending (Winograd schemas, scored by the likelihood of the ending after each
+opening: Trinh and Le, 2018, "partial" evaluation). ``completions``: one text to be continued exactly. Contexts lose
+their trailing white space, and the following text begins with its own space. The start of a word thus does not depend
+on the file.
 """
 
 import csv
@@ -31,18 +30,18 @@ Row = dict[str, Any]
 MASK = "[MASK]"
 LETTERS = "ABCD"
 DETERMINERS = ("a", "an", "the", "she", "he", "it", "they", "my", "his", "her", "their")
-"""Words that lose their capital where a candidate moves into a sentence, as in lm-eval's wsc273."""
+"""Words that lose their capital if a candidate is inserted into a sentence, as in lm-eval's wsc273."""
 
 
 @dataclass(frozen=True)
 class FileForm:
-    """How files of one form are read.
+    """Reader of one file format.
 
     Attributes:
-        shape: what their records are.
-        read: the text of a file -> (number of the record, from 1, and its row). A row of choices has ``context``,
-            ``choices`` and ``gold``; one of schemas ``openings``, ``ending`` and ``gold``; one of completions
-            ``context`` and ``continuation``. ``group`` names the part of the task that a row belongs to, or is empty.
+        shape: shape of its records.
+        read: function from the text of a file to pairs of record number, from 1, and row. A row of choices has
+            ``context``, ``choices`` and ``gold``; one of schemas ``openings``, ``ending`` and ``gold``; one of
+            completions ``context`` and ``continuation``. ``group`` names the row's part of the task, or is empty.
     """
 
     shape: Shape
@@ -62,25 +61,25 @@ def _take(row: Row, key: str, kind: type, number: int) -> Any:
     if not isinstance(row.get(key), kind) or isinstance(row[key], bool):
         raise TokbenchError(
             f"record {number}: no key '{key}' with a value of type {kind.__name__}; "
-            "mend the record, or name another format"
+            "correct the record, or name another format"
         )
     return row[key]
 
 
 def _texts(row: Row, key: str, number: int) -> list[str]:
-    """Return the texts to choose from; a number becomes text as Python writes it."""
+    """Return the texts to choose from. A number becomes text in Python's notation."""
     values = _take(row, key, list, number)
     for place, value in enumerate(values, 1):
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise TokbenchError(f"record {number}: {key} {place} is not text (found {value!r:.20}); mend the record")
+            raise TokbenchError(f"record {number}: {key} {place} is not text (found {value!r:.20}); correct the record")
     return [str(value) for value in values]
 
 
 def fault(row: Row) -> str | None:
-    """Return why no model can answer a question, or None.
+    """Return the reason why no model can answer a question, or None.
 
     A right choice that equals another has the same score, and an empty text has no score. Wrong choices may be equal,
-    as in ARC: that changes no result.
+    as in ARC, because that does not change the result.
     """
     if "continuation" in row:
         return None if row["continuation"].strip() else "the continuation is empty"
@@ -96,12 +95,14 @@ def fault(row: Row) -> str | None:
 def _gold(row: Row, choices: list[str], number: int) -> int:
     gold: int = _take(row, "gold", int, number)
     if not 0 <= gold < len(choices):
-        raise TokbenchError(f"record {number}: gold is {gold}, but there are {len(choices)} choices; mend the record")
+        raise TokbenchError(
+            f"record {number}: gold is {gold}, but there are {len(choices)} choices; correct the record"
+        )
     return gold
 
 
 def read_choices(text: str) -> Iterator[tuple[int, Row]]:
-    """JSON Lines {query, choices, gold}, as llm-foundry has its multiple-choice sets."""
+    """Read JSON Lines {query, choices, gold}, the format of llm-foundry's multiple-choice sets."""
     for number, row in _json_lines(text):
         choices = [choice.strip() for choice in _texts(row, "choices", number)]
         query = _take(row, "query", str, number).rstrip()
@@ -109,7 +110,7 @@ def read_choices(text: str) -> Iterator[tuple[int, Row]]:
 
 
 def read_schemas(text: str) -> Iterator[tuple[int, Row]]:
-    """JSON Lines {context_options, continuation, gold}, as llm-foundry has its schemas."""
+    """Read JSON Lines {context_options, continuation, gold}, the format of llm-foundry's schemas."""
     for number, row in _json_lines(text):
         openings = [opening.rstrip() for opening in _texts(row, "context_options", number)]
         ending = " " + _take(row, "continuation", str, number).strip()
@@ -117,7 +118,8 @@ def read_schemas(text: str) -> Iterator[tuple[int, Row]]:
 
 
 def read_completions(text: str) -> Iterator[tuple[int, Row]]:
-    """JSON Lines {context, continuation} and perhaps {category}, as llm-foundry has LAMBADA and Jeopardy."""
+    """Read JSON Lines {context, continuation} with optional {category}, llm-foundry's format of LAMBADA and
+    Jeopardy."""
     for number, row in _json_lines(text):
         context = _take(row, "context", str, number).rstrip()
         continuation = " " + _take(row, "continuation", str, number).strip()
@@ -125,10 +127,9 @@ def read_completions(text: str) -> Iterator[tuple[int, Row]]:
 
 
 def read_minimal_pairs(text: str) -> Iterator[tuple[int, Row]]:
-    """JSON Lines {sentence_good, sentence_bad} and perhaps {UID}, BLiMP's (Warstadt et al., 2020).
+    """Read JSON Lines {sentence_good, sentence_bad} with optional {UID}, the format of BLiMP (Warstadt et al., 2020).
 
-    Whole sentences are compared. The good one stands first and second by turns, so that no rule for equal scores
-    favours it.
+    Full sentences are compared. The good one is first and second in turn, so that no rule for equal scores favours it.
     """
     for number, row in _json_lines(text):
         pair = [_take(row, key, str, number) for key in ("sentence_good", "sentence_bad")]
@@ -137,7 +138,7 @@ def read_minimal_pairs(text: str) -> Iterator[tuple[int, Row]]:
 
 
 def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
-    """CSV of a question, four answers and the right one (A to D, or 0 to 3), with or without a line of names.
+    """Read CSV of a question, four answers and the right one (A to D, or 0 to 3), with or without a header.
 
     The prompt lists the answers, and the choices are their letters, as in lm-eval.
     """
@@ -148,7 +149,7 @@ def read_mmlu(text: str) -> Iterator[tuple[int, Row]]:
         if len(key) != 1 or key not in LETTERS + "0123":
             raise TokbenchError(
                 f"record {number}: a question, four answers and one of A, B, C, D or 0, 1, 2, 3 are expected "
-                f"(found {len(row)} fields, the last {row[-1]!r:.20}); mend the record, or name another format"
+                f"(found {len(row)} fields, the last {row[-1]!r:.20}); correct the record, or name another format"
             )
         gold = LETTERS.index(key) if key in LETTERS else int(key)
         lines = [row[0].strip(), *(f"{letter}. {answer}" for letter, answer in zip(LETTERS, row[1:5], strict=True))]
@@ -162,26 +163,26 @@ def _csv(text: str) -> Iterator[tuple[int, list[str]]]:
         for number, row in enumerate(csv.reader(io.StringIO(text)), 1):
             yield number, row
     except csv.Error as error:
-        raise TokbenchError(f"record {number + 1}: not CSV ({error}); mend the record") from None
+        raise TokbenchError(f"record {number + 1}: not CSV ({error}); correct the record") from None
 
 
 def read_winograd(text: str) -> Iterator[tuple[int, Row]]:
-    """Records of four lines with a blank one between: a text with [MASK], the mask, the candidates, the right one.
+    """Read records of a text with [MASK], the mask, the candidates and the right one, separated by blank lines.
 
-    A candidate takes the mask's place; without its capital inside a sentence where it begins with a determiner, and
-    with the article that it has elsewhere in the text (WinoGender names "technician" where the text has "the
-    technician"). Candidates stand in the order of their letters: some files have the right one first.
+    A candidate replaces the mask. Inside a sentence, one that begins with a determiner loses its capital. It gets the
+    article that it has in the rest of the text (WinoGender has the candidate "technician" and "the technician" in the
+    text). Candidates are sorted, because some files have the right one first.
     """
     for start, block in _blocks(text):
         if len(block) != 4 or block[0].count(MASK) != 1:
             raise TokbenchError(
                 f"record at line {start}: a text with one {MASK}, the mask, the candidates and the right one are "
-                "expected on four lines; mend the record, or name another format"
+                "expected on four lines; correct the record, or name another format"
             )
         candidates = sorted(candidate.strip() for candidate in block[2].split(","))
         if block[3].strip() not in candidates:
             raise TokbenchError(
-                f"record at line {start}: '{block[3].strip()}' is no candidate ({', '.join(candidates)}); correct it"
+                f"record at line {start}: '{block[3].strip()}' is not a candidate ({', '.join(candidates)}); correct it"
             )
         before, after = (" ".join(part.split()) for part in block[0].split(MASK))
         attached = not after or re.match(r"[^\w\s\"(]", after) is not None
@@ -197,7 +198,7 @@ def read_winograd(text: str) -> Iterator[tuple[int, Row]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines that are not blank, each with the number of its first line."""
+    """Yield runs of nonblank lines, each with the number of its first line."""
     block: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], 1):
         if line.strip():
@@ -208,7 +209,7 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _placed(candidate: str, before: str, text: str) -> str:
-    """A candidate as it stands after ``before``."""
+    """Return a candidate in the form that it has after ``before``."""
     first, _, rest = candidate.partition(" ")
     begins = not before or before[-1] in ".!?"
     if first.lower() in DETERMINERS:
@@ -252,14 +253,14 @@ TEMPLATES: dict[Shape, dict[str, Any]] = {
         "target_delimiter": "",
     },
 }
-"""lm-eval's keys by shape of the questions."""
+"""lm-eval's keys for each shape of questions."""
 
 
 def task_files(suite: SuiteOptions) -> list[Path]:
-    """Every file of a local suite, each once.
+    """Return every file of a local suite, each once.
 
     Raises:
-        TokbenchError: the suite has no path, or a task no file; the message names it.
+        TokbenchError: the suite has no path, or a task has no file. The message names it.
     """
     found: dict[Path, None] = {}
     for name in suite.tasks:
@@ -282,27 +283,27 @@ def _matching(suite: SuiteOptions, pattern: str, task: str) -> list[Path]:
 
 
 class Written(NamedTuple):
-    """Questions of a task: how many were written, and how many were left out because no model can answer them."""
+    """Number of questions of a task that were written, and that were left out because no model can answer them."""
 
     questions: int
     skipped: int
 
 
 def write_local_tasks(suite: SuiteOptions, folder: Path | str) -> dict[str, Written]:
-    """Write the tasks of a local suite, the folder whole or not at all.
+    """Write the tasks of a local suite, the folder atomically.
 
-    Questions keep the order of their files and the number of their record. Where a task has groups (BLiMP's
-    paradigms) these take turns, so that a limit on the questions asks as many of each.
+    Questions keep the order of their files and the number of their record. If a task has groups (BLiMP's paradigms)
+    they alternate, so that a limit on the questions includes equal numbers of each.
 
     Args:
         suite: tasks and files.
-        folder: where the tasks go; it is replaced.
+        folder: output folder, which is replaced.
 
     Returns:
-        Questions of each task.
+        Numbers of questions of each task.
 
     Raises:
-        TokbenchError: a file is missing, a record is not of its format, or no model can answer it.
+        TokbenchError: a file is missing, a record is not in its format, or no model can answer it.
     """
     with atomic_folder(folder, "tasks") as partial:
         written = {name: _write_task(suite, name, partial) for name in suite.tasks}
@@ -332,7 +333,7 @@ def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
         ],
     }
     if shape == "choices" and not any(row["context"] for row in questions):
-        config["num_fewshot"] = 0  # Whole texts are compared; lm-eval never overrides a zero.
+        config["num_fewshot"] = 0  # Full texts are compared. lm-eval never overrides a zero.
     found = len(questions) - 1
     if task.fewshot_file is not None:
         examples, left_out = _read(_matching(suite, task.fewshot_file, name), task)
@@ -354,7 +355,7 @@ def _write_task(suite: SuiteOptions, name: str, folder: Path) -> Written:
 
 
 def _read(files: Sequence[Path], task: LocalTask) -> tuple[list[Row], int]:
-    """Return the rows of a task's files, groups by turns, and the number of rows that were left out."""
+    """Return the rows of a task's files with groups alternating, and the number of rows left out."""
     rows, skipped = [], 0
     for file in files:
         try:
@@ -366,7 +367,7 @@ def _read(files: Sequence[Path], task: LocalTask) -> tuple[list[Row], int]:
                 if reason := fault(row):
                     if task.bad_records == "reject":
                         raise TokbenchError(
-                            f"record {number}: {reason}; mend the record, or set 'bad_records: skip' for the task"
+                            f"record {number}: {reason}; correct the record, or set 'bad_records: skip' for the task"
                         )
                     skipped += 1
                     continue

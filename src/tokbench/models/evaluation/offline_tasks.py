@@ -1,16 +1,12 @@
-"""Downstream tasks made from the evaluation split: no network, no licence, any language that writes spaces.
+"""Downstream tasks made from the evaluation split, without network or licences, for any language that writes spaces.
 
-Each task is an lm-eval task over local JSON lines: ``{task}.yaml``, ``{task}.test.jsonl`` and, for examples in the
-prompt, ``{task}.fewshot.jsonl``; ``tasks.json`` says what was made of what.
+Each task is an lm-eval task over local JSON Lines: ``{task}.yaml``, ``{task}.test.jsonl`` and, for examples in the
+prompt, ``{task}.fewshot.jsonl``. ``tasks.json`` records the options and counts. Questions have a right answer by
+construction. Each maker yields all its questions, in the order of the text or of the generator's draws.
+:func:`make_tasks` then shuffles, limits and writes them. Choices begin at a word: they follow the context after one
+space.
 
-Questions with a right answer by construction, asked of plain text.
-
-Each maker yields every question that it finds, in the order of the text or of the generator's draws; ``tasks``
-shuffles, trims and lays them out. Choices begin at a word: they follow the context after one space.
-
-Passages of plain text: paragraphs of words, and the sentences in them.
-
-Only white space and full stops are relied on, so that any language that writes both will do.
+Passages are paragraphs of words, and sentences within them. They are found only from white space and sentence marks.
 """
 
 import json
@@ -43,21 +39,21 @@ ABBREVIATION = re.compile(r"[^\W\d_a-z]\w{0,2}\.$")
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """The words of successive lines of a document, up to a blank line or one that is not text."""
+    """Words of successive lines of a document, up to a blank line or one that is not text."""
 
     document: int
     words: tuple[str, ...]
 
 
 def read_paragraphs(documents: Iterable[tuple[int, bytes]], max_bytes: int) -> tuple[list[Paragraph], int]:
-    """Cut documents into paragraphs, in order, until ``max_bytes`` have been read.
+    """Split documents into paragraphs, in order, until ``max_bytes`` have been read.
 
-    The last document is cut at white space. Words lose the white space between them, line ends included: passages are
+    The last document is cut at white space. Words lose the white space between them, including line ends. Passages are
     later written with single spaces.
 
     Returns:
-        The paragraphs, and the number of lines passed over because they are not valid UTF-8. Such a line ends a
-        paragraph, so that no passage bridges it.
+        The paragraphs, and the number of lines skipped because they are not valid UTF-8. Such a line ends a paragraph,
+        so that no passage spans it.
     """
     paragraphs: list[Paragraph] = []
     invalid, left = 0, max_bytes
@@ -81,10 +77,11 @@ def read_paragraphs(documents: Iterable[tuple[int, bytes]], max_bytes: int) -> t
 
 
 def sentences(paragraph: Paragraph) -> Iterator[tuple[int, int]]:
-    """Begin and end (in words) of each complete sentence of a paragraph.
+    """Yield the start and end (in words) of each complete sentence of a paragraph.
 
-    A sentence ends at a word that closes with a mark such as ``.`` or ``?"`` before a word that does not begin in
-    lower case, or at the paragraph's end. Short capitalised words (``Mr.``, ``J.``) are taken for abbreviations.
+    A sentence ends at a word with a closing mark such as ``.`` or ``?"``, unless the next word begins in lower case. It
+    also ends with the paragraph if its last word has such a mark. Short capitalised words (``Mr.``, ``J.``) are treated
+    as abbreviations.
     """
     words = paragraph.words
     begin = 0
@@ -99,22 +96,22 @@ def sentences(paragraph: Paragraph) -> Iterator[tuple[int, int]]:
 
 
 CHOICES = 4
-"""Choices of a question, except where the text is set against one perturbation of itself."""
+"""Number of choices of a question, except for questions that compare a text with one perturbation."""
 
 BAND = 20
-"""Words of like frequency that are drawn as each other's rivals. The bands are fixed: were rivals sought around the
-right word, that would lie in their middle, and frequency alone would seldom find it."""
+"""Number of words of similar frequency that distractors are drawn from. The bands are fixed. A band centred on the
+right word would reveal it by its frequency."""
 
 DRAWS = 64
-"""Passages of the right length that are drawn before a question is given up."""
+"""Number of passages of the right length that are drawn before a question is skipped."""
 
 FEWEST_CONTEXT_WORDS = 6
-"""Words that must precede a last word, or that a perturbed sentence must have between its ends."""
+"""Smallest number of words before a last word, and between the ends of a perturbed sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A context (empty when whole texts are compared), the choice that is right and those that are wrong."""
+    """A context (empty if full texts are compared), the right choice and the wrong ones."""
 
     document: int
     context: str
@@ -123,7 +120,7 @@ class Question:
 
 
 class Lengths(Protocol):
-    """The lengths that a maker needs: see ``TaskOptions``."""
+    """Lengths that a maker needs, see :class:`TaskOptions`."""
 
     @property
     def context_words(self) -> int: ...
@@ -139,10 +136,11 @@ Maker = Callable[[Sequence[Paragraph], Lengths, Random], Iterator[Question]]
 
 
 def continuation(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) -> Iterator[Question]:
-    """Which passage follows? The true one stands among three of equal words and characters from elsewhere.
+    """Yield questions for the passage that follows a context.
 
-    Questions of the text do not overlap. No wrong passage opens a paragraph, since the true one never does, and none
-    touches the question's own passage.
+    The three distractors are other passages with the same numbers of words and characters. Questions do not overlap. A
+    distractor never begins a paragraph, since the right passage never does, and never overlaps the question's own
+    passage.
     """
     wanted = lengths.continuation_words
     by_length: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -169,11 +167,11 @@ def continuation(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random)
 
 
 def last_word(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) -> Iterator[Question]:
-    """Which word ends the sentence? The true one stands among three that end other sentences, of like frequency.
+    """Yield questions for the last word of a sentence.
 
-    Words are in lower case, of three letters or more, without the sentence's closing marks. Frequencies are counts in
-    the text read; ties in order of the word. The context is of the sentence alone, so that no question holds the
-    answer to another.
+    The three distractors end other sentences and have similar frequency. Words are in lower case, have three or more
+    letters, and exclude the sentence's closing marks. Frequencies are counts in the text read, with ties in order of
+    the word. The context is from the sentence only, so that no question contains the answer to another.
     """
     counts = Counter(word.strip("\"'“”‘’.,;:!?()") for paragraph in paragraphs for word in paragraph.words)
     asked: list[tuple[Paragraph, int, int, str]] = []
@@ -193,10 +191,10 @@ def last_word(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) ->
 
 
 def unperturbed(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) -> Iterator[Question]:
-    """Which is the sentence as written? In the other two words have changed places.
+    """Yield pairs of a sentence and the same sentence with two words exchanged.
 
-    Two whole texts of the same words are compared, as in BLiMP (Warstadt et al., 2020). The first and the last word
-    stay.
+    Two full texts of the same words are compared, as in BLiMP (Warstadt et al., 2020). The first and the last word stay
+    in place.
     """
     for document, words in _whole_sentences(paragraphs, lengths):
         left, right = sorted(rng.sample(range(1, len(words) - 1), 2))
@@ -205,11 +203,11 @@ def unperturbed(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) 
 
 
 def word_order(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) -> Iterator[Question]:
-    """Which is the sentence as written? In the others one, the other or both of two pairs of neighbours are swapped.
+    """Yield a sentence and three versions with swapped neighbours: either of two pairs, or both.
 
-    The pairs are plain words in lower case, neither first nor last. Both pairs are swapped in one of the choices
-    because a model that knows nothing must be right once in four: of the text and three swaps of it alone it would
-    prefer the text only where it happens to dislike each of three swaps, once in eight.
+    The pairs are plain words in lower case, neither first nor last in the sentence. With both pairs swapped in one
+    choice, a model without knowledge is right once in four. With three single swaps it would be right only once in
+    eight, whenever it happens to dislike each of the three.
     """
     for document, words in _whole_sentences(paragraphs, lengths):
         plain = [word.isalpha() and word == word.lower() for word in words]
@@ -227,7 +225,7 @@ def word_order(paragraphs: Sequence[Paragraph], lengths: Lengths, rng: Random) -
 
 
 def _exchange(words: Sequence[str], left: int, right: int) -> list[str]:
-    """The words with two of them in each other's place."""
+    """Return the words with two of them exchanged."""
     exchanged = list(words)
     exchanged[left], exchanged[right] = exchanged[right], exchanged[left]
     return exchanged
@@ -252,25 +250,25 @@ TaskName = Literal["continuation", "last_word", "unperturbed", "word_order"]
 
 
 class TaskOptions(Options):
-    """How the offline tasks are made."""
+    """Options of the offline tasks."""
 
     tasks: tuple[TaskName, ...] = Field(
         default=("continuation", "last_word", "unperturbed", "word_order"), min_length=1
     )
-    """Tasks to make: the true continuation of a passage, the last word of a sentence, a sentence against two of its
-    words exchanged, a sentence against neighbouring words swapped."""
+    """Tasks to make: the continuation of a passage, the last word of a sentence, a sentence versus two of its words
+    exchanged, a sentence versus neighbouring words swapped."""
     questions: int = Field(default=200, ge=1)
-    """Questions of each task; fewer are made where the text gives no more."""
+    """Questions of each task. Fewer are made if the text does not yield that many."""
     fewshot_pool: int = Field(default=16, ge=0)
-    """Further questions of each task, never among those asked, from which the examples in a prompt are drawn."""
+    """Further questions of each task, separate from those asked, from which the examples in a prompt are drawn."""
     context_words: int = Field(default=24, ge=6)
-    """Words before a continuation; the most words before a last word."""
+    """Words before a continuation, and the largest number of words before a last word."""
     continuation_words: int = Field(default=8, ge=1)
     """Words of each continuation."""
     max_sentence_words: int = Field(default=40, ge=8)
-    """The longest sentence that is set against a perturbation of itself, in words."""
+    """Longest sentence that is compared with a perturbation, in words."""
     max_bytes: int = Field(default=4_000_000, ge=1, le=LARGEST_BYTES)
-    """Text read from the start of the split, in bytes, which bounds the memory."""
+    """Text read from the start of the split, in bytes. It limits the memory."""
     seed: Seed = 0
     """Seed of every draw."""
 
@@ -279,7 +277,7 @@ class PromptExamples(Options):
     """Examples that prompts need."""
 
     tasks: dict[TaskName, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
-    """By task, how many."""
+    """Number of examples by task."""
 
 
 def make_tasks(
@@ -288,20 +286,20 @@ def make_tasks(
     options: TaskOptions,
     examples: Mapping[TaskName, int] | None = None,
 ) -> None:
-    """Write the offline tasks of one evaluation split, the folder whole or not at all.
+    """Write the offline tasks of one evaluation split, the folder atomically.
 
-    Questions are drawn without repetition, the right answer stands equally often (within one) at each position, and
-    the draws of one task do not depend on which others are made. Where the text is short, at most a quarter of the
-    questions found go to the few-shot pool.
+    Questions are drawn without repetition. The right answer is equally often (within one) at each position. The draws
+    of one task do not depend on the other tasks. If the text is short, at most a quarter of the questions found are
+    used as few-shot examples.
 
     Args:
         documents: (position in the source, bytes), in ascending order.
-        folder: where the files go; it is replaced.
-        options: what to make.
-        examples: by task, how many examples a prompt needs.
+        folder: output folder, which is replaced.
+        options: tasks and their sizes.
+        examples: number of examples that a prompt needs, by task. Default: none.
 
     Raises:
-        TokbenchError: the text does not give a single question for one of the tasks, or too few for the examples.
+        TokbenchError: the text yields no question for one of the tasks, or too few for the examples.
     """
     examples = examples or {}
     paragraphs, invalid = read_paragraphs(documents, options.max_bytes)
@@ -344,7 +342,7 @@ def make_tasks(
 
 
 def examples_of(suite: "SuiteOptions") -> dict[str, int]:
-    """Return by task how many examples the prompts of an offline suite have, without tasks that have none."""
+    """Return the number of examples in the prompts of an offline suite, by task, without tasks that have none."""
     asked = {name: suite.settings(name).num_fewshot or 0 for name in suite.tasks if suite.source == "offline"}
     return {name: number for name, number in asked.items() if number and name in MAKERS and _allows_examples(name)}
 
@@ -377,7 +375,7 @@ def _write_questions(path: Path, questions: Sequence[Question], rng: Random) -> 
 
 
 def _task_yaml(task: str, *, fewshot: bool) -> str:
-    """The task's template; without its few-shot split when that is empty."""
+    """Return the task's template, without its few-shot split if that is empty."""
     text = _template(task)
     if fewshot:
         return text

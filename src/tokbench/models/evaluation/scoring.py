@@ -1,4 +1,4 @@
-"""lm-eval's Hugging Face language model, with contexts and choices encoded soundly for every tokenizer."""
+"""Hugging Face language model for lm-eval, with consistent encoding of contexts and choices for every tokenizer."""
 
 import math
 from bisect import bisect_left
@@ -33,18 +33,19 @@ from tokbench.models.evaluation.coverings import (
 
 Request = tuple[tuple[str, str], list[int], list[int]]
 READ = 64
-"""Sequences whose probabilities are held at a time."""
+"""Number of sequences whose probabilities are in memory at a time."""
 
 
 @dataclass(slots=True)
 class Boundary:
-    """The boundaries of one question.
+    """Token boundaries of one question.
 
     Attributes:
-        tokens: of each choice, how many hold some of it.
-        straddling: the choices whose context's own tokens do not open the whole sequence.
-        unwritten: where there are such, nats by which the probability of a context would be greater, at the most, with
-            the coverings that no text which was tried has; None where no bytes are known of the tokens.
+        tokens: number of tokens of each choice, including partial ones.
+        straddling: indices of choices where the context's own tokens are not a prefix of the tokens of context and
+            choice.
+        unwritten: upper bound in nats on the increase of the context's log-probability from coverings that no encoded
+            text has; 0 without straddling choices, None if the bytes of the tokens are unknown.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -52,7 +53,7 @@ class Boundary:
     unwritten: float | None = 0.0
 
     def add(self, choices: EncodedChoices, context: int, spellings: Spellings | None) -> None:
-        """Take in the next choices, of a context of so many bytes."""
+        """Add the next choices, whose context has ``context`` bytes."""
         self.straddling += [len(self.tokens) + place for place, straddles in enumerate(choices.straddling) if straddles]
         before = [
             common_prefix([choices.alone, whole]) if spellings is None else spellings.within(whole, context)
@@ -62,18 +63,18 @@ class Boundary:
 
 
 class ScoringLM(HFLM):
-    """Log-likelihoods of choices as ``boundary`` defines them.
+    """Language model with log-likelihoods of choices as defined in :mod:`tokbench.models.evaluation.coverings`.
 
-    Every sequence opens with the start token, whether the context is empty or not, so that all tokenizers and all
-    questions are treated alike.
+    Every sequence starts with the start token, even if the context is empty, so that all tokenizers and questions are
+    treated equally.
 
-    Sequences longer than the model's window: an MPT model has ALiBi and no learned positions, so its
-    window is raised to the longest sequence; of other models' contexts the first tokens are dropped, as many
-    for every choice of the question, and the start token with them.
+    Some sequences are longer than the model's window. An MPT model has ALiBi and no learnt positions, so its window is
+    extended to the longest sequence. For other models, the start token and the first tokens of the context are dropped,
+    the same number for every choice of the question.
 
     Attributes:
-        boundaries: by task and question.
-        truncated_documents: by task, the questions whose contexts were shortened.
+        boundaries: boundaries by task and question.
+        truncated_documents: questions with truncated contexts, by task.
     """
 
     def __init__(
@@ -93,21 +94,21 @@ class ScoringLM(HFLM):
 
         Args:
             model: a causal language model, on its device.
-            tokenizer: the adapter for ``transformers``, which lm-eval asks for.
-            encode: text to ids, without special tokens.
-            start: id of the token that opens every sequence.
-            spellings: the vocabulary that ``encode`` writes with; None where no bytes are known of its tokens.
-            window: most tokens that the model reads at a time.
-            batch_size: sequences at a time that are no longer than the window; of longer ones fewer.
-            settled: the last place of a text at which a token ends whatever follows, see
-                :meth:`tokbench.tokenizer.Tokenizer.last_cut`.
-            draws: of a tokenizer that draws at random, ``encode`` with other draws.
+            tokenizer: the adapter for ``transformers``, which lm-eval requires.
+            encode: function from text to ids, without special tokens.
+            start: id of the token at the start of every sequence.
+            spellings: the vocabulary of ``encode``; None if the bytes of its tokens are unknown.
+            window: largest number of tokens that the model reads at a time.
+            batch_size: sequences per batch, up to the length of the window. Batches of longer ones are smaller.
+            settled: function that returns the last position of a text at which a token ends for every continuation, see
+                :meth:`tokbench.tokenizer.Tokenizer.last_cut`. Default: always 0.
+            draws: for a stochastic tokenizer, ``encode`` with other seeds. Default: none.
         """
         super().__init__(
             pretrained=model,
             tokenizer=tokenizer,
             backend="causal",
-            batch_size="auto",  # As each call says.
+            batch_size="auto",  # Each call passes its own batch size.
             max_length=window,
             prefix_token_id=start,
         )
@@ -121,7 +122,8 @@ class ScoringLM(HFLM):
         self.truncated_documents: dict[str, set[int]] = defaultdict(set)
 
     def loglikelihood(self, requests: Sequence[Instance], disable_tqdm: bool = True) -> list[tuple[float, bool]]:
-        """(log-likelihood in nats, whether greedy decoding gives it) of each request's choice."""
+        """Return for each request the log-likelihood of its choice in nats, and True if greedy decoding yields the
+        choice."""
         questions: dict[tuple[Any, Any], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for position, request in enumerate(requests):
             questions[request.task_name, request.doc_id][request.args[0]].append(position)
@@ -167,7 +169,8 @@ class ScoringLM(HFLM):
         task: str,
         document: int,
     ) -> Iterator[tuple[float, bool]]:
-        """Scores of the choices given the context's text, whatever tokens write it; the mean over all draws."""
+        """Yield scores of the choices given the context's text, summed over its tokenizations, averaged over all
+        draws."""
         text = context.rstrip().encode()
         settled = self.settled(text)
         drawn = [(self.encode, choices), *((encode, encode_choices(encode, context, texts)) for encode in self.draws)]
@@ -194,7 +197,7 @@ class ScoringLM(HFLM):
             yield score - covered, greedy(spellings, known, cut, own, rows)
 
     def _covered(self, condition: list[int], ways: Sequence[Coverings]) -> float:
-        """Natural logarithm of the sum of the probabilities of all coverings of some ways after a condition."""
+        """Return the logarithm of the summed probabilities of all coverings of some contexts after a condition."""
         found = sorted({before for way in ways for before in way})
         terms = [-math.inf]
         for some in (found[start : start + READ] for start in range(0, len(found), READ)):
@@ -204,9 +207,9 @@ class ScoringLM(HFLM):
 
     @torch.inference_mode()
     def _given(self, opening: list[int], sequences: Iterable[Ids]) -> Callable[[Ids], LogProbabilities]:
-        """The next token's log-probabilities after ``opening`` and each of the first tokens of a sequence.
+        """Return a function to the log-probabilities of the next token after ``opening`` and each prefix of a sequence.
 
-        Sequences that open another are not read by themselves, the rows of others are.
+        A sequence that is a prefix of another is not read separately.
         """
         ordered = sorted(set(sequences))
         read = [ids for ids, following in pairwise(ordered) if following[: len(ids)] != ids] + ordered[-1:]
@@ -223,12 +226,14 @@ class ScoringLM(HFLM):
         return lambda ids: found[bisect_left(read, ids)]
 
     def _rows(self, length: int) -> int:
-        """Sequences at a time of so many tokens: the memory of attention grows with the square of the length."""
+        """Return the batch size for sequences of this length. The memory of attention grows with the square of the
+        length."""
         batch_size, window = self.most
         return max(1, min(batch_size, batch_size * window**2 // length**2))
 
     def _fit(self, context: list[int], more: int, task: str, document: int) -> list[int]:
-        """The context, shortened where the window cannot be raised to hold it with so many more tokens."""
+        """Truncate the context if it does not fit into the window together with ``more`` tokens, and the window is
+        fixed."""
         excess = len(context) + more - self.max_length
         if excess <= 0:
             return context
@@ -238,7 +243,7 @@ class ScoringLM(HFLM):
         if more >= self.max_length:
             raise TokbenchError(
                 f"task {task}, question {document}: a choice of {more + 1} tokens exceeds the model's window of "
-                f"{self.max_length}; leave the task out or take a model with a longer window"
+                f"{self.max_length}; leave the task out or use a model with a longer window"
             )
         self.truncated_documents[task].add(document)
         return context[excess:]

@@ -1,13 +1,13 @@
-"""What a tokenizer loses by its one segmentation, estimated: the probability of one is a bound on that of the text.
+"""Loss from using only the tokenizer's own segmentation, estimated by importance sampling.
 
-A model gives a text the sum of the probabilities of all sequences of tokens that spell it (Cao and Rimell, "You should
-evaluate your language model on marginal likelihood over tokenisations", 2021). It is estimated by importance sampling
-from two kinds of draws, half of each (Veach and Guibas 1995, the balance heuristic). Both go token by token and take
-what the model expects among the tokens that agree with the text; but those of the one kind, wherever they stand at a
-border of the tokenizer's own segmentation, go on with the own token, and leave it about once in a text. They serve
-trained models, of which other sequences stray and weigh nothing. Each draw counts as its probability over that of
-being drawn, of which the mean is the sum, whatever the number of draws. The own segmentation is counted exactly and
-left out of the draws, so that no estimate is below the bound.
+A model assigns a text the summed probability of all token sequences that spell it (Cao and Rimell, "You should evaluate
+your language model on marginal likelihood over tokenisations", 2021). The probability of one segmentation is only a
+lower bound. The sum is estimated from two kinds of draws, half of each (Veach and Guibas 1995, the balance heuristic).
+Both sample token by token from the model's distribution over tokens that agree with the text. At a token boundary of
+the tokenizer's own segmentation, the first kind continues with the own token, and departs from it about once per text.
+This kind serves trained models, for which other sequences have negligible weight. Each draw has the weight p(sequence)
+/ p(draw), whose mean is an unbiased estimate of the sum for any number of draws. The own segmentation is counted
+exactly and excluded from the draws, so that no estimate is below the bound.
 """
 
 import math
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     import torch
 
 EXCERPT = 128
-"""Bytes of a document that are estimated, its first: the variance of weights grows with the length of a text."""
+"""Number of initial bytes of a document that are used. The variance of the weights grows with the length of a text."""
 DOCUMENTS = 32
-"""Documents of which there is an estimate, the first with text."""
+"""Number of documents that are used: the first ones with text."""
 RESAMPLES = 1000
 Next = Callable[[Sequence[Ids]], NDArray[np.float64]]
-"""Log-probabilities of the next token after each of some sequences, [sequences, vocabulary], in nats."""
+"""Function that returns log-probabilities of the next token after each of some sequences, [sequences, vocabulary], in
+nats."""
 
 
 class OneSegmentation(TypedDict):
-    """The estimate: bits per byte by which the own segmentation is worse than all together, with its 95 % interval by
-    the bootstrap over documents; and of what it was taken."""
+    """Estimated loss from using only the own segmentation, in bits per byte.
+
+    The 95 % interval is from the bootstrap over documents. ``samples``, ``documents`` and ``bytes`` describe the data.
+    """
 
     bits_per_byte: float
     low: float
@@ -45,7 +48,7 @@ class OneSegmentation(TypedDict):
 
 
 def next_after(model: "torch.nn.Module", start: int, device: "torch.device | str") -> Next:
-    """What a causal model expects after the start token and some tokens more."""
+    """Return a function to a causal model's next-token distribution after the start token and further tokens."""
     import torch
 
     @torch.inference_mode()
@@ -63,15 +66,15 @@ def next_after(model: "torch.nn.Module", start: int, device: "torch.device | str
 def lost_nats(
     spellings: Spellings, text: bytes, own: Ids, after: Next, samples: int, rng: np.random.Generator
 ) -> float:
-    """Nats by which all segmentations of a text together are estimated to be likelier than one of them.
+    """Estimate by how many nats all segmentations of a text together are more likely than one of them.
 
     Args:
-        spellings: the vocabulary, every byte of the text in it.
-        text: some bytes.
+        spellings: the vocabulary, including every byte of the text.
+        text: the text, not empty.
         own: the one segmentation.
         after: the model.
-        samples: segmentations to draw.
-        rng: draws them.
+        samples: number of segmentations to draw.
+        rng: random generator of the draws.
     """
     bound = math.fsum(float(after([own[:place]])[0, id]) for place, id in enumerate(own))
     borders = np.cumsum([0, *(len(spellings.tokens[id]) for id in own)]).tolist()
@@ -90,13 +93,13 @@ def lost_nats(
 
 
 class _Drawn(NamedTuple):
-    """The first tokens of a sequence.
+    """First tokens of a sequence.
 
     Attributes:
         ids: the tokens.
-        place: the bytes that they spell.
-        near: logarithm of their probability over that of being drawn near the own segmentation.
-        free: the same of being drawn by what the model expects alone.
+        place: number of bytes that they spell.
+        near: logarithm of their probability divided by that of drawing them near the own segmentation.
+        free: the same for draws from the model's distribution only.
     """
 
     ids: Ids
@@ -107,13 +110,13 @@ class _Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How sequences are drawn.
+    """Sampler of sequences.
 
     Attributes:
         spellings: the vocabulary.
-        text: what they spell.
-        own: the own segmentation's tokens by the places where they begin.
-        leave: probability of leaving it at one of these.
+        text: the text.
+        own: tokens of the own segmentation, by the positions where they begin.
+        leave: probability of departing from it at one of these.
     """
 
     spellings: Spellings
@@ -122,13 +125,13 @@ class _Way:
     leave: float
 
     def longer(self, one: _Drawn, expected: NDArray[np.float64], rng: np.random.Generator, *, near: bool) -> _Drawn:
-        """A sequence with one token more, by one of the two kinds of draws.
+        """Extend a sequence by one token, by one of the two kinds of draws.
 
         Args:
             one: the sequence.
             expected: log-probabilities of the next token.
-            rng: draws.
-            near: whether near the own segmentation.
+            rng: random generator.
+            near: True to draw near the own segmentation.
         """
         agreeing = np.array(self.spellings.opening(self.text[one.place : one.place + self.spellings.longest]))
         logs = expected[agreeing]
@@ -159,15 +162,15 @@ def one_segmentation(
     *,
     longest: int = EXCERPT,
 ) -> OneSegmentation | None:
-    """The estimate over the beginnings of documents, each cut before its last white space; None where there is no text.
+    """Estimate the loss over the beginnings of documents, each cut at its last white space; None if there is no text.
 
     Args:
         spellings: the vocabulary.
-        encode: bytes to ids.
-        documents: texts; of the first :data:`DOCUMENTS` that are not empty there is an estimate.
+        encode: function from bytes to ids.
+        documents: texts. The first :data:`DOCUMENTS` that are not empty are used.
         after: the model.
-        samples: segmentations to draw of each.
-        longest: bytes of an excerpt, at the most.
+        samples: number of segmentations to draw for each.
+        longest: largest number of bytes of an excerpt. Default: 128.
     """
     texts = []
     for document in documents:

@@ -1,4 +1,4 @@
-"""Suites: named sets of downstream tasks, as data."""
+"""Evaluation suites: named sets of downstream tasks, as data."""
 
 from functools import cache
 from importlib.resources import files
@@ -18,42 +18,41 @@ Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 
 def is_template(text: str) -> bool:
-    """Return whether lm-eval would render a text as a Jinja template."""
+    """Return True if lm-eval would render a text as a Jinja template."""
     return any(mark in text for mark in ("{{", "{%", "{#"))
 
 
 class TaskSettings(Options):
-    """What one task of a suite does otherwise than its suite."""
+    """Settings of one task that differ from those of its suite."""
 
     num_fewshot: int | None = Field(default=None, ge=0)
     """Examples in the prompt."""
     metric: Metric | None = None
-    """``acc``: the likeliest choice is the right one; ``acc_norm``: likeliest per character."""
+    """``acc``: the right choice is the most likely one; ``acc_norm``: the most likely per character."""
     random_baseline: float | None = Field(default=None, ge=0, le=1)
-    """Accuracy of random guessing; by default the mean of 1 / choices over the questions."""
+    """Accuracy of random guessing. By default the mean of 1 / choices over the questions."""
     limit: int | None = Field(default=None, ge=1)
-    """Only the first so many questions."""
+    """Use only this number of questions, from the first."""
 
 
 class LocalTask(Options):
-    """Questions that lie in local files, plain or compressed."""
+    """Questions in local files, plain or compressed."""
 
     format: Format
     """``choices``: JSON Lines {query, choices, gold}; ``schemas``: {context_options, continuation, gold};
-    ``completions``: {context, continuation}; ``mmlu``: CSV of a question, four answers and the right one;
-    ``winograd``: text with [MASK], two candidates and the right one; ``minimal_pairs``: {sentence_good,
-    sentence_bad}."""
+    ``completions``: {context, continuation}; ``mmlu``: CSV of a question, four answers and the right one; ``winograd``:
+    text with [MASK], two candidates and the right one; ``minimal_pairs``: {sentence_good, sentence_bad}."""
     file: str
-    """File or pattern of files, under the suite's ``path``."""
+    """File or pattern of files, relative to the suite's ``path``."""
     fewshot_file: str | None = None
-    """File from which the examples are drawn; other questions of the task where it is left out."""
+    """File from which examples are drawn. By default examples are other questions of the task."""
     ending: str = ""
-    """Text put after every context."""
+    """Text appended to every context."""
     bad_records: Literal["reject", "skip"] = "reject"
-    """Questions that no model can answer (the right choice equals another, or a text is empty): ``reject`` ends the
-    import at the first one, ``skip`` leaves them out and counts them."""
+    """Treatment of questions that no model can answer (the right choice equals another, or a text is empty). ``reject``
+    stops the import at the first one; ``skip`` leaves them out and counts them."""
     description: str = ""
-    """Text put before the examples; it must not contain ``{{``, ``{%`` or ``{#``, which lm-eval reads as a template."""
+    """Text before the examples. It must not contain ``{{``, ``{%`` or ``{#``, which lm-eval reads as a template."""
 
     @field_validator("description")
     @classmethod
@@ -67,34 +66,35 @@ class SuiteOptions(Options):
     """A suite of lm-eval tasks."""
 
     source: Literal["offline", "hub", "local"] = "offline"
-    """``offline``: tasks made from the evaluation split; ``hub``: tasks of lm-eval, fetched from the Hugging Face
-    hub; ``local``: questions in local files."""
+    """``offline``: tasks made from the evaluation split; ``hub``: tasks of lm-eval, fetched from the Hugging Face hub;
+    ``local``: questions in local files."""
     tasks: tuple[str, ...] = Field(min_length=1)
     """Names of the tasks, in the order of the tables."""
     path: Path | None = None
-    """Folder of a local suite's files; it may be given on the command line."""
+    """Folder of a local suite's files. It may be given on the command line instead."""
     files: dict[str, LocalTask] = Field(default_factory=dict)
-    """Files of a local suite's tasks, by task, for those that Tokbench does not know by name."""
+    """Files of a local suite's tasks, by task, for tasks that are not built in."""
     texts: tuple[str, ...] = ()
     """Tasks of lm-eval whose texts are measured in bits per byte, for example wikitext."""
     revisions: dict[str, Commit] = Field(default_factory=dict)
-    """By data set of the hub, the commit to fetch; the newest, which the results then name, where it is left out."""
+    """Commit to fetch of each data set of the hub. By default the newest, which the results then name."""
     num_fewshot: int | None = Field(default=None, ge=0)
-    """Examples in the prompt; by default what each task says itself. A task that forbids examples keeps none."""
+    """Examples in the prompt. By default each task's own number. A task that forbids examples has none."""
     fewshot_seed: int = Field(default=1234, ge=0, le=LARGEST_LEGACY_SEED)
-    """Seed by which lm-eval draws the examples."""
+    """Seed with which lm-eval draws the examples."""
     metric: Metric = "acc"
-    """The accuracy that is reported."""
+    """Accuracy to report."""
     limit: int | None = Field(default=None, ge=1)
-    """Only the first so many questions of each task."""
+    """Use only this number of questions of each task, from the first."""
     overrides: dict[str, TaskSettings] = Field(default_factory=dict)
-    """By task, what it does otherwise."""
+    """Settings of single tasks that differ from those of the suite."""
     document_bytes: int | None = Field(default=None, ge=1, le=LARGEST_BYTES)
-    """Bits per byte are of the first so many bytes of each document, a few less where a character would be cut; of all
-    by default. What takes longest of an evaluation is long documents."""
+    """Use only this number of bytes of each document for bits per byte, from the start, without splitting a character.
+    By default all. Long documents take most of an evaluation's time."""
     segmentations: int = Field(default=0, ge=0, le=10_000)
-    """Segmentations to draw of each of some texts of the evaluation split, by which is estimated how much the
-    tokenizer's own one loses; 0 for no estimate. Each draw is a pass of the model over the text for every token."""
+    """Number of segmentations to draw for each of some texts of the evaluation split. They estimate the loss from using
+    only the tokenizer's own segmentation. 0 for no estimate. Each draw needs a pass of the model over the text for
+    every token."""
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
@@ -104,7 +104,7 @@ class SuiteOptions(Options):
         local, hub = self.source == "local", self.source == "hub"
         for key, fits in (("path", local), ("files", local), ("texts", hub), ("revisions", hub)):
             if getattr(self, key) and not fits:
-                raise ValueError(f"{key}: of no use to a suite whose source is '{self.source}'; remove this key")
+                raise ValueError(f"{key}: has no effect in a suite whose source is '{self.source}'; remove this key")
         for name in self.tasks if local else ():
             if name not in self.files and name not in local_tasks():
                 raise ValueError(
@@ -113,11 +113,11 @@ class SuiteOptions(Options):
         return self
 
     def local_task(self, task: str) -> LocalTask:
-        """The files of a local suite's task."""
+        """Return the files of a local suite's task."""
         return self.files.get(task) or local_tasks()[task]
 
     def settings(self, task: str) -> TaskSettings:
-        """The settings of one task: its own where it has them, else the suite's."""
+        """Return the settings of one task: its own, or else those of the suite."""
         own = self.overrides.get(task, TaskSettings())
         return TaskSettings(
             num_fewshot=self.num_fewshot if own.num_fewshot is None else own.num_fewshot,
@@ -129,13 +129,13 @@ class SuiteOptions(Options):
 
 @cache
 def local_tasks() -> dict[str, LocalTask]:
-    """The local tasks that Tokbench knows by name."""
+    """Return the built-in local tasks by name."""
     return {name: LocalTask(**options) for name, options in _shipped("local_tasks.yaml").items()}
 
 
 @cache
 def named_suites() -> dict[str, SuiteOptions]:
-    """The suites that come with Tokbench, by name."""
+    """Return the built-in suites by name."""
     return {name: SuiteOptions(**options) for name, options in _shipped("suites.yaml").items()}
 
 
@@ -147,7 +147,7 @@ def _shipped(name: str) -> dict[str, dict[str, Any]]:
 
 
 def named_suite(name: str) -> SuiteOptions:
-    """One of the suites that come with Tokbench.
+    """Return a built-in suite.
 
     Raises:
         TokbenchError: no suite has this name.

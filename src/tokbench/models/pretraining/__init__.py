@@ -1,1 +1,2 @@
-"""Pretraining: a corpus packed into sequences of token ids, and MPT models trained on them with llm-foundry."""
+"""Pretraining: packing of a corpus into sequences of token ids, and training of MPT and Llama models with
+llm-foundry."""

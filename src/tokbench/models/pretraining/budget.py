@@ -1,8 +1,7 @@
-"""Budgets: the length of a training in text, tokens or arithmetic, and the text that a model has read.
+"""Training budgets in text, tokens or arithmetic, the text that a model reads, and learning-rate schedules.
 
-Arithmetic of training: floating-point operations, counted by a formula and not measured.
-
-Schedules of the learning rate: a linear rise, then half a cosine, or a power of the tokens and a decay.
+Arithmetic is counted by a formula and not measured. Schedules are a linear warm-up, then half a cosine, or a power of
+the number of tokens with a final decay.
 """
 
 import json
@@ -21,16 +20,16 @@ from tokbench.models.pretraining.options import ModelOptions
 
 
 def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
-    """Floating-point operations of training for a token.
+    """Return floating-point operations of training per token.
 
-    A matrix of n weights takes 2 n operations a token forwards and 4 n backwards (Kaplan et al. 2020). Counted are the
-    layers' matrices and, once, the embedding matrix, which as the softmax's is multiplied and as the embedding only
-    read. Attention adds 12 x layers x width x length, all scores counted, those of the future too (Chowdhery et al.
-    2022, appendix B). Rows of the embedding matrix that pad it are counted, for they are computed.
+    A matrix with n weights needs 2 n operations per token in the forward pass and 4 n in the backward pass (Kaplan et
+    al. 2020). The count includes the layers' matrices and, once, the embedding matrix: it is multiplied in the softmax
+    but only read as embedding. Attention adds 12 x layers x width x length for all scores, including masked ones
+    (Chowdhery et al. 2022, appendix B). Padding rows of the embedding matrix are included, because they are computed.
 
     Args:
         options: the recipe.
-        vocabulary: tokens of the tokenizer, special ones not counted.
+        vocabulary: tokens of the tokenizer, without special ones.
     """
     layers = options.n_layers * options.layer_weights
     softmax = options.vocabulary_rows(vocabulary) * options.d_model
@@ -38,30 +37,30 @@ def flops_per_token(options: ModelOptions, vocabulary: int) -> float:
 
 
 PACKING = "packing.json"
-"""File that describes a folder of packed sequences; it holds no times, so equal text gives equal files."""
+"""File that describes a folder of packed sequences. It contains no times, so equal text gives equal files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Description of a folder of packed sequences, and of how a training reads it.
 
-    A training reads the sequences in their order, pass after pass. A budget of text is ``passes`` complete passes and
-    the first ``rest_tokens`` tokens of another one.
+    A training reads the sequences in order, in repeated passes. A budget of text is ``passes`` complete passes and the
+    first ``rest_tokens`` tokens of another one.
 
     Attributes:
         documents: documents of the sequences.
         text_bytes: their bytes.
-        tokens: their tokens, one end of text a document included.
+        tokens: their tokens, including one end of text per document.
         sequences: sequences written.
-        padding: ids at the end of the last sequence that are no tokens of the text.
-        sequence_length: ids in a sequence.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        end_of_text: id that ends every document; that of the padding is ``vocabulary + 1``.
-        seed: decided the order of the documents.
-        split_bytes: bytes of all documents that there are.
-        budget: the budget of text, see :func:`of_text`; empty where it is none of text.
-        passes: complete passes; 0 where the budget is none of text.
-        rest_documents: documents of the last pass, which is incomplete.
+        padding: padding ids at the end of the last sequence.
+        sequence_length: ids per sequence.
+        vocabulary: tokens of the tokenizer, without special ones.
+        end_of_text: id at the end of every document. The padding has the id ``vocabulary + 1``.
+        seed: seed of the order of the documents.
+        split_bytes: bytes of all documents of the split.
+        budget: budget of text as a string, see :func:`of_text`; empty for other budgets.
+        passes: complete passes; 0 if the budget is not one of text.
+        rest_documents: documents of the last, incomplete pass.
         rest_text_bytes: their bytes.
         rest_tokens: their tokens.
         digest: BLAKE2 of the ids written, as little-endian int32.
@@ -96,7 +95,7 @@ class Packing:
         """Read the description of a folder of packed sequences.
 
         Raises:
-            TokbenchError: there is none.
+            TokbenchError: there is none, or it is from another version.
         """
         remedy = "make it with 'tokbench pack'"
         values = read_json(folder / PACKING, remedy)
@@ -108,30 +107,30 @@ class Packing:
         return cls(**values)
 
     def write(self, folder: Path) -> None:
-        """Write it into a folder."""
+        """Write the description into a folder."""
         (folder / PACKING).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class TextBudget:
-    """Text that a training reads: passes over the split, or bytes. A budget ends with the document that reaches it.
+    """Budget in passes over the split or in bytes. It includes the document that reaches it.
 
     Attributes:
-        epochs: passes.
-        text_bytes: bytes, where the passes are not told.
+        epochs: number of passes. Default: None.
+        text_bytes: number of bytes, used instead of ``epochs`` if given. Default: None.
     """
 
     epochs: float | None = None
     text_bytes: int | None = None
 
     def bytes_of(self, split_bytes: int) -> int:
-        """The bytes, 1 or more, of a split of so many."""
+        """Return the budget in bytes, at least 1, for a split of ``split_bytes`` bytes."""
         if self.text_bytes is not None:
             return self.text_bytes
         return max(1, int(Fraction(self.epochs or 0.0) * split_bytes))
 
     def by_phase(self, second: float) -> tuple["TextBudget", "TextBudget"]:
-        """What of it each phase reads, where the second is so large a part of the first."""
+        """Return the budget of each phase, where ``second`` is the size of the second phase relative to the first."""
         if self.text_bytes is None:
             return self, self
         aside = _second(self.text_bytes, second)
@@ -142,14 +141,14 @@ class TextBudget:
 
 
 def of_text(options: ModelOptions) -> TextBudget | None:
-    """A recipe's budget of text; None where it is one of tokens or of arithmetic."""
+    """Return a recipe's budget of text; None if its budget is in tokens or arithmetic."""
     if options.epochs is None and options.text_bytes is None:
         return None
     return TextBudget(options.epochs, options.text_bytes)
 
 
 def by_phase(options: ModelOptions) -> tuple[ModelOptions, ...]:
-    """A recipe's phases, each as a recipe of its own with its part of the budget; itself where it has but one."""
+    """Return one recipe per phase, each with its part of the budget. A recipe with one phase is returned unchanged."""
     second = options.second_phase
     if second is None:
         return (options,)
@@ -166,19 +165,19 @@ def by_phase(options: ModelOptions) -> tuple[ModelOptions, ...]:
 
 
 def _second(whole: int, second: float) -> int:
-    """The second phase's part of a whole number, at least 1 of 2 or more."""
+    """Return the second phase's part of an integer of 2 or more, at least 1."""
     return max(1, round(whole * Fraction(second) / (1 + Fraction(second))))
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A training's way through packed sequences: pass after pass, in their order.
+    """A training's path through packed sequences: repeated passes in their order.
 
     Attributes:
-        batches: batches.
-        sequences: sequences in them; the last batch of a budget of text may not be full.
-        last: ids of the last sequence that are trained on.
-        flops: floating-point operations, see :mod:`tokbench.models.pretraining.budget`.
+        batches: number of batches.
+        sequences: number of sequences. The last batch of a budget of text may be incomplete.
+        last: number of ids of the last sequence that are trained on.
+        flops: floating-point operations, see :func:`flops_per_token`.
     """
 
     batches: int
@@ -188,16 +187,16 @@ class Course:
 
 
 def kept_at(options: ModelOptions, batches: int) -> dict[str, int]:
-    """After which of so many batches each checkpoint is kept that a recipe asks for, by its share as text."""
+    """Return the batch after which each requested checkpoint is kept, by its share as text."""
     return {repr(share): max(1, round(share * batches)) for share in options.evaluate_at}
 
 
 def course(options: ModelOptions, packing: Packing) -> Course:
-    """The way of a recipe through these sequences.
+    """Return the path of a recipe through packed sequences.
 
     Raises:
-        TokbenchError: they were packed for another budget or in the order of another seed, or there are fewer than a
-            batch, or the budget is less than one.
+        TokbenchError: the sequences were packed for another budget or seed, there are fewer than one batch, or the
+            budget is less than one batch.
     """
     budget, batch = of_text(options), options.batch
     if (packing.budget, packing.seed) != (str(budget or ""), options.seed):
@@ -227,13 +226,13 @@ def course(options: ModelOptions, packing: Packing) -> Course:
 
 @dataclass(frozen=True, slots=True)
 class TextRead:
-    """What a model has read in training.
+    """Amount of text that a model reads in training.
 
     Attributes:
-        documents: documents, as often as it read them; the last one may not be whole.
-        text_bytes: their bytes; None where the tokens' bytes are not known.
-        tokens: their tokens, ends of text among them.
-        sequences: sequences, the last one maybe not whole.
+        documents: documents, counted each time they are read, including an incomplete last one.
+        text_bytes: their bytes; None if the tokens' bytes are unknown.
+        tokens: their tokens, including ends of text.
+        sequences: sequences, including an incomplete last one.
         batches: batches.
         flops: floating-point operations.
     """
@@ -249,13 +248,13 @@ class TextRead:
 def reading(
     packing: Packing, course: Course, sequences: Iterable[NDArray[np.int32]], lengths: NDArray[np.int64] | None
 ) -> TextRead:
-    """What a training on packed sequences reads, exactly.
+    """Return exactly how much text a training on packed sequences reads.
 
     Args:
-        packing: what is known of them.
-        course: the training's way through them.
-        sequences: their ids, in any pieces, in order.
-        lengths: int64 [vocabulary], bytes of each token; None where they are not known.
+        packing: description of the sequences.
+        course: the training's path through them.
+        sequences: their ids in order, in pieces of any size.
+        lengths: int64 [vocabulary], bytes of each token; None if unknown.
     """
     known = True
     if packing.budget:
@@ -278,7 +277,7 @@ def reading(
 def _prefix(
     packing: Packing, sequences: Iterable[NDArray[np.int32]], size: int, lengths: NDArray[np.int64] | None
 ) -> tuple[int, int, int]:
-    """Documents, the last of which may not be whole, bytes and tokens of the first ids."""
+    """Return documents, bytes and tokens of the first ``size`` ids. An incomplete last document counts."""
     sizes = np.zeros(packing.vocabulary + 2, np.int64)
     if lengths is not None:
         sizes[: packing.vocabulary] = lengths
@@ -297,12 +296,12 @@ def _prefix(
 
 
 def learning_rate(options: ModelOptions, batch: int, phases: Sequence[int]) -> float:
-    """The learning rate of a batch.
+    """Return the learning rate of a batch.
 
     Args:
         options: the recipe.
         batch: its number, from 0.
-        phases: batches of each phase of the training.
+        phases: number of batches of each phase.
     """
     batches = sum(phases)
     rising = int(options.warmup * batches) if options.warmup_batches is None else options.warmup_batches
@@ -316,38 +315,37 @@ def learning_rate(options: ModelOptions, batch: int, phases: Sequence[int]) -> f
 
 
 def rate(batch: int, batches: int, warmup: float, last: float) -> float:
-    """Share of the highest learning rate that a batch is trained with: as a number from 0 to 1.
+    """Return the learning rate of a batch under a cosine schedule, relative to the highest, from 0 to 1.
 
     Args:
         batch: its number, from 0.
-        batches: batches of the training.
-        warmup: share of them in which the rate rises; the first is trained with a rate above 0, the last of them with
-            the highest.
-        last: the last batch's share of the highest rate.
+        batches: number of batches of the training.
+        warmup: share of them in which the rate rises. The first has a rate above 0, the last of them the highest.
+        last: relative rate of the last batch.
     """
     return _cosine(batch, batches, int(warmup * batches), last)
 
 
 def power(options: ModelOptions, batches: int) -> float:
-    """The Power Scheduler's learning rate after so many batches, its upper bound left out.
+    """Return the Power Scheduler's learning rate after ``batches`` batches, without its upper bound.
 
-    Shen et al. 2024 (arXiv 2408.13359): amplitude x sequences of a batch x tokens trained on ^ exponent. It depends on
-    no length of the training, so that one which is ended early is the beginning of one that is not.
+    Shen et al. 2024 (arXiv 2408.13359): amplitude x sequences per batch x (tokens trained on)^exponent. It does not
+    depend on the length of the training. A shorter training is therefore the beginning of a longer one.
     """
     tokens = batches * options.batch * options.max_seq_len
     return float(options.amplitude * options.batch * tokens**options.exponent)
 
 
 def exponential(batch: int, batches: int, last: float) -> float:
-    """Share of a phase's first learning rate that a batch of it is trained with.
+    """Return the learning rate of a batch in a decay phase, relative to the rate at the end of the first phase.
 
-    An exponential, shifted and scaled to begin before the first batch with 1 and to end with ``last``: that of the
-    Dolomite Engine, with which the GreedTok paper trained.
+    The schedule is a shifted and scaled exponential, from 1 before the first batch to ``last``. It follows the Dolomite
+    Engine, which trained the models of the GreedTok paper.
 
     Args:
         batch: its number in the phase, from 0.
-        batches: batches of the phase.
-        last: the last batch's share.
+        batches: number of batches of the phase.
+        last: relative rate of the last batch.
     """
     return ((1.0 - last) * exp(1.0 - (batch + 1) / batches) + last * e - 1.0) / (e - 1.0)
 

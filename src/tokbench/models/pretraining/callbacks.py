@@ -1,15 +1,9 @@
-"""Weights that models of different tokenizers start with alike where the models are alike.
+"""Callbacks of a training: shared initialisation, learning rate, exports during training, and checksums of checkpoints.
 
-Common random numbers (Glasserman and Yao 1992): what two models share is drawn from the same numbers, so that their
-difference varies less from seed to seed than it would between independent draws. The layers are drawn from the seed
-alone, and the embedding of a token from the seed and its bytes: two vocabularies give the tokens that both have the
-same rows. llm-foundry draws all embeddings first, so that its layers depend on how many there are.
-
-Checkpoints along the way that are exported as the model is, to be tested once it stands.
-
-The learning rate, set before every batch.
-
-The callback that has checkpoints sealed once they are whole.
+Shared initialisation uses common random numbers (Glasserman and Yao 1992): models of different tokenizers draw their
+common weights from the same numbers. Their difference then varies less from seed to seed than with independent draws.
+The layers are drawn from the seed, and a token's embedding from the seed and its bytes. llm-foundry draws all
+embeddings first, so its layers depend on the size of the vocabulary.
 """
 
 from collections.abc import Sequence
@@ -34,7 +28,7 @@ from tokbench.vocabulary import Vocabulary
 
 
 def rows(tokens: Sequence[bytes], width: int, seed: int) -> NDArray[np.float32]:
-    """A row of standard normal numbers for each token, drawn from the seed and its bytes: float32 [tokens, width]."""
+    """Draw a row of standard normal numbers per token from the seed and the token's bytes: float32 [tokens, width]."""
     drawn = np.empty((len(tokens), width), np.float32)
     key = seed.to_bytes(8, "little")
     for row, token in enumerate(tokens):
@@ -45,15 +39,15 @@ def rows(tokens: Sequence[bytes], width: int, seed: int) -> NDArray[np.float32]:
 
 
 def init_with_common_random_numbers(model: MPTForCausalLM, tokens: Sequence[bytes], seed: int) -> None:
-    """Draw a model's weights anew, distributed as llm-foundry's.
+    """Redraw a model's weights from the distributions that llm-foundry uses.
 
-    Embeddings have a standard deviation of sqrt(2 / width), as its default has (He et al. 2015). The rows of special
-    tokens, and those that pad the matrix, are drawn from names that are no tokens.
+    Embeddings have a standard deviation of sqrt(2 / width), llm-foundry's default (He et al. 2015). Rows of special
+    tokens and padding rows are drawn from names that cannot be tokens.
 
     Args:
-        model: changed in place.
-        tokens: bytes of each id, none of ids that no text gives.
-        seed: of the draws.
+        model: the model, changed in place.
+        tokens: bytes of each id; empty for ids that no text yields.
+        seed: seed of the draws.
     """
     embeddings = model.transformer.wte.weight
     width = embeddings.shape[1]
@@ -67,11 +61,11 @@ def init_with_common_random_numbers(model: MPTForCausalLM, tokens: Sequence[byte
 
 
 class CommonRandomInit(Callback):
-    """Calls :func:`start_alike` before training begins, and before a checkpoint is read where it goes on.
+    """Callback that runs :func:`init_with_common_random_numbers` before training, and before a checkpoint is loaded.
 
     Args:
-        tokenizer: its folder; where its vocabulary is not told there, or this is left out, rows are drawn by number.
-        seed: of the draws.
+        tokenizer: its folder. If None, rows are drawn by id.
+        seed: seed of the draws.
     """
 
     def __init__(self, tokenizer: str | None, seed: int) -> None:
@@ -83,13 +77,13 @@ class CommonRandomInit(Callback):
 
 
 class MidTrainingExport(HuggingFaceCheckpointer):
-    """llm-foundry's export, after certain batches.
+    """llm-foundry's export of the model after certain batches.
 
-    A training that was killed between an export and its next checkpoint writes the export again.
+    A training killed between an export and its next checkpoint writes the export again.
 
     Args:
-        save_folder: as of the export at the end.
-        batches: after which of them, from 1.
+        save_folder: folder of the final export.
+        batches: batches to export after, counted from 1.
     """
 
     def __init__(self, save_folder: str, batches: list[int]) -> None:
@@ -104,14 +98,13 @@ class MidTrainingExport(HuggingFaceCheckpointer):
 
 
 class LearningRateCallback(Callback):
-    """Sets the learning rate before every batch.
+    """Callback that sets the learning rate before every batch.
 
-    A callback and none of Composer's schedulers: these are asked before a batch is counted, so that each batch gets the
-    rate of the one before.
+    Composer's schedulers run before a batch is counted, so that each batch would get the rate of the previous one.
 
     Args:
         options: the recipe, as a mapping.
-        phases: batches of each phase of the training.
+        phases: number of batches of each phase.
     """
 
     def __init__(self, options: dict[str, Any], phases: Sequence[int]) -> None:
@@ -126,10 +119,10 @@ class LearningRateCallback(Callback):
 
 
 class ChecksumCallback(Callback):
-    """Seals what Composer, whose own callback for checkpoints comes last in a batch, has written since.
+    """Callback that adds checksums to Composer's checkpoints. Composer's own checkpoint callback runs last in a batch.
 
     Args:
-        folder: where Composer keeps its checkpoints.
+        folder: Composer's checkpoint folder.
     """
 
     def __init__(self, folder: str) -> None:

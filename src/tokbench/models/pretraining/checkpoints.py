@@ -1,11 +1,9 @@
-"""Checkpoints of a training, each with checksums: they hold pickles, so none is loaded that training did not write.
+"""Checkpoints of a training with checksums, and the state of unfinished runs.
 
-Training writes a file ``ba{batch}.partial``, or a folder ``ep0-ba{batch}`` to which every process adds its shard of the
-model. Once that is whole, its checksums are noted in ``ba{batch}.pt.sha256`` or ``ba{batch}.sharded.sha256``, and it
-becomes ``ba{batch}.pt`` or ``ba{batch}.sharded``; older ones are then deleted. Whatever the moment of a kill, every one
-of these that training wrote has its checksums beside it.
-
-What stands of a training before it is done, among its checkpoints, and whether its model stands already.
+Checkpoints contain pickles, so only those that training wrote are loaded. Training writes a file ``ba{batch}.partial``,
+or a folder ``ep0-ba{batch}`` with one shard per process. When it is complete, its checksums are written to
+``ba{batch}.pt.sha256`` or ``ba{batch}.sharded.sha256``. It is then renamed to ``ba{batch}.pt`` or
+``ba{batch}.sharded``, and older ones are deleted. At any moment of a kill, each renamed checkpoint has its checksums.
 """
 
 import json
@@ -26,20 +24,20 @@ checkpoints_log = logging.getLogger(__name__)
 
 UNSEALED = ".partial"
 UNSEALED_SHARDS = "ep0-"
-"""How a folder of shards begins until it is sealed: Composer's name, a whole training being its epoch 0."""
+"""Prefix of a folder of shards without checksums: Composer's name, in which the full training is epoch 0."""
 WHOLE = ".pt"
 SHARDED = ".sharded"
 LATEST = "latest.pt"
-"""What resuming looks for: a link to the newest checkpoint."""
+"""Link to the newest checkpoint, the name that Composer resumes from."""
 
 
 def states(checkpoints: Path) -> Path:
-    """Where among what a run leaves its checkpoints are."""
+    """Return the folder of checkpoints within a run's folder."""
     return checkpoints / "states"
 
 
 def write_checksums(folder: Path) -> None:
-    """Note the checksums of a checkpoint that has been written, if there is one, and delete those before it."""
+    """Write the checksums of a new checkpoint, if there is one, and delete the older ones."""
     for written in _unsealed(folder):
         sealed = folder / f"{written.stem.removeprefix(UNSEALED_SHARDS)}{SHARDED if written.is_dir() else WHOLE}"
         with atomic_file(_note(sealed)) as partial:
@@ -49,10 +47,10 @@ def write_checksums(folder: Path) -> None:
 
 
 def recover(folder: Path) -> None:
-    """Keep the newest checkpoint alone, and link to it under the name that resuming looks for.
+    """Delete all but the newest checkpoint, and link to it under the name that Composer resumes from.
 
     Raises:
-        TokbenchError: it is not the one that training wrote; the message names it.
+        TokbenchError: it was not written by training, or was changed. The message names it.
     """
     for written in _unsealed(folder):
         _delete(written)
@@ -69,12 +67,12 @@ def recover(folder: Path) -> None:
 
 
 def newest(folder: Path) -> Path | None:
-    """The last checkpoint that was sealed, a file or a folder of shards; none where there is none."""
+    """Return the newest checkpoint with checksums, a file or a folder of shards; None if there is none."""
     return max(_sealed(folder), key=_batch, default=None)
 
 
 def _sums(checkpoint: Path) -> str:
-    """Checksums as they are noted: of a file its own, of a folder those of all its files with their names."""
+    """Return the text of the checksums: that of a file, or those of all files of a folder with their names."""
     if not checkpoint.is_dir():
         return f"{sha256(checkpoint)}\n"
     return "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(checkpoint.iterdir()) if file.is_file())
@@ -98,7 +96,7 @@ def _delete(checkpoint: Path) -> None:
 
 
 def _unsealed(folder: Path) -> list[Path]:
-    """Checkpoints that are being written; files of other names are passed over."""
+    """Return checkpoints without checksums. Files with other names are skipped."""
     found = [*folder.glob(f"ba*{UNSEALED}"), *folder.glob(f"{UNSEALED_SHARDS}ba*")]
     return sorted((one for one in found if _numbered(one)), key=_batch)
 
@@ -123,27 +121,27 @@ log = logging.getLogger("tokbench.models.pretraining")
 
 NOTE = "recipe.json"
 LOGS = "logs"
-"""Folder of what each of several processes wrote."""
+"""Folder of the logs of several processes."""
 RUN = ("states", "huggingface", "gauges", LOGS, "curve.csv", NOTE)
-"""What a run leaves among its checkpoints; the note, by which they are known as ours, goes last."""
+"""Files of a run in its checkpoint folder. The recipe, which identifies them as ours, is removed last."""
 RESUMABLE_CHANGES = frozenset({"checkpoint_every", "microbatch", "resources", "fsdp"})
-"""Options that a training may be gone on with changed, for they decide the order of sums at most, as the number of
-processes does; of ``fsdp`` all but its precision."""
+"""Options that may change when a training is resumed. Like the number of processes, they affect at most the order of
+sums. For ``fsdp`` this excludes its precision."""
 
 Recipe = dict[str, Any]
 
 
 def resume_key(options: ModelOptions, phases: Sequence[Phase]) -> Recipe:
-    """What a training must agree with to be gone on with."""
+    """Return the settings that must be equal to resume a training."""
     return {"options": _weighty(options.recipe()), "packed": described(phases)}
 
 
 def prepare_run(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> None:
-    """Check the sequences, discard checkpoints of another recipe, and put those of this one in order.
+    """Check the sequences, discard checkpoints of another recipe, and clean up those of this one.
 
     Raises:
-        TokbenchError: sequences that were altered, a folder that holds something else than checkpoints, or a checkpoint
-            that training did not write.
+        TokbenchError: the sequences were changed, the folder contains other files than checkpoints, or a checkpoint was
+            not written by training.
     """
     for phase in phases:
         phase.check()
@@ -152,7 +150,7 @@ def prepare_run(phases: Sequence[Phase], recipe: Recipe, checkpoints: Path) -> N
 
 
 def is_up_to_date(output: Path, recipe: Recipe) -> bool:
-    """Whether a model of this recipe stands."""
+    """Return True if a model of this recipe exists."""
     return training.is_made(output, recipe, _recipe_in)
 
 
@@ -161,11 +159,15 @@ def _recipe_in(settings: Mapping[str, Any]) -> Recipe:
 
 
 def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
-    """Discard checkpoints of another recipe and note down this one."""
+    """Discard checkpoints of another recipe, and record this one.
+
+    Raises:
+        TokbenchError: the folder contains other files than checkpoints.
+    """
     note = checkpoints / NOTE
     known = _noted(note)
     if known is None and checkpoints.exists() and any(checkpoints.iterdir()):
-        raise TokbenchError(f"{checkpoints}: holds files that are no checkpoints; give the run a folder of its own")
+        raise TokbenchError(f"{checkpoints}: contains files that are not checkpoints; give the run an empty folder")
     if known == recipe:
         return
     if known is not None:
@@ -176,7 +178,7 @@ def note_recipe(checkpoints: Path, recipe: Recipe) -> None:
 
 
 def discard_run(checkpoints: Path) -> None:
-    """Remove what a run leaves among its checkpoints, and the folder if nothing else is in it."""
+    """Remove the files of a run from its checkpoint folder, and the folder if it is then empty."""
     for name in RUN:
         if (checkpoints / name).is_dir():
             shutil.rmtree(checkpoints / name)
@@ -195,7 +197,7 @@ def _weighty(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _noted(note: Path) -> Recipe | None:
-    """What a run noted down; None where no run did."""
+    """Return the recorded recipe; None if there is none."""
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))
         return {**noted, "options": _weighty(noted["options"])} if noted.keys() == {"options", "packed"} else None

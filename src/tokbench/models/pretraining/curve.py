@@ -1,4 +1,4 @@
-"""The training curve: one row a batch, kept beside the checkpoints so that it survives a kill."""
+"""Training curve: one row per batch, written to the checkpoint folder so that it survives a kill."""
 
 import csv
 import logging
@@ -16,25 +16,25 @@ from tokbench.io.atomic import atomic_file
 log = logging.getLogger("tokbench.models.pretraining")
 
 FEW = 50
-"""Batches before which nothing is said of a loss that does not fall."""
+"""Smallest number of batches before a loss that does not fall is an error."""
 
 COLUMNS = ("batch", "tokens", "loss", "learning_rate", "seconds")
 
 
 class Curve(Callback):
-    """Appends a row to a CSV file after every batch, logs one batch in twenty, and ends a training that is none.
+    """Callback that records the loss of every batch as CSV, and stops a training that does not learn.
 
-    Columns: batch (from 1), tokens seen so far, mean loss of the batch in nats a token, learning rate of the batch,
-    seconds of training so far, over all runs that were killed and resumed.
+    The columns are batch (from 1), tokens seen so far, mean loss of the batch in nats per token, learning rate of the
+    batch, and seconds of training over all starts. Twenty batches are also logged.
 
     Args:
-        path: the file; rows beyond the batch at which training resumes are dropped.
-        batches: batches of the whole training.
-        vocabulary: tokens of the tokenizer.
+        path: the file. Rows after the batch at which training resumes are removed.
+        batches: number of batches of the training.
+        vocabulary: number of tokens of the tokenizer.
 
     Raises:
-        TokbenchError: a batch's loss is no number; or after half of the batches, :data:`FEW` of them or more, the mean
-            of the last tenth is no better than equal probabilities.
+        TokbenchError: a batch's loss is not finite. Or, after half of the batches and at least :data:`FEW`, the mean
+            loss of the last tenth is no better than a uniform distribution.
     """
 
     def __init__(self, path: str, batches: int, vocabulary: int) -> None:
@@ -76,21 +76,21 @@ class Curve(Callback):
         self._reject(batch, float(loss))
 
     def _reject(self, batch: int, loss: float) -> None:
-        """End a training that learns nothing; what the curve says of it stays."""
+        """Stop a training that does not learn. Its curve is kept."""
         remedy = f"lower learning_rate or clip, or raise warmup; the curve is in {self._path}"
         if not math.isfinite(loss):
-            raise TokbenchError(f"the loss of batch {batch} of {self._batches} is no number ({loss}); {remedy}")
+            raise TokbenchError(f"the loss of batch {batch} of {self._batches} is not a number ({loss}); {remedy}")
         self._losses.append(loss)
         tenth = self._losses[-max(1, self._batches // 10) :]
         if batch == max(FEW, self._batches // 2) and sum(tenth) / len(tenth) >= self._equal:
             raise TokbenchError(
                 f"after {batch} of {self._batches} batches the loss is {sum(tenth) / len(tenth):.3f} nats a token, and "
-                f"equal probabilities have {self._equal:.3f}: the model learns nothing; {remedy}"
+                f"a uniform distribution has {self._equal:.3f}: the model is not learning; {remedy}"
             )
 
 
 def read_curve(path: Path) -> list[dict[str, str]]:
-    """Complete rows of a curve; none where there is no file."""
+    """Return the complete rows of a curve; an empty list if there is no file."""
     if not path.is_file():
         return []
     with path.open(newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The stream of ids of documents that follow each other, up to the end of a budget."""
+"""Stream of ids of consecutive documents, up to the end of a budget."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,31 +11,31 @@ from tokbench.models.pretraining.budget import TextBudget
 from tokbench.models.pretraining.order import EncodedDocument
 
 JOINED = 1 << 22
-"""Tokens that are joined at a time, about."""
+"""Approximate number of tokens that are concatenated at a time."""
 
 
 @dataclass(slots=True)
 class TextTotals:
-    """Documents, bytes and tokens of a text, ends of text among the tokens."""
+    """Documents, bytes and tokens of a text. Tokens include ends of text."""
 
     documents: int = 0
     text_bytes: int = 0
     tokens: int = 0
 
     def add(self, more: "TextTotals") -> None:
-        """Count another text with this one."""
+        """Add the totals of another text."""
         self.documents += more.documents
         self.text_bytes += more.text_bytes
         self.tokens += more.tokens
 
     def less(self, other: "TextTotals") -> "TextTotals":
-        """What is left of this text without another that is part of it."""
+        """Return the totals without those of a part of the text."""
         return TextTotals(
             self.documents - other.documents, self.text_bytes - other.text_bytes, self.tokens - other.tokens
         )
 
     def take(self, piece: EncodedDocument) -> None:
-        """Count a piece of a document with it."""
+        """Add a piece of a document."""
         self.add(TextTotals(int(piece.ends), piece.text_bytes, len(piece.ids) + piece.ends))
 
 
@@ -44,9 +44,9 @@ class TextLimit:
     """End of the text that is written, and the passes of a training over it.
 
     Attributes:
-        text_bytes: writing ends with the document that brings it to so many bytes; 0 where all is written.
-        passes: whole passes of a training; 0 where its budget is none of text.
-        rest: bytes of a last pass that is not whole; 0 where there is none.
+        text_bytes: writing ends with the document that reaches this number of bytes; 0 for all text.
+        passes: complete passes of a training; 0 if its budget is not one of text.
+        rest: bytes of an incomplete last pass; 0 if there is none.
     """
 
     text_bytes: int
@@ -55,7 +55,7 @@ class TextLimit:
 
     @classmethod
     def of(cls, budget: TextBudget | None, split_bytes: int) -> "TextLimit":
-        """By a budget, of a split of so many bytes.
+        """Return the limit for a budget, in a split of ``split_bytes`` bytes.
 
         Raises:
             TokbenchError: there is no text.
@@ -69,15 +69,15 @@ class TextLimit:
 
 @dataclass(slots=True)
 class DocumentStream:
-    """The ids of documents, an end of text after each, and totals of those that were read.
+    """Ids of documents, with an end of text after each, and totals of the documents read.
 
     Attributes:
-        limit: where to end.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        end_of_text: id that follows every document.
-        occurrences: int64 [vocabulary + 1], how often each id was read; added to.
-        totals: the documents that were read, and those before them.
-        remainder: the totals when the bytes of the last pass were reached; zeros before.
+        limit: end of the text.
+        vocabulary: tokens of the tokenizer, without special ones.
+        end_of_text: id after every document.
+        occurrences: int64 [vocabulary + 1], number of times that each id was read; updated in place.
+        totals: totals of the documents read and of those before them.
+        remainder: totals when the bytes of the last pass were reached; zero before.
     """
 
     limit: TextLimit
@@ -89,14 +89,14 @@ class DocumentStream:
 
     @property
     def ended(self) -> bool:
-        """Whether the limit is reached."""
+        """True if the limit is reached."""
         return 0 < self.limit.text_bytes <= self.totals.text_bytes
 
     def ids(self, pieces: Iterable[EncodedDocument]) -> Iterator[NDArray[np.int32]]:
-        """Int32 [n], any n: the ids of documents in their order, an end of text after each.
+        """Yield the ids of documents in their order, with an end of text after each, in int32 arrays of any length.
 
         Raises:
-            TokbenchError: a document holds an id that is no token.
+            TokbenchError: an id of a document is not a token.
         """
         for group in _groups(self._budgeted(pieces)):
             ids = np.concatenate(list(_with_ends(group, self.end_of_text)))
@@ -131,9 +131,9 @@ def _groups(pieces: Iterable[EncodedDocument]) -> Iterator[list[EncodedDocument]
 
 
 def _counted(ids: NDArray[np.int32], vocabulary: int) -> NDArray[np.int64]:
-    """int64 [vocabulary + 1], how often each id stands there."""
+    """Return the number of occurrences of each id, int64 [vocabulary + 1]."""
     if len(ids) and not 0 <= (wrong := int(ids.min())) <= (wrong := int(ids.max())) <= vocabulary:
-        raise TokbenchError(f"id {wrong} is no token of this tokenizer; encode the text with it again")
+        raise TokbenchError(f"id {wrong} is not a token of this tokenizer; encode the text with it again")
     return np.bincount(ids, minlength=vocabulary + 1)
 
 

@@ -1,6 +1,6 @@
-"""A trained model as others load it: transformers' own MPT or Llama, the tokenizer's files beside it.
+"""Export of a trained model: the MPT or Llama of ``transformers``, with the tokenizer's files.
 
-What llm-foundry has trained as a model of transformers' own: an MPT, or a Llama that computes the same.
+llm-foundry's weights become an MPT of ``transformers``, or a Llama that computes the same function.
 """
 
 import json
@@ -30,14 +30,14 @@ LAYER = {
     "ffn.up_proj.weight": "mlp.up_proj.weight",
     "ffn.down_proj.weight": "mlp.down_proj.weight",
 }
-"""Weights of a layer of llm-foundry's MPT, and what transformers' Llama calls them. Queries, keys and values are one
-matrix of the former, one below the other."""
+"""Names of a layer's weights in llm-foundry's MPT and in the Llama of ``transformers``. The former stacks queries, keys
+and values in one matrix."""
 
 
 def native(exported: Path, options: ModelOptions) -> LlamaForCausalLM | MptForCausalLM:
-    """Read llm-foundry's export, which carries its own code, with a class of transformers.
+    """Load llm-foundry's export, which carries its own code, with a class of ``transformers``.
 
-    So what is written of it has been seen to load without remote code and with every weight in its place.
+    This shows that the written model loads without remote code and with every weight in its place.
 
     Args:
         exported: llm-foundry's export.
@@ -80,7 +80,8 @@ def _llama(exported: Path, options: LlamaOptions) -> LlamaForCausalLM:
 
 
 def renamed(weights: dict[str, torch.Tensor], options: LlamaOptions) -> Iterator[tuple[str, torch.Tensor]]:
-    """The weights of a Llama made of the parts of llm-foundry's MPT, as transformers' Llama calls them."""
+    """Yield the weights of a Llama built from llm-foundry's MPT parts, under their names in the Llama of
+    ``transformers``."""
     shared = options.d_model // options.n_heads * options.kv_heads
     for name, weight in weights.items():
         place, _, rest = name.removeprefix("transformer.").partition(".")
@@ -101,7 +102,7 @@ def renamed(weights: dict[str, torch.Tensor], options: LlamaOptions) -> Iterator
 
 
 def _read(exported: Path) -> dict[str, torch.Tensor]:
-    """All weights of a folder; large ones lie in several files."""
+    """Return all weights of a folder, which may be in several files."""
     index = exported / f"{WEIGHTS}.index.json"
     files = [WEIGHTS]
     if index.is_file():
@@ -117,7 +118,7 @@ def _reject(exported: Path, wrong: list[str], architecture: str) -> None:
 
 
 CHECKPOINTS = "checkpoints"
-"""Folder within a model's, of checkpoints along its training, each a model's folder without a tokenizer."""
+"""Folder of intermediate checkpoints within a model's folder. Each is a model folder without a tokenizer."""
 
 
 def publish(
@@ -133,25 +134,25 @@ def publish(
     started: float,
     along: Mapping[str, Path],
 ) -> None:
-    """Write the model folder, whole or not at all.
+    """Write the model folder atomically.
 
-    The export is read and written again, see :func:`tokbench.models.pretraining.export.native`. The tokenizer's own
+    The export is loaded and saved again, see :func:`tokbench.models.pretraining.export.native`. The tokenizer's
     manifest, if it has one, becomes the key ``tokenizer`` of the settings in the model's.
 
     Args:
         exported: llm-foundry's export.
         options: the recipe.
-        tokenizer_folder: files to stand beside the model.
+        tokenizer_folder: tokenizer files to copy into the folder.
         curve: the training curve.
-        output: gets config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
+        output: output folder of config.json, model.safetensors, curve.csv, manifest.json and the tokenizer's files.
         end_of_text: id of ``<|endoftext|>``.
         padding: id of ``<|padding|>``.
-        settings: what made the model, for its manifest.
-        started: ``time.monotonic()`` when training began, or would have without interruptions.
-        along: exports of checkpoints that are kept, by the names that they get in ``checkpoints``.
+        settings: settings of the model for its manifest.
+        started: ``time.monotonic()`` at the start of training, as if it had not been interrupted.
+        along: exports of intermediate checkpoints, by their names in ``checkpoints``.
 
     Raises:
-        TokbenchError: weights are missing or left over, or a tokenizer's file bears the name of one of the model's.
+        TokbenchError: weights are missing or left over, or a tokenizer file has the name of a model file.
     """
 
     def read(folder: Path) -> Any:

@@ -1,11 +1,8 @@
-"""The adapter to llm-foundry: our options as its configuration, and one call that trains.
+"""Adapter to llm-foundry: translation of our options into its configuration, and the call that trains.
 
-Attention by PyTorch's own fused kernels, which write no scores to memory.
-
-llm-foundry's "torch" writes every score several times, and on a GPU that is most of a training; its "flash" needs a
-package that must be compiled. This one is called in the place of "torch", with the same arguments.
-
-A checkpoint in the form that the processes read which go on from it: one file, or shards.
+Attention uses PyTorch's fused kernels, which do not write scores to memory. llm-foundry's "torch" writes every score
+several times, which takes most of a training's time on a GPU. Its "flash" needs a package that must be compiled. The
+fused attention replaces "torch" and has the same arguments.
 """
 
 import logging
@@ -55,7 +52,7 @@ Attended = tuple[torch.Tensor, torch.Tensor | None, Any]
 
 
 def choose(name: str) -> None:
-    """Have models use ``sdpa``, or llm-foundry's own, where their configuration says "torch"."""
+    """Register ``sdpa`` or llm-foundry's own attention under the name "torch"."""
     function = fused_attention if name == "sdpa" else scaled_multihead_dot_product_attention
     attention_implementations.register("torch", func=function)
 
@@ -73,25 +70,26 @@ def fused_attention(
     training: bool = False,
     **unused: Any,
 ) -> Attended:
-    """What llm-foundry's function of these arguments returns, for training with ALiBi or rotary positions.
+    """Return the result of llm-foundry's function of the same arguments, for training with ALiBi or rotary positions.
 
-    ALiBi is told by llm-foundry as a bias of each key. Taken relative to the query, which no softmax sees, it is small
-    where the weights are large, and bfloat16 holds it: exactly up to 256 tokens away for slopes that are powers of two.
+    llm-foundry passes ALiBi as a bias per key. Here the bias is relative to the query, which does not change the
+    softmax. It is then small for large weights and accurate in bfloat16: exact up to a distance of 256 tokens if slopes
+    are powers of two.
 
     Args:
         query: [batch, tokens, width].
-        key: [batch, tokens, width x kv_n_heads / n_heads], rotated already where positions are rotary.
-        value: likewise.
-        n_heads: heads that the width is cut into.
-        kv_n_heads: heads of keys and values, each shared by as many of the queries' that follow each other.
-        attn_bias: [1, heads, 1, at least tokens]; none without ALiBi.
-        softmax_scale: factor of the scores; 1 over the square root of a head's width if left out.
-        is_causal: must be true.
-        training: plays no part, for there is no dropout.
-        unused: must all be what they are where nobody asks for them.
+        key: [batch, tokens, width x kv_n_heads / n_heads], already rotated for rotary positions.
+        value: [batch, tokens, width x kv_n_heads / n_heads].
+        n_heads: heads that the width is split into.
+        kv_n_heads: heads of keys and values. Each is shared by consecutive heads of the queries.
+        attn_bias: [1, heads, 1, at least tokens]; None without ALiBi.
+        softmax_scale: factor of the scores. Default: 1 over the square root of a head's width.
+        is_causal: must be True.
+        training: ignored, because there is no dropout.
+        unused: must all have their defaults.
 
     Raises:
-        NotImplementedError: something is asked for that training here never does.
+        NotImplementedError: an argument has a value that training here never uses.
     """
     del training
     shared = kv_n_heads != n_heads
@@ -116,15 +114,14 @@ def fused_attention(
 
 
 def reshard(folder: Path, *, sharded: bool) -> None:
-    """Rewrite the newest checkpoint if it has the other form, as a checkpoint like any other.
+    """Convert the newest checkpoint between one file and shards, if necessary.
 
-    Shards of another number of processes are read as they are; processes that each hold the whole model read one file.
-    Called by one process while the others wait. A kill leaves one of the two forms, whole.
+    Shards of another number of processes can be loaded directly. Processes with a full copy of the model load one file.
+    One process converts while the others wait. After a kill, one of the two forms is complete.
 
     Args:
-        folder: checkpoints, which :func:`tokbench.models.pretraining.checkpoints.recover` has held against their
-            checksums.
-        sharded: whether shards are read, and not one file.
+        folder: checkpoints, already verified by :func:`tokbench.models.pretraining.checkpoints.recover`.
+        sharded: True if shards are needed, False for one file.
     """
     found = newest(folder)
     if found is None or (found.suffix == SHARDED) == sharded:
@@ -138,14 +135,14 @@ def reshard(folder: Path, *, sharded: bool) -> None:
 
 
 ALONE = {"NODE_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
-"""Environment variables by which the libraries know one process of many, as of one that is by itself."""
+"""Environment variables of distributed libraries, with their values for a single process."""
 
 
 class Average(Algorithm):
-    """Divides gradients by the number of processes where the backend is Gloo.
+    """Algorithm that divides gradients by the number of processes if the backend is Gloo.
 
-    PyTorch asks the backend for the mean of the gradients of a divided model. Gloo, the backend on processors, returns
-    the sum.
+    PyTorch asks the backend for the mean of the gradients of a sharded model. Gloo, the backend on CPUs, returns the
+    sum.
     """
 
     def match(self, event: Event, state: State) -> bool:
@@ -167,9 +164,9 @@ registry.callbacks.register("tokbench_sealing", func=ChecksumCallback)
 
 
 def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
-    """llm-foundry's description of a model with an embedding matrix of so many rows.
+    """Return llm-foundry's configuration of a model with ``rows`` rows in the embedding matrix.
 
-    A Llama is made of the parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
+    A Llama is built from parts of its MPT: grouped queries, rotary positions, RMSNorm, a gated feed-forward layer.
     """
     kernel = "torch" if options.attn_impl == "sdpa" else options.attn_impl
     common = {
@@ -211,9 +208,9 @@ def model_config(options: ModelOptions, rows: int) -> dict[str, Any]:
 def train_config(
     options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path
 ) -> dict[str, Any]:
-    """llm-foundry's configuration of a whole training.
+    """Return llm-foundry's configuration of a training.
 
-    Where the last checkpoint is already that of the last batch, only the export is asked for.
+    If the last checkpoint is that of the last batch, only the export remains.
     """
     batches = [phase.course.batches for phase in phases]
     clipping = {"gradient_clipping": {"clipping_type": "norm", "clipping_threshold": options.clip}}
@@ -286,18 +283,18 @@ def train_config(
 
 
 def microbatch(options: ModelOptions, processes: int) -> int | str:
-    """Sequences in one pass through the model: no more than are a process's share of a batch."""
+    """Return the number of sequences in one pass through the model, at most a process's share of a batch."""
     most = options.microbatch
     return most if most == "auto" or processes == 1 else min(most, options.batch // processes)
 
 
 def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[str, Any] | None:
-    """Composer's description of how a model is divided over processes; none where each holds all of it.
+    """Return Composer's configuration of sharding; None if each process has a full copy of the model.
 
     Args:
         options: the recipe.
-        processes: how many train it.
-        of_a_node: how many of them on each machine.
+        processes: number of processes.
+        of_a_node: number of processes on each machine.
     """
     if options.fsdp is None or processes == 1:
         return None
@@ -311,19 +308,19 @@ def fsdp_config(options: ModelOptions, processes: int, of_a_node: int) -> dict[s
 
 
 def exported(checkpoints: Path, batches: int) -> Path:
-    """Where llm-foundry leaves the model after a batch, in Hugging Face form."""
+    """Return the folder of llm-foundry's export after a batch, in Hugging Face format."""
     return checkpoints / "huggingface" / f"ba{batches}"
 
 
 @contextmanager
 def joined(timeout: float) -> Iterator[bool]:
-    """Join the other processes of a launch, if any; gives whether this is the first of them.
+    """Join the other processes of a launch, if any; yield True in the first of them.
 
-    A process that nobody launched is the first of one, and says so to the libraries only meanwhile: were their
-    variables to stay, it would later take itself for one of many, and so would whatever it starts.
+    A process without a launcher is the first of one. The environment variables that say so are set only within the
+    block. Otherwise later calls and child processes would take them for those of a launch.
 
     Args:
-        timeout: seconds that processes wait for each other, here and at all later points.
+        timeout: timeout in seconds of processes that wait for each other, here and later.
     """
     if "GROUP_RANK" in os.environ:  # torchrun's name for Composer's NODE_RANK.
         os.environ.setdefault("NODE_RANK", os.environ["GROUP_RANK"])
@@ -339,16 +336,16 @@ def joined(timeout: float) -> Iterator[bool]:
 
 
 def meet() -> None:
-    """Wait until all processes have come here."""
+    """Wait until all processes reach this call."""
     dist.barrier()
 
 
 def run(options: ModelOptions, phases: Sequence[Phase], tokenizer: Path | None, checkpoints: Path) -> None:
-    """Train, or go on from the last checkpoint, without the libraries' own messages.
+    """Train, or resume from the last checkpoint, without the libraries' own messages.
 
-    Every process waits for the first to have put the checkpoints in order.
+    Every process waits until the first has prepared the checkpoints.
     """
-    os.environ["FSDP_VERSION"] = "2"  # fully_shard, PyTorch's second; Composer's own default is the first.
+    os.environ["FSDP_VERSION"] = "2"  # PyTorch's fully_shard; Composer's default is FSDP 1.
     for name in ("composer", "llmfoundry", "streaming", "torch.distributed", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
     if dist.get_global_rank() == 0:

@@ -25,22 +25,22 @@ from tokbench.models.pretraining.phases import read_phases
 LAUNCHED = "TOKBENCH_LAUNCHED"
 """Environment variable of processes whose launcher has prepared and locked the checkpoints."""
 PROGRAM = ("-m", "tokbench")
-"""What each process runs, for ``torchrun``."""
+"""Arguments of Python that ``torchrun`` passes to each process."""
 PORTS = 20_000, 30_000
-"""First port and end of the range in which nodes meet; the number of the SLURM job chooses one."""
+"""Range of rendezvous ports of the nodes, end excluded. The number of the SLURM job selects one."""
 SIGNALLED = 128
-"""A shell adds this to the number of a signal for an exit status."""
+"""Offset that a shell adds to a signal's number for the exit status."""
 DEATH_SIGNAL = 1
 """``PR_SET_PDEATHSIG`` of Linux's prctl."""
 LINE = re.compile(r"\[rank(\d+)\]:(.*)", re.DOTALL)
-"""A line of a process, as ``torchrun`` passes it on by the template below."""
+"""Line of a process, in the form that ``torchrun`` forwards with the template below."""
 TEMPLATE = "[rank${rank}]:"
 FAILURE = re.compile(r"Root Cause.*?rank *: (\d+) .*?exitcode *: (-?\d+) ", re.DOTALL)
-"""In torchrun's report: the process that failed first, and how it ended."""
+"""Part of torchrun's report: the process that failed first, and its exit code."""
 MESSAGE = "tokbench: "
-"""Start of the line with which a command of Tokbench fails."""
+"""Prefix of the line that a failing command of Tokbench prints."""
 CLOSING = "closing signal"
-"""In the line with which torchrun ends the other processes after a failure."""
+"""Part of the line that torchrun prints when it ends the other processes after a failure."""
 DISCONNECTED = "onnection "
 """Part of the message of a process whose peer has gone: "Connection closed by peer", "connection reset"."""
 
@@ -53,7 +53,7 @@ def launched() -> bool:
 def pretrain_together(
     command: Sequence[str], packed: Path, options: ModelOptions, output: Path, checkpoints: Path
 ) -> int:
-    """Train a model by as many processes as its ``resources`` say.
+    """Train a model with the number of processes in its ``resources``.
 
     Args:
         command: arguments of ``tokbench`` for each process.
@@ -63,17 +63,17 @@ def pretrain_together(
         checkpoints: folder of this run's checkpoints.
 
     Returns:
-        The exit status: 0, or that of the process that failed first; one line on standard error says why.
+        The exit status: 0, or that of the process that failed first. One line on standard error says why.
 
     Raises:
-        TokbenchError: as :func:`tokbench.models.pretraining.train.pretrain` before it trains, or the SLURM job has too
+        TokbenchError: as :func:`tokbench.models.pretraining.train.pretrain` before training, or the SLURM job has too
             few nodes.
     """
     phases = read_phases(options, packed)
     recipe = resume_key(options, phases)
     with exclusive(checkpoints) as waited:
         if waited and is_up_to_date(output, recipe):
-            log.info("%s: made by the process that was waited for", output)
+            log.info("%s: already made by the process that held the lock", output)
             return 0
         prepare_run(phases, recipe, checkpoints)
         logs = checkpoints / LOGS
@@ -83,7 +83,7 @@ def pretrain_together(
 
 
 def run_together(launcher: Sequence[str], processes: int) -> int:
-    """Run ``torchrun`` and pass on what rank 0 writes, except for the line with which it fails.
+    """Run ``torchrun`` and forward the output of rank 0, except for its failure message.
 
     Args:
         launcher: the command line.
@@ -122,7 +122,7 @@ def run_together(launcher: Sequence[str], processes: int) -> int:
 def _pass_on(lines: Iterable[str]) -> tuple[dict[int, str], str]:
     """Write the lines of rank 0 to standard error; return the first message of each rank, and torchrun's own lines.
 
-    Tracebacks of a process that torchrun ends are not written.
+    Tracebacks of processes that torchrun ends are not written.
     """
     messages: dict[int, str] = {}
     report = []
@@ -141,10 +141,9 @@ def _pass_on(lines: Iterable[str]) -> tuple[dict[int, str], str]:
 
 
 def _first_failure(messages: dict[int, str], report: str, processes: int, status: int) -> tuple[str, int]:
-    """Return the line that says why training failed, and the exit status.
+    """Return the line with the cause of the failure, and the exit status.
 
-    On several nodes each torchrun reports a failure of its own. A process that only lost a connection did not fail
-    first.
+    On several nodes each torchrun reports its own failure. A process that only lost a connection did not fail first.
     """
     failures = [(int(rank), int(code)) for rank, code in FAILURE.findall(report)]
     if not failures:
@@ -157,7 +156,11 @@ def _first_failure(messages: dict[int, str], report: str, processes: int, status
 
 
 def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
-    """Return the command that starts the processes, without their program."""
+    """Return the command line that starts the processes, without their program.
+
+    Raises:
+        TokbenchError: the SLURM job has fewer nodes than ``resources`` needs.
+    """
     each = ["--nproc-per-node", str(resources.processes_per_node), "--tee", "3", "--log-dir", str(logs)]
     torchrun = [sys.executable, "-P", "-m", "torch.distributed.run", *each]
     if resources.nodes == 1:
@@ -165,7 +168,7 @@ def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
     nodes = _nodes()
     if len(nodes) < resources.nodes:
         raise TokbenchError(
-            f"nodes: {resources.nodes}, but this is not part of a job of SLURM with so many; start it by the "
+            f"nodes: {resources.nodes}, but this is not part of a SLURM job with that number; start it with the "
             "workflow with profiles/slurm, or within sbatch or salloc"
         )
     first, end = PORTS
@@ -180,7 +183,7 @@ def torchrun(resources: TrainingResources, logs: Path) -> list[str]:
 
 
 def _nodes() -> list[str]:
-    """Return the nodes of the SLURM job in SLURM's order; none outside a job."""
+    """Return the nodes of the SLURM job in SLURM's order; an empty list outside a job."""
     listed = os.environ.get("SLURM_JOB_NODELIST")
     return _output("scontrol", "show", "hostnames", listed).split() if listed else []
 
@@ -200,6 +203,6 @@ def _output(*command: str) -> str:
 
 
 def _end_with_parent() -> None:
-    """On Linux, have the calling process end with its parent, or training would go on without a lock."""
+    """On Linux, end the calling process with its parent. Training would otherwise continue without a lock."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)

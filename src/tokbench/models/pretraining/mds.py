@@ -1,7 +1,7 @@
-"""MDS shards, the form in which llm-foundry takes pre-tokenized text.
+"""MDS shards, the format of pre-tokenized text for llm-foundry.
 
-Written here in the layout of mosaicml-streaming 0.12, byte for byte what its ``MDSWriter`` writes, because importing
-that library, and torch with it, takes longer than encoding a small corpus.
+The layout is that of mosaicml-streaming 0.12, byte for byte as its ``MDSWriter`` writes it. Importing that library, and
+torch with it, would take longer than encoding a small corpus.
 """
 
 import json
@@ -16,18 +16,19 @@ from tokbench.io.json import read_json
 
 MAKE = "make them with 'tokbench pack'"
 SHARD_BYTES = 1 << 26
-"""Largest shard, in bytes: streaming's own default."""
+"""Largest shard, in bytes: streaming's default."""
 
 
 class ShardLayout:
-    """The layout of sequences of one length in shards.
+    """Layout of sequences of one length in shards.
 
-    A shard is the number of samples (uint32), n + 1 offsets from the file's start (uint32), the shard's description
-    (JSON) and the samples, all little-endian. All but the last have as many samples as fit.
+    A shard is the number of samples (uint32), n + 1 offsets from the start of the file (uint32), the shard's
+    description (JSON) and the samples, all little-endian. All shards but the last contain the largest number of samples
+    that fits.
 
     Attributes:
-        sequence_length: ids in a sequence.
-        ids: ids in a shard that is full.
+        sequence_length: ids per sequence.
+        ids: ids in a full shard.
     """
 
     def __init__(self, sequence_length: int) -> None:
@@ -49,15 +50,15 @@ class ShardLayout:
 
     @staticmethod
     def name(number: int) -> str:
-        """The file of a shard, from 0."""
+        """Return the file name of a shard, counted from 0."""
         return f"shard.{number:05}.mds"
 
     def first(self, samples: int) -> int:
-        """Where the samples of a shard of so many begin, in bytes."""
+        """Return the offset in bytes of the first sample in a shard of ``samples`` samples."""
         return 4 + 4 * (samples + 1) + len(self._text)
 
     def write(self, folder: Path, number: int, ids: NDArray[np.int32]) -> None:
-        """Write a shard: int32 [n], whole sequences."""
+        """Write a shard from int32 [n], complete sequences."""
         samples = len(ids) // self.sequence_length
         offsets = self.first(samples) + self._sample_bytes * np.arange(samples + 1, dtype=np.int64)
         with (folder / self.name(number)).open("wb") as file:
@@ -66,7 +67,7 @@ class ShardLayout:
             file.write(ids.astype("<i4", copy=False).data)
 
     def write_index(self, folder: Path, sequences: int) -> None:
-        """Write the index of the shards of so many sequences."""
+        """Write the index of the shards of ``sequences`` sequences."""
         shards = []
         for number, before in enumerate(range(0, sequences, self._capacity)):
             samples = min(self._capacity, sequences - before)
@@ -78,12 +79,14 @@ class ShardLayout:
 
 
 def by_shard(blocks: Iterable[NDArray[np.int32]], size: int, first: int = 0) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """Ids cut where shards begin: numbers of shards, and what of each is there, to be used before more is asked for.
+    """Split ids at the boundaries of shards; yield each shard's number and its ids.
+
+    An array is valid only until the next one is requested.
 
     Args:
-        blocks: int32 each, of any shape.
-        size: ids in a shard.
-        first: ids that stand before them.
+        blocks: int32 arrays of any shape.
+        size: ids per shard.
+        first: number of preceding ids. Default: 0.
     """
     held = np.empty(size, "<i4")
     number, waiting = divmod(first, size)
@@ -103,10 +106,10 @@ def by_shard(blocks: Iterable[NDArray[np.int32]], size: int, first: int = 0) -> 
 
 
 def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
-    """The token ids of packed sequences, shard by shard.
+    """Yield the token ids of packed sequences, one array per shard.
 
     Raises:
-        TokbenchError: the folder holds no such sequences.
+        TokbenchError: the folder does not contain packed sequences.
     """
     try:
         for shard in read_json(folder / "index.json", MAKE)["shards"]:
@@ -114,14 +117,14 @@ def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
             if shard["compression"] or not shard["column_encodings"][0].startswith("ndarray:int32"):
                 raise ValueError("another form of sequences")
             if Path(name).name != name:
-                raise ValueError(f"{name!a} is no file of this folder")
+                raise ValueError(f"{name!a} is not a file of this folder")
             yield _read_shard(folder / name)
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise TokbenchError(f"{folder}: not packed sequences ({error}); {MAKE}") from None
 
 
 def _read_shard(path: Path) -> NDArray[np.int32]:
-    """Int32 [n], the token ids of a shard."""
+    """Return the token ids of a shard, int32 [n]."""
     data = path.read_bytes()
     samples = int(np.frombuffer(data, "<u4", 1)[0])
     offsets = np.frombuffer(data, "<u4", samples + 1, 4)

@@ -1,11 +1,4 @@
-"""Options of a language model, and named recipes.
-
-Named recipes of language models, by the options in which they differ from the defaults.
-
-How a model is divided over the processes that train it.
-
-What a model's training asks of machines; it decides nothing about the model but the rounding of sums.
-"""
+"""Options of a language model and its training, and named recipes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,20 +13,21 @@ from tokbench.options import Options
 
 
 class Sharding(Options):
-    """A model divided over the processes that train it, each of which holds a part of weights, gradients and AdamW's
-    moments (fully sharded data parallelism, Zhao et al. 2023); one process has nothing to divide it with."""
+    """Fully sharded data parallelism (Zhao et al. 2023). It has no effect with one process.
+
+    Each process has a part of weights, gradients and AdamW's moments.
+    """
 
     strategy: Literal["full_shard", "node_shard", "shard_grad_op"] = "full_shard"
-    """what becomes of a layer's weights, gathered from all processes, once it has computed: full_shard lets go of them
-    until the backward pass gathers them again, node_shard divides them over the processes of each node, which then
-    gather them among themselves, and shard_grad_op keeps them"""
+    """Treatment of a layer's gathered weights after its forward pass. ``full_shard`` frees them until the backward
+    pass. ``node_shard`` does so too, but divides the weights among the processes of each node. ``shard_grad_op`` keeps
+    them."""
     mixed_precision: Literal["full", "default", "pure"] = "full"
-    """what is sent between processes: full sends float32, and the model is what unsharded training makes of it; default
-    sends weights in the model's precision, in which what flows between layers is then kept too; pure sends gradients in
-    it as well"""
+    """Precision of communication. ``full`` sends float32, and the model equals that of unsharded training. ``default``
+    sends weights in the model's precision, which activations then also have. ``pure`` sends gradients in it, too."""
     activation_checkpointing: bool = False
-    """keep of a layer only what goes into it, and compute the layer once more in the backward pass: a third more
-    arithmetic for less memory"""
+    """Keep only the input of a layer and recompute the layer in the backward pass: a third more arithmetic for less
+    memory."""
 
     @model_validator(mode="after")
     def _computes_a_layer_twice_alike(self) -> Self:
@@ -46,20 +40,20 @@ class Sharding(Options):
 
 
 class TrainingResources(Options):
-    """Where a model is trained: how many machines and processes, and what is asked of each."""
+    """Machines, processes, memory and time of a training. They affect the model only through the rounding of sums."""
 
     nodes: int = Field(1, ge=1)
-    """machines; more than one takes SLURM"""
+    """Machines. More than one needs SLURM."""
     processes_per_node: int = Field(1, ge=1)
-    """processes on each of them, as many as it has GPUs; each trains on its share of every batch"""
+    """Processes per node, usually its number of GPUs. Each trains on its share of every batch."""
     mem_mb: int | None = Field(None, ge=1)
-    """main memory of a node that is asked for, in MB; by the model's size if left out"""
+    """Main memory to request per node, in MB. By default it is estimated from the model's size."""
     runtime: int | None = Field(None, ge=1)
-    """time that is asked for, in minutes; by the model's arithmetic if left out"""
+    """Time to request, in minutes. By default it is estimated from the model's arithmetic."""
 
     @property
     def processes(self) -> int:
-        """Processes on all nodes."""
+        """Number of processes on all nodes."""
         return self.nodes * self.processes_per_node
 
 
@@ -68,84 +62,86 @@ Share = Annotated[float, Field(ge=0.001, lt=1)]
 
 
 class ModelOptions(Options, ABC):
-    """A language model and how it is trained; the defaults are those of the PathPiece paper's 350M model.
+    """A language model and its training. Defaults are those of the PathPiece paper's 350M model.
 
-    Every model has tied embeddings and no biases. What else it consists of is told by its architecture.
+    Every model has tied embeddings and no biases. Its architecture defines the rest.
     """
 
     d_model: int = Field(1024, ge=1)
-    """width of the residual stream"""
+    """Width of the residual stream."""
     n_heads: int = Field(16, ge=1)
-    """attention heads, a divisor of d_model"""
+    """Attention heads, a divisor of ``d_model``."""
     n_layers: int = Field(24, ge=1)
-    """transformer layers"""
+    """Transformer layers."""
     max_seq_len: int = Field(2048, ge=2, le=LONGEST_SEQUENCE)
-    """tokens in a sequence"""
+    """Tokens per sequence."""
     vocab_multiple: int = Field(64, ge=1)
-    """the embedding matrix is padded to a multiple of this many rows, for speed; rows past the tokenizer's two special
-    tokens are never used"""
+    """The embedding matrix is padded to a multiple of this number of rows, for speed. Rows after the tokenizer's two
+    special tokens are not used."""
     learning_rate: float = Field(3e-4, gt=0)
-    """highest learning rate of decoupled AdamW"""
+    """Highest learning rate of decoupled AdamW."""
     betas: tuple[Beta, Beta] = (0.9, 0.95)
-    """decay of AdamW's first and second moments"""
+    """Decay of AdamW's first and second moments."""
     eps: float = Field(1e-8, gt=0)
-    """AdamW's epsilon"""
+    """AdamW's epsilon."""
     weight_decay: float = Field(1e-4, ge=0)
-    """decay of all weights, not scaled by the learning rate"""
+    """Decay of all weights, not scaled by the learning rate."""
     schedule: Literal["cosine", "power"] = "cosine"
-    """what follows the warm-up: half a cosine, or the Power Scheduler, a power of the tokens trained on"""
+    """Schedule after the warm-up: half a cosine, or the Power Scheduler, a power of the number of tokens trained on."""
     warmup: float = Field(0.05, ge=0, lt=1)
-    """share of the batches in which the learning rate rises linearly; a cosine follows"""
+    """Share of the batches in which the learning rate rises linearly."""
     warmup_batches: int | None = Field(None, ge=0)
-    """the same in batches, for a schedule that does not depend on how long the training is; warmup then counts for
-    nothing"""
+    """Number of warm-up batches, for a schedule that does not depend on the length of training. It overrides
+    ``warmup``."""
     alpha_f: float = Field(0.1, ge=0, le=1)
-    """last learning rate over the highest; of a second phase, over that with which the first one ends"""
+    """Final learning rate relative to the highest. For a second phase, relative to that at the end of the first."""
     amplitude: float = Field(4.0, gt=0)
-    """schedule power: the learning rate is amplitude x batch x tokens^exponent, and learning_rate at most"""
+    """For ``schedule: power``: the learning rate is amplitude x batch x tokens^exponent, and at most
+    ``learning_rate``."""
     exponent: float = Field(-0.51, ge=-2, le=0)
-    """schedule power: the exponent of the tokens trained on"""
+    """For ``schedule: power``: exponent of the number of tokens trained on."""
     second_phase: float | None = Field(None, gt=0, le=1)
-    """schedule power: batches of a second phase over those of the first; its learning rate decays exponentially, and
-    it reads other documents, as large a part of all: 0.2 sets a sixth of the documents aside"""
+    """For ``schedule: power``: batches of a second phase relative to those of the first. Its learning rate decays
+    exponentially, and it reads other documents, the same share of all: 0.2 reserves a sixth of the documents for it."""
     clip: float = Field(1.0, gt=0)
-    """largest norm of the gradient"""
+    """Largest norm of the gradient."""
     batch: int = Field(1024, ge=1)
-    """sequences in a batch, over all devices"""
+    """Sequences per batch, over all devices."""
     microbatch: Annotated[int, Field(ge=1)] | Literal["auto"] = 16
-    """sequences in one pass through the model on one device; auto finds what a GPU's memory holds"""
+    """Sequences in one pass through the model on one device. ``auto`` adapts it to the GPU's memory."""
     batches: int | None = Field(None, ge=1)
-    """budget in batches: equal tokens for every tokenizer. Give this, epochs, text_bytes or flops"""
+    """Budget in batches: equal tokens for every tokenizer. Give exactly one of batches, epochs, text_bytes and
+    flops."""
     epochs: float | None = Field(None, gt=0)
-    """budget in passes over the pretraining split, or the share of its bytes: equal text for every tokenizer"""
+    """Budget in passes over the pretraining split, or a share of its bytes: equal text for every tokenizer."""
     text_bytes: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """budget in bytes of text, ended with the document that reaches it: equal text for every tokenizer"""
+    """Budget in bytes of text, including the document that reaches it: equal text for every tokenizer."""
     flops: float | None = Field(None, gt=0, le=1e30)
-    """budget in floating-point operations, embedding and softmax among them: equal compute for every tokenizer"""
+    """Budget in floating-point operations, including embedding and softmax: equal compute for every tokenizer."""
     precision: Literal["fp32", "bf16"] = "bf16"
-    """arithmetic of matrix products; weights are float32 either way"""
+    """Precision of matrix products. Weights are always float32."""
     attn_impl: Literal["torch", "sdpa", "flash"] = "torch"
-    """attention kernel; torch writes all scores to memory, sdpa is PyTorch's own fused kernel, some times faster on a
-    GPU, and flash needs flash-attn 2.4.2 or later"""
+    """Attention kernel. ``torch`` writes all scores to memory. ``sdpa`` is PyTorch's fused kernel and several times
+    faster on a GPU. ``flash`` needs flash-attn 2.4.2 or later."""
     loss_fn: Literal["torch_crossentropy", "fused_crossentropy"] = "torch_crossentropy"
-    """loss kernel; fused_crossentropy needs flash-attn"""
+    """Loss kernel. ``fused_crossentropy`` needs flash-attn."""
     checkpoint_every: int = Field(1000, ge=1)
-    """batches between checkpoints"""
+    """Batches between checkpoints."""
     evaluate_at: tuple[Share, ...] = ()
-    """shares of the training after which a checkpoint is kept and tested as the model is, ascending"""
+    """Ascending shares of the training. A checkpoint after each is kept and evaluated like the model."""
     seed: int = Field(SEED, ge=0, le=LARGEST_LEGACY_SEED)
-    """seed of the initial weights and of the order of documents"""
+    """Seed of the initial weights and of the order of documents."""
     common_random_numbers: bool = True
-    """models start alike where they are alike: a token's embedding is drawn from the seed and its bytes, layers from
-    the seed alone, so that differences between tokenizers vary less from seed to seed"""
+    """Shared initialisation: a token's embedding is drawn from the seed and its bytes, and the layers from the seed.
+    Differences between tokenizers then vary less from seed to seed."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """where to compute; auto takes the GPUs when there are any"""
+    """Device to compute on. ``auto`` uses the GPUs if there are any."""
     cpu_threads: int = Field(1, ge=1)
-    """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
+    """CPU threads of matrix products. Sums depend on this number, so it is fixed and does not follow the machine."""
     fsdp: Sharding | None = None
-    """divide the model over the processes that train it; each holds all of it if left out"""
+    """Divide the model among the processes that train it. By default each process has a full copy."""
     resources: TrainingResources = TrainingResources()
-    """nodes, processes, memory and time of the training; they can be changed without training again"""
+    """Nodes, processes, memory and time of the training. Changing them does not retrain the model."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -176,32 +172,36 @@ class ModelOptions(Options, ABC):
     @property
     @abstractmethod
     def layer_weights(self) -> int:
-        """Weights of a layer's matrices; beside them it has two norms of d_model."""
+        """Number of weights in a layer's matrices, without its two norms of ``d_model`` weights."""
 
     def recipe(self) -> dict[str, Any]:
-        """What a model is trained by, as JSON has it: all but where; of some options only what is not the default."""
+        """Return the options that define the model, as JSON values.
+
+        ``resources`` are left out, and ``evaluate_at`` and ``fsdp`` if they are not set.
+        """
         left_out = {name for name in ("evaluate_at", "fsdp") if not getattr(self, name)}
         return self.model_dump(mode="json", exclude={"resources"} | left_out)
 
     def vocabulary_rows(self, vocabulary: int) -> int:
-        """Rows of the embedding matrix for a tokenizer of so many tokens, two special ones not counted."""
+        """Return the rows of the embedding matrix for a tokenizer with ``vocabulary`` tokens, not counting its two
+        special ones."""
         return -(-(vocabulary + 2) // self.vocab_multiple) * self.vocab_multiple
 
 
 class MptOptions(ModelOptions):
     """An MPT: ALiBi positions and a feed-forward layer four times as wide as the residual stream.
 
-    This is what the MPT of ``transformers`` knows, so that a trained model loads without remote code.
+    These are the limits of the MPT in ``transformers``, so a trained model loads without remote code.
     """
 
     architecture: Literal["mpt"] = "mpt"
-    """an MPT"""
+    """An MPT."""
     expansion_ratio: Literal[4] = 4
-    """inner width of the feed-forward layer over d_model; fixed by transformers' MPT"""
+    """Inner width of the feed-forward layer relative to ``d_model``. Fixed by the MPT of ``transformers``."""
     alibi: Literal[True] = True
-    """attention biased by distance in place of position embeddings; fixed by transformers' MPT"""
+    """Attention biased by distance instead of position embeddings. Fixed by the MPT of ``transformers``."""
     clip_qkv: float | None = Field(6.0, gt=0)
-    """queries, keys and values are clipped to this magnitude"""
+    """Queries, keys and values are clipped to this magnitude."""
 
     @property
     def layer_weights(self) -> int:
@@ -209,22 +209,22 @@ class MptOptions(ModelOptions):
 
 
 class LlamaOptions(ModelOptions):
-    """A Llama: rotary positions, RMSNorm, a gated feed-forward layer (SwiGLU) and heads that share keys and values.
+    """A Llama: rotary positions, RMSNorm, a gated feed-forward layer (SwiGLU) and grouped-query attention.
 
-    llm-foundry trains it as an MPT of these parts; it is exported as the Llama of ``transformers``, whose mathematics
-    is the same.
+    llm-foundry trains it as an MPT with these parts. It is exported as the mathematically equal Llama of
+    ``transformers``.
     """
 
     architecture: Literal["llama"]
-    """a Llama"""
+    """A Llama."""
     kv_heads: int = Field(ge=1)
-    """pairs of key and value heads, a divisor of n_heads"""
+    """Key and value heads, a divisor of ``n_heads``."""
     feed_forward: int = Field(ge=1)
-    """inner width of the gated feed-forward layer"""
+    """Inner width of the gated feed-forward layer."""
     rope_theta: int = Field(10_000, ge=1)
-    """base of the rotary positions' wavelengths"""
+    """Base of the rotary positions' wavelengths."""
     norm_eps: float = Field(1e-5, gt=0)
-    """epsilon of the norms"""
+    """Epsilon of the norms."""
 
     @model_validator(mode="after")
     def _whole_heads(self) -> Self:
@@ -245,7 +245,7 @@ ARCHITECTURES: Mapping[str, type[ModelOptions]] = {"mpt": MptOptions, "llama": L
 
 
 def architecture_of(values: Mapping[str, object]) -> type[ModelOptions]:
-    """The options to which these belong: an MPT's where they do not say.
+    """Return the option class for these values. Without ``architecture`` it is that of an MPT.
 
     Raises:
         TokbenchError: there is no such architecture.
@@ -259,4 +259,4 @@ def architecture_of(values: Mapping[str, object]) -> type[ModelOptions]:
 PRESETS: dict[str, ModelOptions] = {
     name: architecture_of(values).model_validate(values) for name, values in MODEL_RECIPES.items()
 }
-"""The named recipes in full."""
+"""Named recipes with all options."""

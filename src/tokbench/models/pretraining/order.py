@@ -1,9 +1,7 @@
-"""The order in which language models read the documents of a corpus: drawn from a seed, the same for every tokenizer.
+"""Order in which language models read the documents of a corpus, and the encoding of documents in pieces.
 
-A document's place follows from the seed and its position in the source alone. So models with different tokenizers read
-the same documents in the same order, however long their tokens are, and whoever encoded them.
-
-A corpus as tokens: documents encoded in pieces.
+The order is drawn from a seed. A document's place depends only on the seed and its position in the source. Models with
+different tokenizers therefore read the same documents in the same order.
 """
 
 from array import array
@@ -22,11 +20,11 @@ from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.errors import TokbenchError
 
 ENCODE_BYTES = 8 << 20
-"""Text encoded at a time: short documents together, long ones in pieces where the tokenizer can cut them."""
+"""Bytes of text encoded at a time. Short documents are grouped; long ones are split if the tokenizer can split them."""
 
 
 class Encoder(Protocol):
-    """What encoding asks of a tokenizer."""
+    """Methods of a tokenizer that encoding needs."""
 
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]: ...
 
@@ -34,12 +32,12 @@ class Encoder(Protocol):
 
 
 class EncodedDocument(NamedTuple):
-    """A document's tokens, or those of a piece of it.
+    """Tokens of a document or of a piece of it.
 
     Attributes:
-        document: its position in the source; of a document that a corpus has in pieces that of the first.
-        ends: whether the document ends with it, as far as is known: a document in pieces goes on if the next has the
-            same position.
+        document: its position in the source; for a document in pieces, that of the first piece.
+        ends: True if the document ends here, as far as is known. A document in pieces continues if the next piece has
+            the same position.
         text_bytes: bytes of its text.
         ids: int32 [tokens].
     """
@@ -51,7 +49,7 @@ class EncodedDocument(NamedTuple):
 
 
 def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[EncodedDocument]:
-    """Documents as tokens, in their order; a long one in pieces whose ids together are those of the whole."""
+    """Encode documents in their order. A long document is encoded in pieces with the same ids as the full text."""
     first = 0
 
     def pieces(document: Document) -> Iterator[tuple[int, bool, bytes]]:
@@ -67,7 +65,7 @@ def encoded(tokenizer: Encoder, documents: Iterable[Document]) -> Iterator[Encod
 
 
 def _pieces(number: int, text: bytes, tokenizer: Encoder) -> Iterator[tuple[int, bool, bytes]]:
-    """A document's text in pieces, each with the document's number and whether it is the last."""
+    """Yield a document's text in pieces, each with the document's number and True for the last one."""
     start = 0
     if len(text) > ENCODE_BYTES:
         for first in range(0, len(text), ENCODE_BYTES):
@@ -97,9 +95,9 @@ FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def place_of(document: int, seed: int) -> int:
-    """The place of a document in the order of a seed, an unsigned number of 64 bits; no two documents share one.
+    """Return the place of a document in the order of a seed, an unsigned 64-bit integer, unique per document.
 
-    SplitMix64's finaliser (Steele, Lea and Flood 2014) of the document's position, shifted by the seed's own.
+    It is SplitMix64's finaliser (Steele, Lea and Flood 2014) of the document's position, shifted by that of the seed.
     """
     return _mixed((_mixed((seed + 1) * GAMMA & WORD) + document) & WORD)
 
@@ -111,12 +109,12 @@ def _mixed(value: int) -> int:
 
 
 class OrderedDocuments(NamedTuple):
-    """The documents of a corpus in one order.
+    """Documents of a corpus in one order.
 
     Attributes:
-        text_bytes: bytes of all of them.
-        pieces: their tokens, those of one document as they follow each other; to be iterated over once.
-        bytes_from: bytes of the documents whose place is at least a given one.
+        text_bytes: bytes of all documents.
+        pieces: their tokens, with the pieces of a document in sequence. Can be iterated only once.
+        bytes_from: function that returns the bytes of the documents at or after a place.
     """
 
     text_bytes: int
@@ -125,15 +123,15 @@ class OrderedDocuments(NamedTuple):
 
 
 def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> OrderedDocuments:
-    """Documents in the order of a seed.
+    """Sort documents into the order of a seed.
 
-    Ids wait in a temporary file, four bytes each; memory holds 40 bytes for each piece, and one piece. Of pieces with
-    the same document, only the last ends it.
+    Ids are in a temporary file, four bytes each. Memory contains 40 bytes per piece, and one piece. Of pieces with the
+    same document, only the last one ends it.
 
     Args:
-        pieces: those of a document in a row, documents in any order.
-        seed: decides the order.
-        folder: where the temporary file lies; it goes with the last reference to it.
+        pieces: pieces in sequence within a document, documents in any order.
+        seed: seed of the order.
+        folder: folder of the temporary file, which is deleted with the last reference to it.
     """
     places, rows = array("Q"), array("q")
     file = TemporaryFile(dir=folder)  # noqa: SIM115
@@ -162,12 +160,12 @@ def in_order(pieces: Iterable[EncodedDocument], seed: int, folder: Path) -> Orde
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Stretches of an order, of about as many documents each, none of which is in two phases.
+    """Division of an order into slices with similar numbers of documents, each within one phase.
 
     Attributes:
-        seed: decides the order.
-        number: how many there are.
-        second_phase: documents of the second phase over those of the first; None where there is one phase.
+        seed: seed of the order.
+        number: number of slices.
+        second_phase: documents of the second phase relative to those of the first. Default: None, one phase.
     """
 
     seed: int
@@ -175,7 +173,7 @@ class Slices:
     second_phase: float | None = None
 
     def by_phase(self) -> tuple[range, ...]:
-        """The slices of each phase.
+        """Return the slices of each phase.
 
         Raises:
             TokbenchError: there are fewer slices than phases.
@@ -183,13 +181,13 @@ class Slices:
         if self.second_phase is None:
             return (range(self.number),)
         if self.number < 2:
-            raise TokbenchError("a second phase takes two slices or more; ask for more")
+            raise TokbenchError("a second phase needs two slices or more; ask for more")
         second = Fraction(self.second_phase)
         first = self.number - max(1, round(self.number * second / (1 + second)))
         return range(max(1, first)), range(max(1, first), self.number)
 
     def ends(self) -> list[int]:
-        """For each slice the place that is the first behind it, as of :func:`place_of`."""
+        """Return the first place after each slice, see :func:`place_of`."""
         edges = [0, PLACES] if self.second_phase is None else [0, bound_of(self.second_phase), PLACES]
         return [
             begin + (end - begin) * number // len(slices)
@@ -199,21 +197,21 @@ class Slices:
 
 
 def bound_of(second: float) -> int:
-    """The first place in the order that may be the second phase's, where it is so large a part of the first."""
+    """Return the first place of the second phase, whose size relative to the first is ``second``."""
     return int(PLACES / (1 + Fraction(second)))
 
 
 def by_phase(text: OrderedDocuments, seed: int, second: float) -> tuple[OrderedDocuments, OrderedDocuments]:
-    """The documents of two phases, those of the second as large a part of the first's as is asked for.
+    """Split documents into two phases.
 
-    A document belongs to the second phase by its place in the order of the seed, so that both are the same for every
-    tokenizer: the first phase is the beginning of the order, the second the rest. Places are drawn, so that of few
-    documents the parts are only about as large as asked for.
+    A document belongs to the second phase if its place is after a bound. The phases are therefore the same for every
+    tokenizer: the beginning of the order, and the rest. Places are random, so the sizes are approximate for few
+    documents.
 
     Args:
-        text: all documents in that order; the first phase is to be iterated over before the second.
-        seed: that of the order.
-        second: documents of the second phase over those of the first.
+        text: all documents in that order. Iterate over the first phase before the second.
+        seed: seed of the order.
+        second: documents of the second phase relative to those of the first.
 
     Raises:
         TokbenchError: a phase has no text.
@@ -233,10 +231,10 @@ def by_phase(text: OrderedDocuments, seed: int, second: float) -> tuple[OrderedD
 
 
 def require_text(first: int, second: int, seed: int, part: float) -> None:
-    """Reject two phases of which one has no bytes of text.
+    """Reject two phases if one has no text.
 
     Raises:
-        TokbenchError: one has none; the message names it.
+        TokbenchError: a phase has no text. The message names it.
     """
     for name, size in (("first", first), ("second", second)):
         if not size:

@@ -1,8 +1,8 @@
-"""Packing: a corpus's tokens cut into sequences and written as MDS shards for llm-foundry.
+"""Packing: tokens of a corpus split into sequences and written as MDS shards for llm-foundry.
 
-The order of the documents is cut into slices. A slice writes the MDS shards that lie in it; its part of the shards at
-its two ends is written as arrays, and these shards are completed when all slices are joined. A text that one job packs
-is one slice a phase, so that the files do not depend on the number of slices.
+The order of the documents is divided into slices. A slice writes the MDS shards that are completely inside it. Its
+parts of the shards at its two ends are written as arrays, and these shards are completed when all slices are joined. A
+text packed by one job is one slice per phase. The files do not depend on the number of slices.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ from tokbench.models.pretraining.order import OrderedDocuments, Slices
 from tokbench.models.training import read_occurrences, write_occurrences
 
 FOLDERS = ("first", "second")
-"""Folders of the phases where there are two."""
+"""Folders of the phases if there are two."""
 PHASES = "phases.json"
-"""File with the part of the documents that the second phase reads."""
+"""File with the share of the documents in the second phase."""
 SLICE = "slice.json"
 OCCURRENCES = "occurrences.parquet"
 AGAIN = "make it with 'tokbench pack_slice'"
@@ -39,14 +39,14 @@ READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SliceForm:
-    """Options of packing; the same for all slices of a text.
+    """Options of packing, equal for all slices of a text.
 
     Attributes:
-        slices: the order of the documents, and how it is cut.
-        sequence_length: ids in a sequence.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        end_of_text: id that ends every document.
-        budget: text that a training reads, in all its phases; all of it, any number of times, where it is None.
+        slices: the order of the documents, and its division.
+        sequence_length: ids per sequence.
+        vocabulary: tokens of the tokenizer, without special ones.
+        end_of_text: id at the end of every document.
+        budget: text that a training reads in all its phases. Default: None, all text any number of times.
     """
 
     slices: Slices
@@ -63,7 +63,7 @@ class SliceForm:
         return self.budget.by_phase(second) if self.budget else (None, None)
 
     def described(self) -> dict[str, object]:
-        """Return the options as values of JSON."""
+        """Return the options as JSON values."""
         return asdict(self) | {"budget": str(self.budget or "")}
 
 
@@ -72,10 +72,10 @@ class PackedSlice:
     """Description of a folder with a packed slice.
 
     Attributes:
-        number: the slice's, from 0.
+        number: number of the slice, from 0.
         split_bytes: bytes of all documents of its phase.
-        read: its documents, as far as they are written.
-        in_rest: all of its phase up to the end of an incomplete last pass, where that is in this slice; else nothing.
+        read: totals of its documents, as far as they are written.
+        in_rest: totals of its phase up to the end of an incomplete last pass, if that end is in this slice; else zero.
     """
 
     number: int
@@ -88,7 +88,7 @@ class PackedSlice:
         """Read the description of a folder.
 
         Raises:
-            TokbenchError: there is none, or the slice is one of other sequences.
+            TokbenchError: there is none, or the slice is part of other sequences.
         """
         described = read_json(folder / SLICE, AGAIN)
         try:
@@ -103,7 +103,7 @@ class PackedSlice:
 
 
 def is_slice(path: Path | str) -> bool:
-    """Whether this is a folder with a packed slice."""
+    """Return True if the path is a folder with a packed slice."""
     return (Path(path) / SLICE).is_file()
 
 
@@ -118,24 +118,25 @@ def pack(
     budget: TextBudget | None = None,
     counts: Path | None = None,
 ) -> Packing:
-    """Join documents, cut them into sequences and write these, completely or not at all.
+    """Concatenate documents, split them into sequences and write these atomically.
 
-    Every document is followed by the end-of-text id. Sequences run across documents, the last one is filled up with the
-    padding id, ``vocabulary + 1``. A budget ends with the document that reaches it; of a split that
-    is larger nothing else is written. Equal text gives equal files, byte for byte.
+    Every document is followed by the end-of-text id. Sequences run across documents. The last one is filled with the
+    padding id, ``vocabulary + 1``. A budget ends with the document that reaches it, and the rest of a larger split is
+    not written. Equal text gives byte-identical files.
 
     Args:
-        text: the documents' tokens, in the order in which they are to be read.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        folder: gets MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
-        sequence_length: ids in a sequence.
-        seed: of the order.
-        end_of_text: the id that ends every document (default: ``vocabulary``).
-        budget: text that a training reads (default: all of it, any number of times).
-        counts: Parquet file for the occurrences of each id in the sequences, see :mod:`tokbench.models.training`.
+        text: the documents' tokens, in reading order.
+        vocabulary: tokens of the tokenizer, without special ones.
+        folder: output folder of MDS shards with one column, ``tokens`` (int32 [sequence_length]), and ``packing.json``.
+        sequence_length: ids per sequence.
+        seed: seed of the order.
+        end_of_text: id at the end of every document. Default: ``vocabulary``.
+        budget: text that a training reads. Default: None, all text any number of times.
+        counts: output Parquet file of the occurrences of each id in the sequences, see :mod:`tokbench.models.training`.
+            Default: None.
 
     Raises:
-        TokbenchError: there is no text, or a document holds an id that is no token.
+        TokbenchError: there is no text, or an id of a document is not a token.
     """
     end = vocabulary if end_of_text is None else end_of_text
     form = SliceForm(Slices(seed, 1), sequence_length, vocabulary, end, budget)
@@ -154,21 +155,21 @@ def pack_phases(
     budget: TextBudget | None = None,
     counts: Path | None = None,
 ) -> tuple[Packing, ...]:
-    """Pack the documents of two phases, each as :func:`pack` does, completely or not at all.
+    """Pack the documents of two phases as :func:`pack` does, atomically.
 
     Args:
         text: the documents' tokens, in the order of the seed.
-        vocabulary: tokens of the tokenizer, special ones not counted.
-        folder: gets a folder of packed sequences for each phase, and ``phases.json``.
-        second_phase: documents of the second phase over those of the first.
-        sequence_length: ids in a sequence.
-        seed: of the order.
-        end_of_text: the id that ends every document (default: ``vocabulary``).
-        budget: text that the training reads in both phases.
-        counts: Parquet file for the occurrences of each id in the sequences of both.
+        vocabulary: tokens of the tokenizer, without special ones.
+        folder: output folder of a folder of packed sequences per phase, and ``phases.json``.
+        second_phase: documents of the second phase relative to those of the first.
+        sequence_length: ids per sequence.
+        seed: seed of the order.
+        end_of_text: id at the end of every document. Default: ``vocabulary``.
+        budget: text that the training reads in both phases. Default: None, all text any number of times.
+        counts: output Parquet file of the occurrences of each id in the sequences of both phases. Default: None.
 
     Raises:
-        TokbenchError: a phase has no text, or a document holds an id that is no token.
+        TokbenchError: a phase has no text, or an id of a document is not a token.
     """
     end = vocabulary if end_of_text is None else end_of_text
     form = SliceForm(Slices(seed, 2, second_phase), sequence_length, vocabulary, end, budget)
@@ -197,16 +198,16 @@ def write_slice(
     """Write the sequences of a slice into an empty folder.
 
     Args:
-        text: the slice's documents in their order, with the bytes of its phase.
-        number: the slice's, from 0.
-        limit: where its phase ends.
-        before: the documents of its phase before it.
+        text: the slice's documents in order, with the bytes of its phase.
+        number: number of the slice, from 0.
+        limit: end of its phase.
+        before: totals of the documents of its phase before it.
         form: options of packing.
-        folder: gets the MDS shards that lie in the slice, numbered as those of its phase; its part of others as int32
-            [n]; the occurrences of each id, and ``slice.json``.
+        folder: output folder of the complete MDS shards, numbered as those of its phase; of its parts of other shards,
+            int32 [n]; of the occurrences of each id; and of ``slice.json``.
 
     Raises:
-        TokbenchError: a document holds an id that is no token.
+        TokbenchError: an id of a document is not a token.
     """
     occurrences = np.zeros(form.vocabulary + 1, np.int64)
     totals = TextTotals(**asdict(before))
@@ -225,24 +226,24 @@ def write_slice(
 
 
 def part_name(shard: int) -> str:
-    """Return the name of the file with a slice's part of an MDS shard that other slices share."""
+    """Return the name of the file with a slice's part of an MDS shard that it shares with other slices."""
     return f"part.{shard:05}.npy"
 
 
 def join(folders: Sequence[Path], form: SliceForm, folder: Path, counts: Path | None = None) -> tuple[Packing, ...]:
-    """Join the slices of a text, completely or not at all, and describe the sequences of each phase.
+    """Join the slices of a text atomically, and describe the sequences of each phase.
 
-    MDS shards that lie in one slice are linked, or copied where they cannot be linked; those across two are written
-    here. All are read once, and compared with their checksums.
+    MDS shards inside one slice are linked, or copied if linking fails. Shards across two slices are written here. All
+    are read once and compared with their checksums.
 
     Args:
-        folders: what :func:`write_slice` wrote of every slice, in any order.
+        folders: folders written by :func:`write_slice`, one per slice, in any order.
         form: options of packing.
-        folder: gets what :func:`pack` or :func:`pack_phases` writes.
-        counts: Parquet file for the occurrences of each id in the sequences.
+        folder: output folder, see :func:`pack` and :func:`pack_phases`.
+        counts: output Parquet file of the occurrences of each id in the sequences. Default: None.
 
     Raises:
-        TokbenchError: a slice is missing, was altered, or is one of other sequences.
+        TokbenchError: a slice is missing, was changed, or is part of other sequences.
     """
     by_number = {PackedSlice.of(each, form).number: each for each in folders}
     if sorted(by_number) != list(range(form.slices.number)):
@@ -349,7 +350,7 @@ def check_sequences(folder: Path, packing: Packing) -> None:
     """Read packed sequences and compare them with their digest.
 
     Raises:
-        TokbenchError: they are not those that were written.
+        TokbenchError: they were changed after writing.
     """
     digest = hashlib.blake2b(digest_size=16)
     for ids in read_mds(folder):

@@ -1,8 +1,8 @@
-"""Files of the tokens of a large corpus, cut into slices of the order, and the packing of one slice.
+"""Token files of a large corpus, divided into slices of the order, and the packing of one slice.
 
-The shards of a large corpus are encoded by several jobs. Each file has its documents in the order in which models read
-them, cut where slices of that order end, and totals of each slice. So every slice is packed by a job that reads its
-part of each file, and the totals say how many ids come before its own.
+The shards of a large corpus are encoded by several jobs. Each file contains its documents in reading order, divided at
+the ends of slices, and totals of each slice. Each slice is packed by a job that reads its part of every file. The
+totals give the number of ids before it.
 """
 
 import json
@@ -32,9 +32,9 @@ from tokbench.models.pretraining.order import (
 from tokbench.models.pretraining.pack import PackedSlice, SliceForm, write_slice
 
 GROUP_IDS = 1 << 18
-"""Ids with which a row group is full. One is in memory when a file is read."""
+"""Ids in a full row group. One row group is in memory while a file is read."""
 SLICES = "slices.json"
-"""File of a folder of tokens that says what its slices hold."""
+"""File with the totals of the slices in a folder of tokens."""
 AGAIN = "make it with 'tokbench encode_shard'"
 TOKENS = "a shard's tokens", AGAIN
 KEY = b"tokbench.kernels.flat_arrays"
@@ -45,10 +45,10 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class SliceContents:
-    """What the slices of some tokens hold.
+    """Totals of the slices of some tokens.
 
     Attributes:
-        slices: how the order is cut.
+        slices: division of the order.
         read: documents, bytes and tokens of each slice.
     """
 
@@ -57,14 +57,14 @@ class SliceContents:
 
 
 def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) -> None:
-    """Write the tokens of a shard as Parquet, whole or not at all: a row a piece, with the columns of ``Encoded``.
+    """Write the tokens of a shard atomically as Parquet: one row per piece, with the columns of ``EncodedDocument``.
 
-    No row group is in two slices. The file's metadata hold what the slices are, and of each its documents, bytes,
-    tokens and row groups.
+    A row group belongs to one slice. The metadata of the file contain the division into slices, and the documents,
+    bytes, tokens and row groups of each slice.
 
     Args:
-        pieces: documents in the order that is cut, each as long a row as it has ids.
-        slices: how it is cut.
+        pieces: documents in the order of the slices.
+        slices: division of the order.
         path: the file.
     """
     ends = slices.ends()
@@ -96,12 +96,12 @@ def write_tokens(pieces: Iterable[EncodedDocument], slices: Slices, path: Path) 
 
 
 def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
-    """Bring the tokens of all shards into an empty folder, and add up what their slices hold.
+    """Collect the tokens of all shards in an empty folder, and add up the totals of their slices.
 
-    Files get second names, or are copied where they cannot have any.
+    Files are hard-linked, or copied if linking fails.
 
     Raises:
-        TokbenchError: a file is missing, is none that :func:`write_tokens` wrote, or is cut otherwise than the first.
+        TokbenchError: a file is missing, was not written by :func:`write_tokens`, or has other slices than the first.
     """
     first = None
     for number, path in enumerate(paths):
@@ -110,7 +110,9 @@ def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
         if first is None:
             first = found
         elif found.slices != first.slices:
-            raise TokbenchError(f"{path}: {found.slices}, where {paths[0]} has {first.slices}; encode them alike")
+            raise TokbenchError(
+                f"{path}: {found.slices}, where {paths[0]} has {first.slices}; encode them with the same options"
+            )
         else:
             for read, more in zip(first.read, found.read, strict=True):
                 read.add(more)
@@ -123,23 +125,23 @@ def gather(paths: Sequence[Path], folder: Path) -> SliceContents:
 
 
 def read_contents(folder: Path) -> SliceContents:
-    """What the slices of a folder of tokens hold.
+    """Read the totals of the slices of a folder of tokens.
 
     Raises:
-        TokbenchError: it is none that :func:`gather` filled.
+        TokbenchError: the folder was not filled by :func:`gather`.
     """
     remedy = "make it with 'tokbench gather_tokens'"
     try:
         return _described(read_json(folder / SLICES, remedy))
     except (KeyError, TypeError, ValueError):
-        raise TokbenchError(f"{folder / SLICES}: does not say what its slices hold; {remedy}") from None
+        raise TokbenchError(f"{folder / SLICES}: does not contain the totals of its slices; {remedy}") from None
 
 
 def read_slice(folder: Path, number: int) -> Iterator[EncodedDocument]:
-    """The pieces of a slice of a folder of tokens, file after file; one file is open at a time.
+    """Yield the pieces of a slice from each file of a folder of tokens. One file is open at a time.
 
     Raises:
-        TokbenchError: a file is none that :func:`write_tokens` wrote; the message names it.
+        TokbenchError: a file was not written by :func:`write_tokens`. The message names it.
     """
     for path in sorted(folder.glob("*.parquet")):
         with parquet(path, *TOKENS, in_pieces=True) as file:
@@ -148,17 +150,17 @@ def read_slice(folder: Path, number: int) -> Iterator[EncodedDocument]:
 
 
 def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> PackedSlice:
-    """Pack the documents of a slice, completely or not at all; their ids wait in a temporary file, four bytes each.
+    """Pack the documents of a slice atomically. Their ids are in a temporary file, four bytes each.
 
     Args:
-        tokens: folder that :func:`gather` filled.
-        number: the slice's, from 0.
+        tokens: folder filled by :func:`gather`.
+        number: number of the slice, from 0.
         form: options of packing.
         folder: see :func:`tokbench.models.pretraining.pack.write_slice`.
 
     Raises:
-        TokbenchError: the tokens are cut otherwise or there is no such slice, a phase has no text, or a document holds
-            an id that is no token.
+        TokbenchError: the tokens have other slices, there is no such slice, a phase has no text, or an id of a document
+            is not a token.
     """
     contents = read_contents(tokens)
     if contents.slices != form.slices:
@@ -182,7 +184,7 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
 
 
 def _contents(file: pq.ParquetFile) -> tuple[SliceContents, list[range]]:
-    """What the slices of a file hold, and the row groups of each."""
+    """Return the totals of the slices of a file, and the row groups of each slice."""
     if not file.schema_arrow.equals(SCHEMA):
         raise ValueError("other columns than a shard's tokens have")
     described = json.loads((file.metadata.metadata or {})[KEY])

@@ -1,7 +1,8 @@
-"""The phases of a training: which sequences each reads, and how far.
+"""Phases of a training: the sequences of each phase, and its path through them.
 
-A training of one phase has a folder of packed sequences. One of two has two, within a folder that says how documents
-were dealt out to them: the second reads other documents than the first (GreedTok, section 5.2).
+A training with one phase has a folder of packed sequences. A training with two phases has a folder for each, and a file
+with the share of documents in the second. The second phase reads other documents than the first (GreedTok, section
+5.2).
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,8 @@ class Phase:
 
     Attributes:
         folder: its packed sequences.
-        packing: what is known of them.
-        course: its way through them.
+        packing: their description.
+        course: its path through them.
     """
 
     folder: Path
@@ -38,23 +39,27 @@ class Phase:
     course: Course
 
     def check(self) -> None:
-        """Hold the sequences against their digest.
+        """Compare the sequences with their digest.
 
         Raises:
-            TokbenchError: they are not those that were written.
+            TokbenchError: they were changed after writing.
         """
         check_sequences(self.folder, self.packing)
 
     def read(self, lengths: NDArray[np.int64] | None) -> TextRead:
-        """What a training reads in it; ``lengths`` are the bytes of each token, where they are known."""
+        """Return the amount of text that a training reads in the phase.
+
+        Args:
+            lengths: int64 [vocabulary], bytes of each token; None if unknown.
+        """
         return reading(self.packing, self.course, read_mds(self.folder), lengths)
 
 
 def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
-    """The phases of a training by a recipe.
+    """Return the phases of a recipe.
 
     Raises:
-        TokbenchError: the folder holds no sequences for it; the message says why.
+        TokbenchError: the folder does not contain the sequences of the recipe. The message says why.
     """
     folders = [packed / name for name in FOLDERS]
     if options.second_phase is None:
@@ -69,7 +74,7 @@ def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
     for folder, packing in zip(folders, packings, strict=True):
         if packing.sequence_length != options.max_seq_len:
             raise TokbenchError(
-                f"max_seq_len: {options.max_seq_len}, but {folder} holds sequences of {packing.sequence_length}; "
+                f"max_seq_len: {options.max_seq_len}, but {folder} contains sequences of {packing.sequence_length}; "
                 "pack them again or change max_seq_len"
             )
     recipes = budget.by_phase(options)
@@ -80,13 +85,13 @@ def read_phases(options: ModelOptions, packed: Path) -> tuple[Phase, ...]:
 
 
 def described(phases: Sequence[Phase]) -> dict[str, Any]:
-    """What the sequences of a training are, for records: of two phases under their names."""
+    """Return the descriptions of a training's sequences for records; for two phases, by name."""
     packings = [asdict(phase.packing) for phase in phases]
     return packings[0] if len(packings) == 1 else dict(zip(FOLDERS, packings, strict=True))
 
 
 def read_in_all(phases: Sequence[Phase], lengths: NDArray[np.int64] | None) -> dict[str, Any]:
-    """What a training reads, for records: in all, and where it has two phases in each of them."""
+    """Return the amount of text that a training reads for records: in total and, with two phases, in each."""
     each = [phase.read(lengths) for phase in phases]
     if len(each) == 1:
         return asdict(each[0])

@@ -1,11 +1,10 @@
-"""Packed sequences as llm-foundry's training data.
+"""Packed sequences as training data for llm-foundry.
 
-The whole training is one pass over a stream of batches, each a function of its number alone. So training resumes at
-any batch without reading what came before, any number of devices sees the same batches, and runs that share a machine
-share nothing else: streaming's own dataset keeps named shared memory that concurrent starts race for and killed runs
-leave behind.
+The training is one pass over a stream of batches. Each batch depends only on its number. Training can therefore resume
+at any batch without reading earlier ones, and any number of devices sees the same batches. streaming's own dataset is
+not used, because it keeps named shared memory, which concurrent starts race for and killed runs leave behind.
 
-Sequences are read as they lie, which is in one order of documents for every tokenizer.
+Sequences are read in their stored order, which is the same order of documents for every tokenizer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +20,7 @@ from streaming import LocalDataset
 from torch.utils.data import DataLoader, IterableDataset
 
 UNTRAINED = -100
-"""The label of an id that is not trained on, as PyTorch's cross entropy has it."""
+"""Label of an id that is not trained on, as defined by PyTorch's cross entropy."""
 
 
 class PackedSequences(IterableDataset):
@@ -29,8 +28,8 @@ class PackedSequences(IterableDataset):
 
     Args:
         folder: packed sequences.
-        batch: sequences in a batch, over all devices.
-        sequences: sequences of the whole training; a last batch that they do not fill is filled with untrained ones.
+        batch: sequences per batch, over all devices.
+        sequences: sequences of the training. An incomplete last batch is filled with untrained sequences.
         padding: ids at the end of the folder's last sequence that are not trained on.
         last: ids of the training's last sequence that are trained on.
     """
@@ -46,7 +45,7 @@ class PackedSequences(IterableDataset):
 
     @property
     def batches(self) -> int:
-        """Batches of the whole training."""
+        """Number of batches of the training."""
         return -(-self._sequences // self._batch)
 
     def __len__(self) -> int:
@@ -69,17 +68,17 @@ class PackedSequences(IterableDataset):
         return ids, labels
 
     def state_dict(self, num_samples: int, from_beginning: bool) -> dict[str, Any]:
-        """Where training stands; Composer asks with the samples all devices have seen."""
+        """Return the position of training. Composer passes the number of samples that all devices have seen."""
         del from_beginning
         return {"batch": num_samples // self._batch}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Resume from a position."""
         self._start = state["batch"]
 
 
 class Phases(IterableDataset):
-    """This device's share of every batch of several phases, one after the other.
+    """This device's share of every batch of consecutive phases.
 
     Args:
         phases: the phases, each with its own batches.
@@ -95,11 +94,11 @@ class Phases(IterableDataset):
         return chain.from_iterable(self._phases)
 
     def state_dict(self, num_samples: int, from_beginning: bool) -> dict[str, Any]:
-        """Where training stands; Composer asks with the samples all devices have seen."""
+        """Return the position of training. Composer passes the number of samples that all devices have seen."""
         return self._phases[0].state_dict(num_samples, from_beginning)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Resume from a position."""
         left = state["batch"]
         for phase in self._phases:
             done = min(left, phase.batches)
@@ -110,12 +109,12 @@ class Phases(IterableDataset):
 def packed_loader(
     *, tokenizer: object, device_batch_size: int, batch: int, phases: Sequence[dict[str, Any]]
 ) -> DataSpec:
-    """The data loader ``tokbench_packed`` of llm-foundry; ids come packed, so no tokenizer takes part.
+    """Return the data loader ``tokbench_packed`` of llm-foundry. Ids are already packed, so no tokenizer is needed.
 
     Args:
-        tokenizer: plays no part.
-        device_batch_size: sequences of a batch for this device.
-        batch: sequences of a batch over all devices.
+        tokenizer: ignored.
+        device_batch_size: sequences per batch for this device.
+        batch: sequences per batch over all devices.
         phases: folder, sequences, padding and last ids of each phase, see :class:`PackedSequences`.
     """
     del tokenizer
@@ -134,9 +133,9 @@ def _collate(sequences: list[tuple[torch.Tensor, torch.Tensor]]) -> dict[str, to
 
 
 def _tokens(batch: dict[str, torch.Tensor]) -> dict[str, int]:
-    """Tokens that are trained on, and those of them that are predicted, all but the first of a sequence.
+    """Count the tokens that are trained on, and those that are predicted: all but the first of each sequence.
 
-    By the latter Composer weighs the mean loss of a pass.
+    Composer weights the mean loss of a pass by the latter.
     """
     trained = batch["labels"] != UNTRAINED
     return {"total": int(trained.sum()), "loss_generating": int(trained[:, 1:].sum())}

@@ -1,4 +1,4 @@
-"""Pretraining of a model on packed sequences: resumable, exported whole."""
+"""Pretraining of a model on packed sequences, with resumption from checkpoints and atomic export."""
 
 import logging
 import os
@@ -24,31 +24,32 @@ from tokbench.vocabulary import Vocabulary
 log = logging.getLogger(__name__)
 
 TIMEOUT = 1800.0
-"""Seconds that processes wait for each other: the first one alone writes, and reads what it wrote."""
+"""Timeout in seconds of processes that wait for each other. Only the first process writes, and reads back its
+output."""
 
 
 def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output: Path, checkpoints: Path) -> None:
-    """Train a model and write it as a Hugging Face folder, whole or not at all.
+    """Train a model and write it atomically as a Hugging Face folder.
 
-    ``AutoModelForCausalLM`` loads the folder as transformers' own MPT or Llama. Beside the model stand ``curve.csv``
-    (batch, tokens, loss in nats a token, learning rate, seconds), ``manifest.json`` and the tokenizer's files. A killed
-    run goes on from its last checkpoint, and on one machine's CPU ends with the same weights as a run that was never
-    killed. Checkpoints of other options or other sequences are discarded. Of several that share checkpoints one is at
-    work and the others wait: a killed run may have left the job that the next one starts. Of many processes that a
-    launcher has started (see :mod:`tokbench.models.pretraining.launch`) the first writes.
+    ``AutoModelForCausalLM`` loads the folder as the MPT or Llama of ``transformers``. In addition to the model it
+    contains ``curve.csv`` (batch, tokens, loss in nats per token, learning rate, seconds), ``manifest.json`` and the
+    tokenizer's files. A killed run resumes from its last checkpoint. On the CPU of one machine it ends with the same
+    weights as an uninterrupted run. Checkpoints with other options or other sequences are discarded. Runs that share a
+    checkpoint folder wait for each other, because the job of a killed run may still be active. Of several launched
+    processes (see :mod:`tokbench.models.pretraining.launch`) only the first writes.
 
     Args:
-        packed: what :func:`tokbench.models.pretraining.pack.pack` wrote, or
+        packed: folder written by :func:`tokbench.models.pretraining.pack.pack` or
             :func:`tokbench.models.pretraining.pack.pack_phases`.
         tokenizer_folder: the tokenizer's files, copied into the model's folder.
         options: architecture and recipe.
-        output: where the model goes.
-        checkpoints: folder of this run's own, removed once the model stands.
+        output: output folder.
+        checkpoints: checkpoint folder of this run, removed when the model is complete.
 
     Raises:
-        TokbenchError: sequences of another length or for another budget, too few of them or altered ones, a device that
-            is not there, a folder of checkpoints that holds something else, a checkpoint that training did not write,
-            or a loss that is no number or does not fall.
+        TokbenchError: the sequences have another length or budget, are too few or were changed; the device does not
+            exist; the checkpoint folder contains other files or a checkpoint that training did not write; or the loss
+            is not finite or does not fall.
     """
     _environment(options)
     with warnings.catch_warnings():
@@ -66,10 +67,10 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     if options.batch % processes:
-        raise TokbenchError(f"batch: {options.batch} sequences, no multiple of {processes} processes; change one")
+        raise TokbenchError(f"batch: {options.batch} sequences, not a multiple of {processes} processes; change one")
     sent = options.fsdp.mixed_precision if options.fsdp is not None else "full"
     if processes == 1 and sent != "full":
-        raise TokbenchError(f"fsdp: mixed_precision: {sent} takes several processes; train with them, or say full")
+        raise TokbenchError(f"fsdp: mixed_precision: {sent} needs several processes; use them, or set full")
     tokenizer = tokenizer_folder if (tokenizer_folder / "tokens.vocab").is_file() else None
     unprepared = LAUNCHED not in os.environ
     with (
@@ -78,7 +79,7 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
     ):
         recipe = resume_key(options, phases)
         if waited and processes == 1 and is_up_to_date(output, recipe):
-            log.info("%s: made by the process that was waited for", output)
+            log.info("%s: already made by the process that held the lock", output)
             return
         if first and unprepared:
             prepare_run(phases, recipe, checkpoints)
@@ -130,14 +131,14 @@ def pretrain(packed: Path, tokenizer_folder: Path, options: ModelOptions, output
 
 
 def _lengths(tokenizer: Path | None) -> NDArray[np.int64] | None:
-    """Bytes of each id; None where no vocabulary tells them."""
+    """Return the bytes of each id, int64; None if there is no vocabulary."""
     if tokenizer is None:
         return None
     return np.array([len(token) for token in Vocabulary.read(tokenizer).by_id], np.int64)
 
 
 def _environment(options: ModelOptions) -> None:
-    """What the libraries read when they are imported: no network, and no GPU where none is wanted."""
+    """Set the environment before the libraries are imported: no network, and no GPU if ``device`` is cpu."""
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_NO_ADVISORY_WARNINGS"):
         os.environ[name] = "1"
     if options.device == "cpu":

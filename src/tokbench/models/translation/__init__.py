@@ -1,1 +1,1 @@
-"""Translation: encoder-decoder models over any two tokenizers, trained on pairs, translating, scored."""
+"""Translation: encoder-decoder models over any two tokenizers, their training, search and scores."""

@@ -1,4 +1,4 @@
-"""Where a trained translation model keeps the embeddings of encoder and decoder, and how often it met each token."""
+"""Embedding matrices of a trained translation model, and token counts of its training pairs."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -20,18 +20,18 @@ TENSORS = {
     DECODER: "model.decoder.embed_tokens.weight",
     BOTH: "model.shared.weight",
 }
-"""Names of the embeddings in transformers' Marian; the decoder's are the output layer's, too."""
+"""Names of the embeddings in the Marian model of ``transformers``. The output layer shares the decoder's."""
 
 
 class EmbeddingSide(NamedTuple):
-    """One matrix of embeddings.
+    """One embedding matrix.
 
     Attributes:
         name: encoder, decoder, or both for a joint vocabulary.
-        tokenizer: whose tokens it has.
+        tokenizer: tokenizer of its tokens.
         tensor: its name.
         before: rows before that of the token with id 0.
-        occurrences: int64 [ids + 1], of each id and of ends of sentences in the pairs that the model was trained on.
+        occurrences: int64 [ids + 1], counts of each id and of ends of sentences in the training pairs.
     """
 
     name: str
@@ -42,12 +42,12 @@ class EmbeddingSide(NamedTuple):
 
 
 def counts_of(side: str) -> str:
-    """Name of the file that holds how often each id stands on a side of the training pairs."""
+    """Return the name of the file with the counts of ids on one side of the training pairs."""
     return f"{side}_counts.parquet"
 
 
 def occurrences(sentences: Ids, limit: int) -> NDArray[np.int64]:
-    """How often each id below a limit stands in sentences that are trained on, then their ends: int64 [limit + 1]."""
+    """Count each id below ``limit`` in training sentences, then their ends: int64 [limit + 1]."""
     counts = np.zeros(limit + SPECIAL, np.int64)
     for ids in sentences:
         np.add.at(counts, ids, 1)
@@ -55,16 +55,16 @@ def occurrences(sentences: Ids, limit: int) -> NDArray[np.int64]:
 
 
 def sides_of(model: Path) -> list[EmbeddingSide]:
-    """The matrices of a trained model: the encoder's and the decoder's, or the one that a joint vocabulary has.
+    """Return the embedding matrices of a trained model: those of encoder and decoder, or that of a joint vocabulary.
 
-    A joint vocabulary's tokens are counted on both sides together, for either trains their embeddings.
+    Tokens of a joint vocabulary are counted on both sides together, because both train their embeddings.
 
     Raises:
-        TokbenchError: the folder is none that ``tokbench train_translation`` wrote.
+        TokbenchError: the folder was not written by ``tokbench train_translation``.
     """
     config = read_json(model / "config.json", AGAIN)
     if "share_encoder_decoder_embeddings" not in config:
-        raise TokbenchError(f"{model}: no translation model; {AGAIN}")
+        raise TokbenchError(f"{model}: not a translation model; {AGAIN}")
     own = {name: Tokenizer.load(model / name) for name in ("source", "target")}
     met = {name: read_occurrences(model / counts_of(name), tokenizer.id_limit) for name, tokenizer in own.items()}
     if config["share_encoder_decoder_embeddings"]:

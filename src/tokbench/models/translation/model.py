@@ -1,8 +1,6 @@
-"""The model: transformers' Marian, a transformer as fairseq's with sinusoidal positions and norms after each part.
+"""Translation model: the Marian of ``transformers``, with sinusoidal positions and post-norm as in fairseq.
 
-One update, and the loss of a batch and of the development split.
-
-Sentences as ids, and batches of so many tokens.
+The module also encodes sentences, builds batches, and computes updates and losses.
 """
 
 import math
@@ -28,13 +26,13 @@ Ids = list[NDArray[np.int32]]
 
 
 def encoded(tokenizer: Tokenizer, sentences: Sequence[str], most: int) -> Ids:
-    """Ids of each sentence, int32 [tokens + 1], with its end; those of longer ones are cut to ``most``."""
+    """Encode each sentence as int32 [tokens + 1], including its end. Longer ones are cut to ``most`` ids."""
     end = np.array([END], np.int32)
     return [np.concatenate([ids[: most - 1] + SPECIAL, end]) for ids in tokenizer.encode_batch(sentences)]
 
 
 def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """The sentence that ids spell up to their end; bytes that are not UTF-8 give replacement characters."""
+    """Decode ids up to the end of the sentence. Bytes that are not UTF-8 become replacement characters."""
     own = list(ids)
     own = own[: own.index(END)] if END in own else own
     return tokenizer.decode([one - SPECIAL for one in own if one >= SPECIAL]).decode("utf-8", "replace").strip()
@@ -43,17 +41,17 @@ def decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
 def batches(
     source: NDArray[np.int64], target: NDArray[np.int64], tokens: int, seed: Sequence[int]
 ) -> list[NDArray[np.int64]]:
-    """The pairs of each batch of an epoch, pairs of like length together, batches in random order.
+    """Return the pairs of each batch of an epoch. Pairs of similar length are batched, and batches are in random order.
 
     The number of batches is the same for every seed.
 
     Args:
-        source, target: tokens of each sentence, none longer than ``tokens``.
-        tokens: sentences of a batch times the longest of them are no more, on either side.
-        seed: decides which of equally long pairs come together, and the order.
+        source, target: number of tokens of each sentence, at most ``tokens``.
+        tokens: limit of the number of sentences times the longest of them, on each side of a batch.
+        seed: seed of the order, also among equally long pairs.
 
     Returns:
-        Places of pairs, int64; each pair is in one batch.
+        Indices of pairs, int64 [pairs of the batch] per batch; each pair is in one batch.
     """
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(len(source)), source, target))
@@ -70,7 +68,7 @@ def batches(
 
 
 def padded(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-    """Ids of several sentences, int64 [sentences, longest]."""
+    """Pad several sentences to int64 [sentences, longest]."""
     rows = np.full((len(sentences), max(map(len, sentences))), PADDING, np.int64)
     for row, ids in zip(rows, sentences, strict=True):
         row[: len(ids)] = ids
@@ -78,15 +76,15 @@ def padded(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
 
 
 def build(options: TranslationOptions, source: int, target: int, *, joint: bool) -> MarianMTModel:
-    """A model with weights drawn from the seed.
+    """Build a model with weights drawn from the seed.
 
-    Marian's two embeddings have equally many rows: those of the larger vocabulary. A joint vocabulary has one
-    embedding on both sides and in the output layer; separate ones share the decoder's with the output layer.
+    Marian's two embeddings have equal numbers of rows: those of the larger vocabulary. A joint vocabulary has one
+    embedding for both sides and the output layer. Otherwise the output layer shares the decoder's embedding.
 
     Args:
-        options: its sizes.
-        source, target: ids of the tokenizers.
-        joint: whether both are one tokenizer.
+        options: sizes of the model.
+        source, target: number of ids of the tokenizers.
+        joint: True if both sides share one tokenizer.
     """
     rows = max(source, target) + SPECIAL
     config = MarianConfig(
@@ -122,25 +120,25 @@ def build(options: TranslationOptions, source: int, target: int, *, joint: bool)
 
 
 def load(folder: Path) -> MarianMTModel:
-    """Read a trained model, from safetensors only.
+    """Load a trained model from safetensors.
 
     Raises:
-        TokbenchError: the folder holds none, or its weights are not those that were written.
+        TokbenchError: the folder does not contain one, or its weights were changed after writing.
     """
     reject_altered(folder / "model.safetensors", "delete its folder and train it again")
     try:
         return MarianMTModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
     except (OSError, ValueError) as error:
         raise TokbenchError(
-            f"{folder}: no translation model ({first_line(error)}); make one with 'tokbench train_translation'"
+            f"{folder}: not a translation model ({first_line(error)}); make one with 'tokbench train_translation'"
         ) from error
 
 
 def pick_device(wanted: str) -> torch.device:
-    """The device to compute on.
+    """Return the device to compute on.
 
     Raises:
-        TokbenchError: a GPU is wanted and there is none.
+        TokbenchError: a GPU is requested and there is none.
     """
     if wanted == "cuda" and not torch.cuda.is_available():
         raise TokbenchError("device: 'cuda' is not available here; use 'auto' or 'cpu'")
@@ -149,7 +147,7 @@ def pick_device(wanted: str) -> torch.device:
 
 @contextmanager
 def fixed_threads(threads: int) -> Iterator[None]:
-    """Within the block a CPU's matrix products use so many threads."""
+    """Limit a CPU's matrix products to ``threads`` threads within the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -164,8 +162,8 @@ class Sides:
 
     Attributes:
         source, target: ids of each sentence.
-        bytes: of all target sentences.
-        left_out: pairs with too many tokens.
+        bytes: bytes of all target sentences.
+        left_out: number of pairs left out because they have too many tokens.
     """
 
     source: Ids
@@ -174,12 +172,12 @@ class Sides:
     left_out: int
 
     def batches(self, tokens: int, seed: tuple[int, ...]) -> list[NDArray[np.int64]]:
-        """Batches of an epoch, see :func:`tokbench.models.translation.model.batches`."""
+        """Return the batches of an epoch, see :func:`tokbench.models.translation.model.batches`."""
         source, target = (np.array([len(ids) for ids in side], np.int64) for side in (self.source, self.target))
         return batches(source, target, tokens, seed)
 
     def of(self, batch: NDArray[np.int64]) -> list[Ids]:
-        """Ids of the pairs of a batch: sources, targets."""
+        """Return the ids of the pairs of a batch: sources, targets."""
         return [[side[place] for place in batch] for side in (self.source, self.target)]
 
 
@@ -192,7 +190,7 @@ def update(
     options: TranslationOptions,
     device: torch.device,
 ) -> tuple[float, int]:
-    """One update; the summed loss of the batch in nats, and its target tokens."""
+    """Run one update; return the summed loss of the batch in nats, and its number of target tokens."""
     for group in optimizer.param_groups:
         group["lr"] = rate
     torch.manual_seed(options.seed * 1_000_003 + step)
@@ -229,7 +227,7 @@ def _loss(
 
 
 def dev_loss(model: Any, dev: Sides, options: TranslationOptions, device: torch.device) -> tuple[float, float]:
-    """Nats a token and bits a byte of the development split, without smoothing."""
+    """Return nats per token and bits per byte of the development split, without label smoothing."""
     model.eval()
     total, tokens = 0.0, 0
     with torch.no_grad():

@@ -1,9 +1,4 @@
-"""Options of translation models, and named recipes.
-
-Named recipes of translation models, by the options in which they differ from the defaults.
-
-Ids before those of the tokens, the same for every tokenizer.
-"""
+"""Options of translation models, named recipes, and special ids."""
 
 from typing import Annotated, Literal, Self
 
@@ -17,67 +12,67 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class TranslationOptions(Options):
-    """A transformer that translates, how it is trained and how it searches; the defaults are those of "BPE Gets Picky".
+    """A translation transformer, its training and its search. Defaults are those of "BPE Gets Picky".
 
-    The paper prints sizes, Adam's rate and decay, the schedule, tokens a batch, epochs and the beam; what it leaves
-    open is that of fairseq's recipe for IWSLT, whose model it names: dropout, label smoothing, Adam's moments, and an
-    output layer that shares the decoder's embeddings. Where it trains in fp16 these models take bf16, which needs no
-    scaling of losses.
+    The paper prints sizes, Adam's rate and decay, the schedule, tokens per batch, epochs and the beam. Other values are
+    those of fairseq's recipe for IWSLT, whose model it names: dropout, label smoothing, Adam's moments, and an output
+    layer that shares the decoder's embeddings. The paper trains in fp16. These models use bf16, which needs no scaling
+    of losses.
     """
 
     encoder_layers: int = Field(6, ge=1)
-    """layers of the encoder"""
+    """Layers of the encoder."""
     decoder_layers: int = Field(6, ge=1)
-    """layers of the decoder"""
+    """Layers of the decoder."""
     d_model: int = Field(512, ge=2, multiple_of=2)
-    """width of the residual stream and of embeddings"""
+    """Width of the residual stream and of embeddings."""
     feed_forward: int = Field(1024, ge=1)
-    """inner width of the feed-forward layers"""
+    """Inner width of the feed-forward layers."""
     heads: int = Field(4, ge=1)
-    """attention heads, a divisor of d_model"""
+    """Attention heads, a divisor of ``d_model``."""
     dropout: float = Field(0.3, ge=0, lt=1)
-    """share of the residual stream that is dropped in training"""
+    """Share of the residual stream that is dropped in training."""
     max_positions: int = Field(1024, ge=2, le=65536)
-    """tokens of a sentence at most; pairs of training that have more are left out, tests are cut"""
+    """Largest number of tokens of a sentence. Longer training pairs are left out, and longer test sentences are cut."""
     learning_rate: float = Field(5e-4, gt=0)
-    """highest learning rate of Adam"""
+    """Highest learning rate of Adam."""
     betas: tuple[Beta, Beta] = (0.9, 0.98)
-    """decay of Adam's first and second moments"""
+    """Decay of Adam's first and second moments."""
     eps: float = Field(1e-8, gt=0)
-    """Adam's epsilon"""
+    """Adam's epsilon."""
     weight_decay: float = Field(1e-4, ge=0)
-    """decay of all weights, times the learning rate, beside Adam's step"""
+    """Decay of all weights, times the learning rate, decoupled from Adam's step."""
     warmup_steps: int = Field(4000, ge=1)
-    """steps in which the rate rises linearly; it then falls with the root of the step"""
+    """Steps in which the learning rate rises linearly. It then falls with the square root of the step."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """share of the probability that the training loss gives to all tokens alike"""
+    """Share of the target probability that is spread over all tokens in the training loss."""
     clip: float | None = Field(None, gt=0)
-    """largest norm of the gradient; any where null"""
+    """Largest norm of the gradient. No limit if null."""
     batch_tokens: int = Field(4096, ge=2)
-    """tokens of a batch at most on either side, padding included"""
+    """Largest number of tokens of a batch on either side, including padding."""
     epochs: int = Field(20, ge=1)
-    """passes over the training split: equal text for every tokenizer"""
+    """Passes over the training split: equal text for every tokenizer."""
     select: Literal["best", "last"] = "best"
-    """which weights are kept: those of the epoch with the lowest loss on the development split, or the last; a corpus
-    without that split has the last"""
+    """Weights to keep: those of the epoch with the lowest loss on the development split (``best``), or the last. A
+    corpus without that split keeps the last."""
     beam: int = Field(5, ge=1)
-    """hypotheses that the search keeps"""
+    """Hypotheses that the search keeps."""
     length_penalty: float = 1.0
-    """power of the length by which a hypothesis's log probability is divided"""
+    """A hypothesis's log probability is divided by its length to this power."""
     max_tokens: int = Field(200, ge=1)
-    """tokens of a translation at most"""
+    """Largest number of tokens of a translation."""
     translate_batch: int = Field(32, ge=1)
-    """sentences that are translated at a time"""
+    """Sentences that are translated at a time."""
     precision: Literal["fp32", "bf16"] = "bf16"
-    """arithmetic of matrix products in training; weights are float32 either way, and so is the search"""
+    """Precision of matrix products in training. Weights and the search are always float32."""
     checkpoint_every: int = Field(1000, ge=1)
-    """steps between checkpoints; each epoch ends with one, too"""
+    """Steps between checkpoints. Each epoch also ends with one."""
     seed: int = Field(0, ge=0, le=LARGEST_LEGACY_SEED)
-    """seed of the initial weights, of dropout and of the order of batches"""
+    """Seed of the initial weights, of dropout and of the order of batches."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """where to compute; auto takes a GPU when there is one"""
+    """Device to compute on. ``auto`` uses a GPU if there is one."""
     cpu_threads: int = Field(1, ge=1)
-    """threads of a CPU's matrix products; fixed here, because sums depend on it, and not taken from the machine"""
+    """CPU threads of matrix products. Sums depend on this number, so it is fixed and does not follow the machine."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -89,14 +84,14 @@ class TranslationOptions(Options):
 
 
 OF_SEARCH = ("beam", "length_penalty", "max_tokens", "translate_batch")
-"""Options by which training does not go."""
+"""Options that do not affect training."""
 PRESETS: dict[str, TranslationOptions] = {
     name: TranslationOptions.model_validate(values) for name, values in TRANSLATION_RECIPES.items()
 }
-"""The named recipes in full."""
+"""Named recipes with all options."""
 
 
 PADDING, END = 0, 1
-"""What pads a batch and begins a translation; the end of a sentence."""
+"""Ids of the padding, which also starts a translation, and of the end of a sentence."""
 SPECIAL = 2
-"""How many there are: the first token's id."""
+"""Number of special ids, which precede those of every tokenizer."""

@@ -1,4 +1,4 @@
-"""Scores of translations: BLEU and chrF by sacrebleu, COMET by its own package where a model of it is at hand."""
+"""Scores of translations: BLEU and chrF by sacrebleu, and COMET by its package if a local model is given."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tokbench.io.parquet import parquet, require, strings, whole
 from tokbench.statistics.translations import CHRF_ORDER, Score, bleu, chrf, mean, resampled
 
 NEAR = 1e-6
-"""How far a score from statistics may lie from sacrebleu's own."""
+"""Largest difference between a score from counts and sacrebleu's own."""
 
 
 class Translated(NamedTuple):
@@ -31,23 +31,23 @@ class Translated(NamedTuple):
 def score(
     translations: Path, output: Path, names: dict[str, str | int], tokenizer: str = "13a", comet: Path | None = None
 ) -> dict[str, float]:
-    """Score a translated split and write one JSON file: scores with 95 % intervals, and every sentence's.
+    """Score a translated split and write one JSON file with scores, 95 % intervals, and scores of every sentence.
 
-    Intervals are those of the bootstrap over sentences, with 1,000 resamples. Each sentence has its own BLEU (of
-    effective order) and chrF, and the whole numbers of which any sample's BLEU and chrF are made.
+    Intervals are from the bootstrap over sentences, with 1,000 resamples. Each sentence has its BLEU (with effective
+    order) and chrF, and the integer counts from which BLEU and chrF of any sample are computed.
 
     Args:
-        translations: what ``tokbench translate`` wrote.
-        output: the file.
-        names: what tables call model, languages and tokenizers.
-        tokenizer: sacrebleu's, by which BLEU cuts words.
-        comet: checkpoint of a COMET model, on this disk.
+        translations: file written by ``tokbench translate``.
+        output: the JSON file.
+        names: names of model, languages and tokenizers in tables.
+        tokenizer: sacrebleu's tokenizer for BLEU. Default: ``13a``.
+        comet: local checkpoint of a COMET model. Default: None, no COMET.
 
     Returns:
         The scores by metric.
 
     Raises:
-        TokbenchError: no translations here, or COMET is asked for and is not installed or cannot be read.
+        TokbenchError: the file contains no translations, or COMET is requested but not installed or unreadable.
     """
     found = _read(translations)
     if not found.pairs:
@@ -121,7 +121,7 @@ def _sentence_bleu(found: Translated, tokenizer: str) -> list[float]:
 
 
 def _comet(checkpoint: Path, found: Translated) -> NDArray[np.float64]:
-    """COMET of each sentence; nothing is fetched."""
+    """Return COMET of each sentence, without network access."""
     if find_spec("comet") is None:
         raise TokbenchError("comet: not installed here: unbabel-comet; install it, or leave comet out")
     if not checkpoint.is_file():

@@ -1,6 +1,6 @@
-"""Training of a translation model: resumable, the best weights kept, written whole.
+"""Training of a translation model, with resumption from checkpoints, selection of the best weights, and atomic export.
 
-Where a training stands, and its checkpoints: weights, optimizer, curve, and the best weights so far.
+A checkpoint contains weights, optimizer, curve, and the best weights so far.
 """
 
 import csv
@@ -34,27 +34,27 @@ from tokbench.models.translation.options import OF_SEARCH, TranslationOptions
 from tokbench.tokenizer import Tokenizer
 
 COLUMNS = ("step", "epoch", "tokens", "loss", "learning_rate", "dev_loss", "dev_bits_per_byte")
-"""Of the curve: steps and epochs from 1, target tokens seen, mean training loss since the row before in nats a token
-with smoothing; at the end of an epoch the loss on the development split, without."""
+"""Columns of the curve: steps and epochs from 1, target tokens seen, mean training loss since the previous row in nats
+per token with smoothing. At the end of an epoch also the loss on the development split, without smoothing."""
 Row = tuple[int, int, int, float, float, float | None, float | None]
 Weights = dict[str, torch.Tensor]
 
 
 @dataclass
 class Progress:
-    """Where a training stands.
+    """State of a training.
 
     Attributes:
-        pace: how it goes on.
+        pace: log of its speed.
         step: steps done.
         tokens: target tokens seen.
         curve: rows of :data:`COLUMNS`.
         sums: loss and target tokens since the last row.
-        kept_epoch: epoch of the best weights; 0 where none are kept.
+        kept_epoch: epoch of the best weights; 0 if there are none.
         best: their loss on the development split.
         weights: the best weights.
-        last_loss: mean of the last step.
-        seconds: spent until the last checkpoint.
+        last_loss: mean loss of the last step.
+        seconds: seconds until the last checkpoint.
     """
 
     pace: ThroughputLog
@@ -78,7 +78,7 @@ class Progress:
         self.pace.mark(self.step, self.tokens)
 
     def row(self, epoch: int, rate: float, dev: tuple[float, float] | None) -> None:
-        """Add a row of the curve."""
+        """Add a row to the curve."""
         mean = self.sums[0] / max(1, self.sums[1])
         self.curve.append((self.step, epoch, self.tokens, mean, rate, *(dev or (None, None))))
         self.sums = [0.0, 0]
@@ -93,12 +93,12 @@ class Progress:
             self.weights = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
 
     def restore_best(self, model: torch.nn.Module) -> None:
-        """Give the model the best weights, where these are kept."""
+        """Load the best weights into the model, if there are any."""
         if self.weights is not None:
             model.load_state_dict(self.weights)
 
     def told(self) -> str:
-        """The last row for the log."""
+        """Return the last row as text for the log."""
         step, _, _, loss, rate, dev, _ = self.curve[-1]
         shown = "" if dev is None else f", {dev:.4f} on the development split"
         return f"step {step}, loss {loss:.4f} nats a token{shown}, rate {rate:.2e}"
@@ -107,7 +107,7 @@ class Progress:
 def save(
     checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, done: Progress
 ) -> None:
-    """Write a checkpoint whole, then delete those before it."""
+    """Write a checkpoint atomically, then delete older ones."""
     older = list(checkpoints.glob("step-*"))
     with atomic_folder(checkpoints / f"step-{done.step:09d}", "checkpoint") as partial:
         safetensors.torch.save_model(model, str(partial / "model.safetensors"))
@@ -134,10 +134,10 @@ def save(
 def resume(
     checkpoints: Path, recipe: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer, steps: int
 ) -> Progress:
-    """Load the newest checkpoint of this very recipe, a training of so many steps; others are discarded.
+    """Load the newest checkpoint of this recipe, with ``steps`` steps in total, and discard others.
 
     Raises:
-        TokbenchError: it is damaged, or not as it was written.
+        TokbenchError: it is damaged or was changed.
     """
     remedy = f"delete {checkpoints} to start over"
     for folder, state in matching_checkpoints(checkpoints, recipe, remedy, log):
@@ -168,7 +168,7 @@ def resume(
 
 
 def discard(checkpoints: Path) -> None:
-    """Remove what a training put there, and the folder if nothing else is in it."""
+    """Remove the checkpoints of a training, and their folder if it is then empty."""
     for older in checkpoints.glob("step-*"):
         remove_written(older, "checkpoint")
     remove_samples(checkpoints)
@@ -178,7 +178,7 @@ def discard(checkpoints: Path) -> None:
 
 
 def write_curve(curve: list[Row], path: Path) -> None:
-    """Write the rows as CSV, whole."""
+    """Write the rows as CSV, atomically."""
     with atomic_file(path) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -188,10 +188,10 @@ def write_curve(curve: list[Row], path: Path) -> None:
 log = logging.getLogger(__name__)
 
 OF_NO_WEIGHT = {"checkpoint_every", *OF_SEARCH}
-"""Options by which training does not go."""
+"""Options that do not affect training."""
 
 EVERY = 50
-"""Steps of a row of the curve."""
+"""Steps per row of the curve."""
 
 
 def train(
@@ -202,25 +202,25 @@ def train(
     output: Path,
     checkpoints: Path,
 ) -> None:
-    """Train a model and write it as a Hugging Face folder, whole or not at all.
+    """Train a model and write it atomically as a Hugging Face folder.
 
-    ``MarianMTModel`` loads it. Beside it stand ``curve.csv``, ``manifest.json``, the tokenizers, in ``source/`` and
-    ``target/``, and how often it met their tokens. A killed run goes on from its last checkpoint, and on one machine's
-    CPU ends with the same bits as a run that was never killed: each step's dropout is drawn anew from the seed and the
-    step. Checkpoints of other options, text or tokenizers are discarded. Of several that share checkpoints one is at
-    work and the others wait; what it has made by then they leave as it is.
+    ``MarianMTModel`` loads it. The folder also contains ``curve.csv``, ``manifest.json``, the tokenizers in ``source/``
+    and ``target/``, and the counts of their tokens in the training pairs. A killed run resumes from its last
+    checkpoint. On the CPU of one machine it ends with the same bits as an uninterrupted run, because each step's
+    dropout is drawn from the seed and the step. Checkpoints with other options, text or tokenizers are discarded. Runs
+    that share a checkpoint folder wait for each other, and leave a model that was finished meanwhile unchanged.
 
     Args:
         corpus: a prepared parallel corpus.
-        direction: language that is translated and the language that it is translated into.
-        tokenizers: folders of the source's and the target's; the same one for a joint vocabulary.
+        direction: source language and target language.
+        tokenizers: folders of the source's and the target's tokenizer; the same one for a joint vocabulary.
         options: architecture and recipe.
-        output: where the model goes.
-        checkpoints: folder of this run's own, emptied once the model stands.
+        output: output folder.
+        checkpoints: checkpoint folder of this run. Its checkpoints are removed when the model is complete.
 
     Raises:
-        TokbenchError: no pair fits a batch, the device is not there, a checkpoint is damaged, or the loss is no number
-            or does not fall.
+        TokbenchError: no pair fits into a batch, the device does not exist, a checkpoint is damaged, or the loss is not
+            finite or does not fall.
     """
     with exclusive(checkpoints) as waited, fixed_threads(options.cpu_threads):
         _train(corpus, direction, tokenizers, options, output, checkpoints, waited)
@@ -250,7 +250,7 @@ def _train(
         "pairs": _digest(pairs, dev),
     }
     if waited and is_made(output, recipe, _recipe_in):
-        log.info("%s: made by the process that was waited for", output)
+        log.info("%s: already made by the process that held the lock", output)
         return
     model = build(options, own[0].id_limit, own[1].id_limit, joint=joint)
     model.to(device)  # type: ignore[arg-type]
@@ -343,26 +343,27 @@ def _digest(pairs: Sides, dev: Sides | None) -> str:
 
 
 def learning_rate(step: int, options: TranslationOptions) -> float:
-    """Rate of a step, counted from 0: a linear rise, then the inverse square root of the step (Vaswani et al. 2017)."""
+    """Return the learning rate of a step, counted from 0: linear warm-up, then inverse square root (Vaswani et al.
+    2017)."""
     number = step + 1
     return options.learning_rate * min(number / options.warmup_steps, math.sqrt(options.warmup_steps / number))
 
 
 def _reject(done: Progress, steps: int, vocabulary: int, checkpoints: Path) -> None:
-    """End a training that learns nothing; its curve is left among its checkpoints.
+    """Stop a training that does not learn, and leave its curve in the checkpoint folder.
 
     Raises:
-        TokbenchError: the last loss is no number; or after half of the steps, as many as a row of the curve or more,
-            it is no better than equal probabilities.
+        TokbenchError: the last loss is not finite. Or, after half of the steps and at least :data:`EVERY`, it is no
+            better than a uniform distribution.
     """
     loss = done.last_loss
     told = ""
     if not math.isfinite(loss):
-        told = f"the loss of step {done.step} of {steps} is no number ({loss})"
+        told = f"the loss of step {done.step} of {steps} is not a number ({loss})"
     elif done.step == max(EVERY, steps // 2) and loss >= math.log(vocabulary + 1):
         told = (
-            f"after {done.step} of {steps} steps the loss is {loss:.3f} nats a token, and equal probabilities have "
-            f"{math.log(vocabulary + 1):.3f}: the model learns nothing"
+            f"after {done.step} of {steps} steps the loss is {loss:.3f} nats a token, and a uniform distribution has "
+            f"{math.log(vocabulary + 1):.3f}: the model is not learning"
         )
     if told:
         kept = checkpoints / "curve.csv"

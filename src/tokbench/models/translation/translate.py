@@ -1,4 +1,4 @@
-"""Translating a split by beam search."""
+"""Translation of a split by beam search."""
 
 import logging
 import os
@@ -20,20 +20,20 @@ log = logging.getLogger(__name__)
 
 
 def translate(model: Path, test: Path, direction: tuple[str, str], options: TranslationOptions, output: Path) -> int:
-    """Translate a split and write number of the pair, source, reference and translation of each sentence as Parquet.
+    """Translate a split and write pair number, source, reference and translation of each sentence as Parquet.
 
     Args:
-        model: folder that training wrote.
+        model: folder written by training.
         test: a split of a prepared parallel corpus.
-        direction: language of the source and of the target.
-        options: of the search, and the device.
+        direction: source language and target language.
+        options: options of the search, and the device.
         output: the file.
 
     Returns:
-        How many sentences.
+        The number of sentences.
 
     Raises:
-        TokbenchError: the folder holds no translation model, or the split has not these languages.
+        TokbenchError: the folder does not contain a translation model, or the split lacks one of the languages.
     """
     sentences = read_sentences(test, *direction)
     found = translations(model, sentences.source, options)
@@ -51,7 +51,8 @@ def translate(model: Path, test: Path, direction: tuple[str, str], options: Tran
 
 
 def translations(folder: Path, sentences: Sequence[str], options: TranslationOptions) -> list[str]:
-    """The best hypothesis of each sentence, in their order; sentences of like length are searched together."""
+    """Return the best hypothesis of each sentence, in input order. Sentences of similar length are searched
+    together."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     source, target = (Tokenizer.load(folder / side) for side in ("source", "target"))
     model = load(folder)
