@@ -108,7 +108,7 @@ class TopDown(Options):
         (lambda: resource("mine", gold="segmentations", files=None)(lambda p, la, o: iter(())), ("its files is None",)),  # type: ignore[arg-type]
         (
             lambda: construction("mine", segmentation="greedy", source="scores", gives_initial=True)(build),
-            ("counts alone",),
+            ("reads counts",),
         ),
         (
             lambda: construction("mine", segmentation="longest_prefix", continuation=True, gives_initial=True)(build),

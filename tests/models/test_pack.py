@@ -153,7 +153,7 @@ def test_equal_compute_is_fewer_batches_of_more_rows(packed: Path) -> None:
         batch = flops_per_token(options, 256) * 64
         assert way.flops == way.batches * batch
         assert 0 <= 1e9 - way.flops < batch
-    with pytest.raises(TokbenchError, match="flops: 10 is less than one batch takes"):
+    with pytest.raises(TokbenchError, match="flops: 10 is less than one batch needs"):
         course(base.model_copy(update={"flops": 10.0}), packing)
 
 

@@ -196,7 +196,7 @@ def test_slices_that_do_not_belong_together(tmp_path: Path) -> None:
         join(folders, other, tmp_path / "packed")
     with pytest.raises(TokbenchError, match="encode the shards again"):
         pack_slice(tmp_path / "tokens", 0, SliceForm(Slices(SEED, 4), 8, 256, 256), tmp_path / "other")
-    with pytest.raises(TokbenchError, match=r"slice 3: .* has 3, from 0"):
+    with pytest.raises(TokbenchError, match=r"slice 3: .* has 3, counted from 0"):
         pack_slice(tmp_path / "tokens", 3, FORM, tmp_path / "other")
     write_tokens([], Slices(SEED, 4), tmp_path / "other.parquet")
     (tmp_path / "more").mkdir()

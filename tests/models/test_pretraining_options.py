@@ -43,10 +43,10 @@ def test_options_and_packing_load_no_torch() -> None:
         ({"flops": 1e9}, "give one budget"),
         ({"n_heads": 3}, "must divide d_model"),
         ({"alibi": False}, "alibi"),
-        ({"fsdp": {}, "microbatch": "auto"}, "microbatch must be a number where fsdp divides the model"),
+        ({"fsdp": {}, "microbatch": "auto"}, "microbatch must be a number if fsdp divides the model"),
         (
             {"fsdp": {"activation_checkpointing": True, "mixed_precision": "pure"}},
-            "activation_checkpointing takes mixed_precision: full",
+            "activation_checkpointing needs mixed_precision: full",
         ),
     ],
 )

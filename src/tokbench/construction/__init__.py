@@ -206,14 +206,14 @@ def construction(
         check(source in get_args(Source), name, f"its source is {source!r}; choose among {', '.join(get_args(Source))}")
         whole = isinstance(alphabet, int) and not isinstance(alphabet, bool)
         check(whole, name, f"its alphabet is {alphabet!r}; give a whole number")
-        check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; the 256 bytes are the least")
+        check(alphabet >= 256, name, f"its alphabet is {alphabet!r}; every vocabulary has at least the 256 bytes")
         given = getattr(options, "model_fields", {})
         sized = not initial or {"initial", "initial_size"} <= given.keys()
         check(sized, name, "it starts from another vocabulary; give its options initial and initial_size")
         fit = not gives_initial or (source == "counts" and not initial)
-        check(fit, name, "only a method that reads counts alone can give an initial vocabulary")
+        check(fit, name, "only a bottom-up method that reads counts can provide an initial vocabulary")
         spelt = not gives_initial or not continuation
-        check(spelt, name, "its tokens have continuation forms, and an initial vocabulary holds each token once")
+        check(spelt, name, "its tokens have continuation forms, and an initial vocabulary contains each token once")
         needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
         told = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
         check(not needed, name, told)

@@ -101,7 +101,9 @@ class Packing:
         values = read_json(folder / PACKING, remedy)
         for field in fields(cls):
             if type(values.get(field.name)) is not field.type:
-                raise TokbenchError(f"{folder / PACKING}: no key '{field.name}' of its type; {remedy}")
+                raise TokbenchError(
+                    f"{folder / PACKING}: the key '{field.name}' is missing or has another type; {remedy}"
+                )
         if len(values) > len(fields(cls)):
             raise TokbenchError(f"{folder / PACKING}: not packed sequences of this version; {remedy}")
         return cls(**values)
@@ -209,7 +211,7 @@ def course(options: ModelOptions, packing: Packing) -> Course:
         batches = options.batches or int((options.flops or 0.0) / (per_sequence * batch))
         if not batches:
             raise TokbenchError(
-                f"flops: {options.flops:g} is less than one batch takes, {per_sequence * batch:g}; raise flops"
+                f"flops: {options.flops:g} is less than one batch needs, {per_sequence * batch:g}; raise flops"
             )
         sequences = batches * batch
         last = packing.sequence_length - packing.padding * (not sequences % packing.sequences)

@@ -61,7 +61,7 @@ class TextLimit:
             TokbenchError: there is no text.
         """
         if not split_bytes:
-            raise TokbenchError("the pretraining split has no text; give it a share of some")
+            raise TokbenchError("the pretraining split has no text; give it a larger share of the corpus")
         asked = budget.bytes_of(split_bytes) if budget else 0
         passes, rest = divmod(asked, split_bytes) if asked > split_bytes else (int(asked > 0), 0)
         return cls(asked, passes, rest)

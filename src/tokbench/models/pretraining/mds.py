@@ -115,7 +115,7 @@ def read_mds(folder: Path) -> Iterator[NDArray[np.int32]]:
         for shard in read_json(folder / "index.json", MAKE)["shards"]:
             name = shard["raw_data"]["basename"]
             if shard["compression"] or not shard["column_encodings"][0].startswith("ndarray:int32"):
-                raise ValueError("another form of sequences")
+                raise ValueError("unknown format of sequences")
             if Path(name).name != name:
                 raise ValueError(f"{name!a} is not a file of this folder")
             yield _read_shard(folder / name)

@@ -33,8 +33,8 @@ class Sharding(Options):
     def _computes_a_layer_twice_alike(self) -> Self:
         if self.activation_checkpointing and self.mixed_precision != "full":
             raise ValueError(
-                "activation_checkpointing takes mixed_precision: full; with another a layer is computed again in other "
-                "types than at first, which PyTorch rejects"
+                "activation_checkpointing needs mixed_precision: full; otherwise a layer is recomputed in other types, "
+                "which PyTorch rejects"
             )
         return self
 
@@ -166,7 +166,7 @@ class ModelOptions(Options, ABC):
         if self.batch % self.resources.processes:
             raise ValueError(f"batch must be a multiple of the processes ({self.resources.processes})")
         if self.fsdp is not None and self.microbatch == "auto":
-            raise ValueError("microbatch must be a number where fsdp divides the model; auto is for whole ones")
+            raise ValueError("microbatch must be a number if fsdp divides the model; auto does not support that")
         return self
 
     @property

@@ -166,7 +166,7 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
     if contents.slices != form.slices:
         raise TokbenchError(f"{tokens}: {contents.slices}, not {form.slices}; encode the shards again")
     if number >= form.slices.number:
-        raise TokbenchError(f"slice {number}: {tokens} has {form.slices.number}, from 0")
+        raise TokbenchError(f"slice {number}: {tokens} has {form.slices.number}, counted from 0")
     phases = form.slices.by_phase()
     sizes = [sum(contents.read[each].text_bytes for each in slices) for slices in phases]
     if form.slices.second_phase is not None:
@@ -186,14 +186,14 @@ def pack_slice(tokens: Path, number: int, form: SliceForm, folder: Path) -> Pack
 def _contents(file: pq.ParquetFile) -> tuple[SliceContents, list[range]]:
     """Return the totals of the slices of a file, and the row groups of each slice."""
     if not file.schema_arrow.equals(SCHEMA):
-        raise ValueError("other columns than a shard's tokens have")
+        raise ValueError("not the columns of a shard's tokens")
     described = json.loads((file.metadata.metadata or {})[KEY])
     bounds = list(accumulate(described.pop("row_groups"), initial=0))
     if bounds[-1] != file.num_row_groups or bounds != sorted(bounds):
-        raise ValueError("other row groups than it says")
+        raise ValueError("its row groups differ from its metadata")
     contents = _described(described)
     if len(bounds) != len(contents.read) + 1:
-        raise ValueError("other slices than it says")
+        raise ValueError("its slices differ from its metadata")
     return contents, [range(*edges) for edges in pairwise(bounds)]
 
 
@@ -201,7 +201,7 @@ def _described(described: dict[str, Any]) -> SliceContents:
     slices = Slices(described["seed"], described["number"], described["second_phase"])
     read = [TextTotals(*map(int, numbers)) for numbers in described["read"]]
     if len(read) != len(slices.ends()):
-        raise ValueError("other slices than it says")
+        raise ValueError("its slices differ from its metadata")
     return SliceContents(slices, read)
 
 
