@@ -224,7 +224,7 @@ def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: 
     empty = tmp_path / "empty.tsv"
     empty.touch()
     outcome = tokbench("build", "bpe", "--size", 300, "--counts", empty, "--scheme", "none", "-o", tmp_path / "built")
-    assert outcome.message == "tokbench: the counts hold no pre-token; count a text that is not empty"
+    assert outcome.message == "tokbench: the counts contain no pre-token; count a text that is not empty"
     assert not (tmp_path / "built").exists()
 
 

@@ -1,8 +1,7 @@
-"""Registration with ``transformers.AutoTokenizer``, put off until that is imported.
+"""Registration of Tokbench's tokenizer class with ``transformers.AutoTokenizer``, deferred until that is imported.
 
-Importing ``transformers`` takes seconds, and most of the command line never needs it. What stands here is imported with
-the package itself, so it imports next to nothing: its finder and its loader have the methods that the import system
-calls, and no base class.
+Importing ``transformers`` needs seconds, and most commands never use it. This module is imported with the package, so
+it imports almost nothing. Its finder and loader implement the methods of the import system without a base class.
 """
 
 import importlib
@@ -17,7 +16,7 @@ ADAPTER = "tokbench.adapters.transformers"
 
 
 def register_when_imported() -> None:
-    """Register our class now if ``AutoTokenizer`` is there already, else at the end of its import."""
+    """Register the class now if ``AutoTokenizer`` is already imported, otherwise at the end of its import."""
     if MODULE in sys.modules:
         importlib.import_module(ADAPTER)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):

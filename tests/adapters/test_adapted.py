@@ -211,7 +211,7 @@ def test_tokens_that_lie_end_to_end_have_offsets(adapters: Adapters) -> None:
 
 def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
     for kind, text in (("words", "for x"), ("sentencepiece", "  for  x")):
-        with pytest.raises(TokbenchError, match="whose tokens do not lie end to end in this text; ask byte_offsets"):
+        with pytest.raises(TokbenchError, match="whose tokens are not contiguous in this text; use byte_offsets"):
             adapters[kind][0].offsets(text)
     path = made.written(tmp_path / "a.tiktoken", made.tiktoken_file(made.ranks()))
     ranks = read(path, "tiktoken", pattern="[a-z]+| ")
@@ -221,10 +221,10 @@ def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
     ]
     assert ranks.character_offsets("for x").tolist() == [*map(list, pairwise(ranks.offsets("for x").tolist()))]
     for call in (ranks.offsets, ranks.byte_offsets, ranks.character_offsets):
-        with pytest.raises(TokbenchError, match=r"^a works through tiktoken, which does not tell where tokens stand"):
+        with pytest.raises(TokbenchError, match=r"^a works through tiktoken, which reports no offsets"):
             call("for X")
     for tokenizer in (ranks, adapters["lower"][0]):
-        with pytest.raises(TokbenchError, match=r"sees U\+FFFD for what is not UTF-8 \(byte 1\)"):
+        with pytest.raises(TokbenchError, match=r"replaces bytes that are not UTF-8 \(byte 1\)"):
             tokenizer.byte_offsets(b"a\xff")
         with pytest.raises(TokbenchError, match="has no characters; give str"):
             tokenizer.character_offsets(b"a")
@@ -269,7 +269,7 @@ def test_what_needs_our_phases_ends_in_one_line(adapted: Path) -> None:
 def test_an_adapter_that_was_altered_is_rejected(adapted: Path) -> None:
     whole = (adapted / "adapted").read_bytes()
     (adapted / "adapted").write_bytes(whole.replace(b"Lowercase", b"Lowercasf"))
-    with pytest.raises(TokbenchError, match="the tokenizer is not the one that was saved"):
+    with pytest.raises(TokbenchError, match="the tokenizer or its settings are not those that were saved"):
         Tokenizer.load(adapted)
     (adapted / "adapted").unlink()
     with pytest.raises(TokbenchError, match=r"cannot be read .*; import the tokenizer again"):
@@ -423,7 +423,7 @@ def test_damaged_models_of_sentencepiece(tmp_path: Path) -> None:
         with pytest.raises(TokbenchError) as raised:
             read(made.written(tmp_path / "a.model", changed), "sentencepiece")
         assert message in str(raised.value)
-        assert str(raised.value).endswith("; give a whole file of its form")
+        assert str(raised.value).endswith("; pass a complete file of its format")
         assert "\n" not in str(raised.value)
     found = read_form(made.written(tmp_path / "a.model", whole), "sentencepiece", ReadOptions())
     assert found.content == whole.replace(piece, piece[:-1] + b"\x03")

@@ -104,7 +104,7 @@ def test_load_reads_models_of_sentencepiece_and_rejects_slow_tokenizers(tmp_path
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
     with pytest.raises(TokbenchError) as error:
         load(BertTokenizer(str(tmp_path / "vocab.txt")))
-    assert str(error.value).startswith("load: transformers.BertTokenizer: no tokenizer that is known")
+    assert str(error.value).startswith("load: transformers.BertTokenizer: no known tokenizer")
     assert str(error.value).endswith("; pass the fast version of it, or a function through tokbench.wrap")
 
 
@@ -115,9 +115,9 @@ def test_load_rejects_other_things(ranks: dict[bytes, int], tmp_path: Path) -> N
     mistakes: list[tuple[Any, dict[str, Any], str]] = [
         ("none.json", {}, "load: none.json: no such file or folder; name that of a tokenizer"),
         ("owner/name", {}, "for a name on the Hugging Face hub, pass its revision"),
-        ("owner/name", {"revision": "main"}, "load: revision main: give the full hash, 40 hexadecimal digits"),
+        ("owner/name", {"revision": "main"}, "load: revision main: pass the full hash, 40 hexadecimal digits"),
         (tmp_path, {}, "no tokenizer here"),
-        (file, {}, "name the pattern, as in pattern='cl100k'"),
+        (file, {}, "name it, as in pattern='cl100k'"),
         (file, {"form": "rank"}, "form: 'rank' is not a form ("),
         (5, {}, "load: 5 is not a tokenizer that can be read; pass a path, or an object of a tokenizer"),
         (print, {}, "pass tokbench.wrap(function)"),
@@ -217,7 +217,7 @@ def test_import(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> No
     loss = json.loads((tmp_path / "theirs" / "tokbench.json").read_text())["origin"]["imported"]["loss"]
     assert (loss["documents"], loss["documents_changed"]) == (1, 1)
     told = tokbench("import", theirs, "--from", "tokenizer_json", "-o", tmp_path / "theirs")
-    assert "what it loses is not measured; name documents with --check" in told.stderr
+    assert "its losses are not measured; name documents with --check" in told.stderr
     for name in ("ours", "theirs"):
         folder = tmp_path / name
         number = int(tokbench("encode", folder, text, "--count").stdout)
@@ -230,7 +230,7 @@ def test_import(level: dict[str, Any], tmp_path: Path, tokbench: Tokbench) -> No
     assert tokbench("measure", tmp_path / "ours", "--counts", tmp_path / "counts.parquet").status == 0
     line = tokbench("measure", tmp_path / "theirs", "--counts", tmp_path / "counts.parquet").message
     assert line == (
-        f"tokbench: {tmp_path / 'theirs'}: works through tokenizers and has no pre-tokens; give --documents"
+        f"tokbench: {tmp_path / 'theirs'}: works through tokenizers and has no pre-tokens; pass --documents"
     )
 
 
@@ -263,30 +263,30 @@ def test_a_name_on_the_hub(
     ("line", "told"),
     [
         ("import @ranks --from rank", "--from: 'rank' is not a form ("),
-        ("import @ranks --from tiktoken", "does not say how texts are cut; name the pattern, as in --pattern cl100k"),
+        ("import @ranks --from tiktoken", "has no pre-tokenization pattern; name it, as in --pattern cl100k"),
         ("import @ranks --from tiktoken --pattern cl100", "--pattern: 'cl100' is not a pattern"),
         (
             "import @ranks --from tiktoken --pattern (",
-            "pattern: is no regular expression (missing )",
+            "pattern: is not a regular expression (missing )",
         ),
         ("import @ranks --from tekken", "not JSON"),
         ("import @ranks --from sentencepiece", "not a model of SentencePiece"),
-        ("import @ranks --from tokenizer_json --pattern gpt2", "how it cuts texts is in the file; leave --pattern out"),
+        ("import @ranks --from tokenizer_json --pattern gpt2", "its pattern is in the file; leave --pattern out"),
         ("import @ranks --from tokens", "name both, as in --pattern gpt2 --segmentation greedy"),
         ("import @ranks --from merges", "a part or the result of the merge is not in the vocabulary"),
-        ("import @ranks --from transformers", "no folder of transformers"),
+        ("import @ranks --from transformers", "not a folder of transformers"),
         ("import @nowhere --from tokens", "no such file or folder"),
-        ("import @ranks --from tokens --revision abc", "only --from transformers takes a name on the hub"),
-        ("import name --from transformers --revision main", "give the full hash, 40 hexadecimal digits"),
+        ("import @ranks --from tokens --revision abc", "only --from transformers accepts a name on the hub"),
+        ("import name --from transformers --revision main", "pass the full hash, 40 hexadecimal digits"),
         ("import @folder --from tiktoken --pattern gpt2", "a folder; name a file in it"),
-        ("import @folder --from transformers", "no tokenizer that is known"),
+        ("import @folder --from transformers", "no known tokenizer"),
         ("import @ranks --from tiktoken --pattern gpt2 --segmentation merge", "segmentation 'merge' needs merges"),
         ("import @ranks --from tiktoken --pattern gpt2 --segmentation gready", "'gready' is not a segmentation"),
         (
             "import @ranks --from tiktoken --pattern gpt2 --special <s>",
-            "--special <s>: '<s>' is not a whole number; write plain digits, as in 1024; give NAME=ID",
+            "--special <s>: '<s>' is not a whole number; write plain digits, as in 1024; pass NAME=ID",
         ),
-        ("import @ranks --from tiktoken --pattern gpt2 --special =7", "--special =7: it has no name; give NAME=ID"),
+        ("import @ranks --from tiktoken --pattern gpt2 --special =7", "--special =7: it has no name; pass NAME=ID"),
         (
             "import @ranks --from tiktoken --pattern gpt2 --special <s>=500 --special <s>=501",
             "--special <s>=501: '<s>' has the ids 500 and 501",
@@ -301,11 +301,11 @@ def test_a_name_on_the_hub(
         ),
         (
             "import @ranks --from tekken --special <s>=500",
-            "special tokens are given with files of ranks alone, not with 'tekken'; leave them out",
+            "special tokens apply only to files of ranks, not to 'tekken'; leave them out",
         ),
         (
             "import @ranks --from tiktoken --pattern gpt2 --text-field a",
-            "--text-field: for files of --check only; name some",
+            "--text-field: only for files of --check; name some",
         ),
     ],
 )
@@ -321,11 +321,11 @@ def test_mistakes(line: str, told: str, ranks: dict[bytes, int], tmp_path: Path,
 def test_damaged_ranks(tmp_path: Path) -> None:
     bytes_alone = made.tiktoken_file({byte: rank for rank, byte in enumerate(BYTES)})
     for content, told in (
-        (b"YQ== 0\n", "255 of the 256 bytes are no tokens"),
-        (bytes_alone + b"YQ== 300\n", "the token 61 stands twice"),
-        (bytes_alone + b"YWI= 3\n", "have one rank, 3"),
-        (bytes_alone + b"YWI= -3\n", ":257: this line is no token"),
-        (bytes_alone + b"YW!I= 300\n", ":257: this line is no token"),
+        (b"YQ== 0\n", "255 of the 256 bytes are not tokens"),
+        (bytes_alone + b"YQ== 300\n", "the token 61 occurs twice"),
+        (bytes_alone + b"YWI= 3\n", "have the same rank, 3"),
+        (bytes_alone + b"YWI= -3\n", ":257: this line is not a token"),
+        (bytes_alone + b"YW!I= 300\n", ":257: this line is not a token"),
         (bytes_alone + b" 300\n", ":257:"),
         (b"\xff\xfe", ":1: "),
     ):

@@ -166,7 +166,7 @@ def test_an_id_in_a_hole_is_named(tmp_path: Path) -> None:
     values = lower()
     values["model"]["vocab"]["hole"] = 430
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
-    with pytest.raises(TokbenchError, match=r"^id 425 is not in the vocabulary, whose ids have holes$"):
+    with pytest.raises(TokbenchError, match=r"^id 425 is not in the vocabulary, whose ids have gaps$"):
         tokenizer.decode([97, 425])
 
 

@@ -85,9 +85,7 @@ def test_forms_are_told_by_what_is_in_a_file(files: dict[str, Path], level: dict
         b"\n\n\n\n",
         b"\xff\xfe",
     ):
-        with pytest.raises(
-            TokbenchError, match="of no form that is known; name it with --from, one of tokenizer_json,"
-        ):
+        with pytest.raises(TokbenchError, match="not a known format; name it with --from, one of tokenizer_json,"):
             detect_format(made.written(tmp_path / "other", content))
     with pytest.raises(TokbenchError, match="not JSON"):
         detect_format(made.written(tmp_path / "other", b"{"))
@@ -151,13 +149,13 @@ def test_several_are_read_each_as_it_is(
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("check @tiktoken", "does not say how texts are cut; name the pattern, as in --pattern cl100k"),
+        ("check @tiktoken", "has no pre-tokenization pattern; name it, as in --pattern cl100k"),
         ("check @tiktoken --from ranks", "--from: 'ranks' is not a form"),
-        ("check @tokenizer_json --pattern gpt2", "how it cuts texts is in the file; leave --pattern out"),
-        ("check @text", "of no form that is known"),
-        ("check @ours --pattern gpt2", "the folder says all of its tokenizer; leave --pattern out"),
-        ("show @ours --added text x", "--added: is of files of other libraries, and none is given; leave it out"),
-        ("compare @ours @ours @text --from tokens", "--from: is of files of other libraries, and none is given"),
+        ("check @tokenizer_json --pattern gpt2", "its pattern is in the file; leave --pattern out"),
+        ("check @text", "not a known format"),
+        ("check @ours --pattern gpt2", "the folder contains all settings; leave --pattern out"),
+        ("show @ours --added text x", "--added: applies to external files, and none is given; leave it out"),
+        ("compare @ours @ours @text --from tokens", "--from: applies to external files, and none is given"),
         ("encode @tokens @text", "name both, as in --pattern gpt2 --segmentation greedy"),
         ("decode @nowhere @text", "does not exist"),
     ],

@@ -115,7 +115,7 @@ def test_the_end_of_text_that_is_given(added: str, level: dict[str, Any], tmp_pa
     given = "a text that contains '<end>' gives the id of the end of text, too\n"
     assert (given in told.stderr) == (added == "tokens")
     assert tokbench(*line, "the").message == (
-        f"tokbench: {folder}: the end of text 'the' is none of its special and added tokens "
+        f"tokbench: {folder}: the end of text 'the' is not one of its special and added tokens "
         "(<pad>, </s>, <|eot_id|>, <end>); name one of them"
     )
 
@@ -257,7 +257,7 @@ def test_the_end_of_text_of_tekken(ranks: dict[bytes, int], tmp_path: Path) -> N
         ("tokenizer_config", "{", "tokenizer_config.json:1:2: not JSON"),
         ("tokenizer_config", "[]", r"tokenizer_config.json: expected a JSON object \(list\)"),
         ("tokenizer_config", '{"added_tokens_decoder": []}', None),
-        ("tokenizer_config", '{"added_tokens_decoder": [1]}', "added_tokens_decoder is no object"),
+        ("tokenizer_config", '{"added_tokens_decoder": [1]}', "added_tokens_decoder is not an object"),
         ("tokenizer_config", '{"added_tokens_decoder": {"x": {"content": "a"}}}', "added_tokens_decoder.x: expected a"),
         (
             "tokenizer_config",

@@ -171,9 +171,9 @@ def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Pa
     """The line, the entry and the key, and of a rank that is too large that it is."""
     content = made.tiktoken_file(ranks)
     for wrong, told in (
-        (b"\xef\xbb\xbf" + content, r"a\.tiktoken:1: .* after a byte order mark, which has no place there"),
+        (b"\xef\xbb\xbf" + content, r"a\.tiktoken:1: .* after a byte order mark, which is not allowed"),
         (content + b"YWFhYWFhYWFhYWFhYQ== 200000000\n", "the rank 200000000 is over 16777215, the largest id here"),
-        (content + b"YWFhYWFhYWFhYWFhYQ== -1\n", "is no token in base64 with its rank"),
+        (content + b"YWFhYWFhYWFhYWFhYQ== -1\n", "is not a token in base64 with its rank"),
     ):
         with pytest.raises(TokbenchError, match=told):
             read(made.written(tmp_path / "a.tiktoken", wrong), "tiktoken", pattern="gpt2")
@@ -183,11 +183,11 @@ def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Pa
     ("key", "value", "told"),
     [
         ("config", ..., r"\(the key 'config' is missing\)"),
-        ("config", None, "'config' is no object"),
-        ("vocab", {}, "'vocab' no list"),
-        ("vocab.3", {"rank": 3, "token_bytes": None}, r"vocab\[3\]\.token_bytes is null and no text"),
-        ("vocab.3", {"rank": 3, "token_bytes": "?"}, r"vocab\[3\]\.token_bytes is no base64"),
-        ("vocab.3", {"rank": "3", "token_bytes": ""}, r"vocab\[3\]\.rank is \"3\" and no number"),
+        ("config", None, "'config' is not an object"),
+        ("vocab", {}, "'vocab' not a list"),
+        ("vocab.3", {"rank": 3, "token_bytes": None}, r"vocab\[3\]\.token_bytes is null, not text"),
+        ("vocab.3", {"rank": 3, "token_bytes": "?"}, r"vocab\[3\]\.token_bytes is not base64"),
+        ("vocab.3", {"rank": "3", "token_bytes": ""}, r"vocab\[3\]\.rank is \"3\", not a number"),
         ("vocab.3", {"rank": -3}, r"vocab\[3\]\.rank is -3"),
         ("vocab.3", {}, r"vocab\[3\] has no rank"),
         ("vocab.3", 5, r"vocab\[3\] has no rank"),
@@ -195,7 +195,7 @@ def test_what_is_wrong_with_ranks_is_named(ranks: dict[bytes, int], tmp_path: Pa
         ("special_tokens", [{"rank": -1, "token_str": "a"}], r"special_tokens\[0\]\.rank is -1"),
         ("special_tokens", [{"rank": 1, "token_str": "a"}] * 2, r"special_tokens\[1\] has the rank or the name of"),
         ("special_tokens", [{"rank": 0}], r"special_tokens\[0\] has no token_str"),
-        ("special_tokens", [{"rank": True, "token_str": "a"}], r"special_tokens\[0\]\.rank is true and no number"),
+        ("special_tokens", [{"rank": True, "token_str": "a"}], r"special_tokens\[0\]\.rank is true, not a number"),
     ],
 )
 def test_what_is_wrong_with_tekken_is_named(
@@ -235,7 +235,7 @@ def test_ranks_without_the_bytes_that_utf8_lacks(form: str, ranks: dict[bytes, i
         read(tmp_path / "a", form, segmentation="greedy", **options)
     del some[b"\xe2"]
     content = made.tiktoken_file(some) if form == "tiktoken" else made.tekken(some)
-    with pytest.raises(TokbenchError, match=r"14 of the 256 bytes are no tokens \(first: e2\)"):
+    with pytest.raises(TokbenchError, match=r"14 of the 256 bytes are not tokens \(first: e2\)"):
         read(made.written(tmp_path / "a", content), form, **options)
 
 

@@ -86,7 +86,7 @@ def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], 
     assert {900} < set(tokenizer.encode("zzyzx paying").tolist()) == {900, 1000}
     assert tokenizer.decode([1000, 900]) == b"zzyzx paying"
     assert (len(tokenizer), tokenizer.id_limit) == (422, 1001)
-    with pytest.raises(TokbenchError, match="id 950 is not in the vocabulary, whose ids have holes"):
+    with pytest.raises(TokbenchError, match="id 950 is not in the vocabulary, whose ids have gaps"):
         tokenizer.decode([900, 950])
 
 

@@ -418,7 +418,7 @@ def test_a_text_that_is_no_text(two: list[Path], tokbench: Tokbench) -> None:
     ("arguments", "message"),
     [
         (["text"], "show: no tokenizer given; tokbench show TOKENIZER 'some text'"),
-        (["nowhere", "text"], "nowhere: no folder of a tokenizer"),
+        (["nowhere", "text"], "nowhere: not a folder of a tokenizer"),
         (["--file", "nowhere"], "Missing argument"),
     ],
 )

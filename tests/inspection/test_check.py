@@ -366,7 +366,7 @@ def test_the_command_s_status_where_something_fails(
 def test_no_tokenizer_to_check(tmp_path: Path, tokbench: Tokbench) -> None:
     assert "does not exist" in tokbench("check", tmp_path / "nowhere").message
     (tmp_path / "file").write_text("x")
-    assert "file: of no form that is known; name it with --from" in tokbench("check", tmp_path / "file").message
+    assert "file: not a known format; name it with --from" in tokbench("check", tmp_path / "file").message
     assert "tokbench.json" in tokbench("check", tmp_path).message
 
 

@@ -320,7 +320,7 @@ def test_the_whole_way(tokbench: Tokbench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "said"),
     [
-        ("{method: regex, pattern: '('}", "--pretokenization (regex): pattern: is no regular expression (missing )"),
+        ("{method: regex, pattern: '('}", "--pretokenization (regex): pattern: is not a regular expression (missing )"),
         ("{method: regex}", "--pretokenization (regex): pattern: this key is missing; add it"),
         ("[gpt2]", "--pretokenization: expected a name, or {method: name, option: value} (found ['gpt2'])"),
         ("{method: regex, pattern: 'z|(?=ж)'}", "pattern 'z|(?=ж)': matches the empty string before 'жук'"),

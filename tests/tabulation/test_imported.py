@@ -84,7 +84,7 @@ def configured(**variants: Any) -> dict[str, Any]:
             ["x.pattern: a file of form 'tiktoken' has no pre-tokenization pattern"],
         ),
         ({"from": "tiktoken", "path": __file__, "pattern": "cl100"}, ["x.pattern: 'cl100' is not a pattern"]),
-        ({"from": "tiktoken", "path": __file__, "pattern": "(a"}, ["x.pattern: ", "is no regular expression"]),
+        ({"from": "tiktoken", "path": __file__, "pattern": "(a"}, ["x.pattern: ", "is not a regular expression"]),
         ({"from": "tokens", "path": __file__, "pattern": "gpt2"}, ["x.segmentation: a list of tokens does not define"]),
         (
             {"from": "tokens", "path": __file__, "pattern": "gpt2", "segmentation": "gredy"},

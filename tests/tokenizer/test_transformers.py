@@ -321,19 +321,19 @@ DIFFER: dict[str, tuple[Call, Any, Any]] = {
 """Calls that give something else, ours first, then the stock one's."""
 
 REJECTED: dict[str, tuple[Call, str]] = {
-    "ids": (lambda t: t.batch_encode_plus([3]), "^3 is no text, nor a pair of texts; give text, or words and"),
-    "three texts": (asked([("a", "b", "c")]), "is no text, nor a pair of texts"),
+    "ids": (lambda t: t.batch_encode_plus([3]), "^3 is neither text nor a pair of texts; pass text, or words and"),
+    "three texts": (asked([("a", "b", "c")]), "is neither text nor a pair of texts"),
     "too short a text": (
         asked(SECOND, LONG, truncation="only_first", max_length=9),
         r"^truncation 'only_first': the text has \d+ tokens and \d+ must go; choose 'longest_first'$",
     ),
     "no second text": (
         asked(LONG, truncation="only_second", max_length=9),
-        "^truncation 'only_second': there is no second text; give pairs, or choose another$",
+        "^truncation 'only_second': there is no second text; pass pairs, or choose another$",
     ),
     "a stride as long as a window": (
         asked(LONG, truncation=True, max_length=5, stride=5, return_overflowing_tokens=True),
-        "^stride 5 leaves nothing of max_length 5; give a smaller one$",
+        "^stride 5 leaves nothing of max_length 5; pass a smaller one$",
     ),
 }
 """Calls that both reject, the stock one with an exception of its library's, ours with one line."""
@@ -467,7 +467,9 @@ def test_special_tokens_that_spell_other_bytes(spelling: str, both: Pair) -> Non
     assert number in opened.all_special_ids
     assert opened(f"x{spelling}")["input_ids"] == ours(f"x{spelling}")["input_ids"]
     for one in (ours, opened):
-        with pytest.raises(TokbenchError, match=r"cannot be added: so the token .* is spelt, which is other bytes"):
+        with pytest.raises(
+            TokbenchError, match=r"cannot be added: it is the spelling of the token .*, which has other bytes"
+        ):
             one.add_special_tokens({"pad_token": spelling})
 
 

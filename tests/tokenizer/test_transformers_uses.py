@@ -120,7 +120,9 @@ def test_a_spelling_of_other_bytes_is_not_added(both: Pair) -> None:
     ours, stock = both
     stock.add_tokens(["é"])
     assert stock.decode(stock.encode("é")) == "\ufffd"
-    with pytest.raises(TokbenchError, match=r"^'é' cannot be added: so the token e9 is spelt, which is other bytes;"):
+    with pytest.raises(
+        TokbenchError, match=r"^'é' cannot be added: it is the spelling of the token e9, which has other bytes;"
+    ):
         ours.add_tokens(["é"])
     assert ours.add_tokens(["a", "the"]) == 0
     assert ours.decode(ours.encode("é a")) == "é a"
@@ -215,7 +217,7 @@ def test_special_ids_of_the_file_are_special(own_ids_folder: Path) -> None:
     assert not set(SPECIAL) & set(tokenizer(text, split_special_tokens=True)["input_ids"])
     assert tokenizer.decode([3, 11]) == "<s><s>"
     assert tokenizer.convert_ids_to_tokens([3, 11, 5, 15]) == ["<s>", "<unused 11>", "<unused 5>", "<unused 15>"]
-    with pytest.raises(TokbenchError, match=r"^id 33 is not in the vocabulary, whose ids have holes$"):
+    with pytest.raises(TokbenchError, match=r"^id 33 is not in the vocabulary, whose ids have gaps$"):
         tokenizer.decode([33])
 
 
@@ -332,7 +334,7 @@ def test_other_forms(form: str, merges: Vocabulary, tmp_path: Path) -> None:
 
 
 def test_a_list_of_tokens_has_no_ids(merges: Vocabulary, tmp_path: Path, tokbench: Tokbench) -> None:
-    with pytest.raises(TokbenchError, match="numbers them by line, and ids of this one have holes or another order"):
+    with pytest.raises(TokbenchError, match="numbers them by line, and ids of this one have gaps or another order"):
         export(Tokenizer(own(merges), "gpt2", "merge"), "tokens", COUNTS, tmp_path)
     assert not (tmp_path / "tokens.vocab").exists()
 

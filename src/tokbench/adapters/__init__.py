@@ -1,1 +1,1 @@
-"""Tokenizers of other libraries: external tokenizers are opened, ours are exported."""
+"""Interoperability with other libraries: reading of external tokenizers, and export of ours."""

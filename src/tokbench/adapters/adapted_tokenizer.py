@@ -1,8 +1,7 @@
-"""A tokenizer that works through the library it was made for.
+"""Tokenizers that run through the library they were made for, their folders, and the offsets of their tokens.
 
-The folder of a tokenizer that works through another library: its file, and settings with one checksum over both.
-
-Where the tokens of another library stand in a text: by their own bytes where these are the text, else as it says.
+A folder contains the library's file and settings, with one checksum over both. Offsets follow from the tokens' own
+bytes if these spell the text, otherwise from the library.
 """
 
 import hashlib
@@ -32,23 +31,23 @@ from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
 from tokbench.vocabulary import Named
 
 FILE = "adapted"
-"""The library's file, as it gets it."""
+"""Name of the library's file in the folder."""
 AGAIN = "import the tokenizer again"
 
 
 class AdaptedSettings(BaseModel):
-    """What ``tokbench.json`` holds.
+    """Content of ``tokbench.json``.
 
     Attributes:
-        format: that of this file.
-        name: what tables call the tokenizer.
-        library: whose tokenizer it is.
-        settings: what the library is told beside its file.
-        special: ids that no text gives, with what they stand for in hexadecimal.
-        size: tokens that text can give.
-        ids: ids in all.
+        format: version of this file.
+        name: name of the tokenizer in tables.
+        library: library of the tokenizer.
+        settings: settings of the library in addition to its file.
+        special: ids that no text gives, with their names in hexadecimal.
+        size: number of tokens that texts can give.
+        ids: number of ids, one more than the largest.
         sha256: checksum of the file and of all other settings.
-        origin: where it comes from and what it loses.
+        origin: record of the import: source and losses.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -64,24 +63,24 @@ class AdaptedSettings(BaseModel):
     origin: dict[str, Any]
 
     def digest(self, content: bytes) -> str:
-        """Checksum of all of it."""
+        """Return the checksum of the file ``content`` and all settings but ``sha256``."""
         digest = hashlib.sha256(content)
         digest.update(json.dumps(self.model_dump(exclude={"sha256"}), sort_keys=True).encode())
         return digest.hexdigest()
 
 
 def sealed_adapted(values: dict[str, Any], content: bytes) -> str:
-    """The text of ``tokbench.json``, of the settings ``values`` and the library's file."""
+    """Return the text of ``tokbench.json`` for settings and the library's file, with their checksum."""
     settings = AdaptedSettings.model_validate(json.loads(json.dumps(values)))
     signed = settings.model_copy(update={"sha256": settings.digest(content)})
     return json.dumps(signed.model_dump(), indent=2) + "\n"
 
 
 def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
-    """The settings of a folder, and the library's file.
+    """Read a folder; return its settings and the library's file.
 
     Raises:
-        TokbenchError: they are damaged, or not those that were saved.
+        TokbenchError: they are damaged, or are not those that were saved.
     """
     values = read_json(folder / SETTINGS, AGAIN)
     try:
@@ -94,65 +93,65 @@ def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
     except OSError as error:
         raise TokbenchError(f"{folder / FILE}: cannot be read ({first_line(error)}); {AGAIN}") from None
     if settings.sha256 != settings.digest(content):
-        raise TokbenchError(f"{folder}: the tokenizer is not the one that was saved, or the settings are not; {AGAIN}")
+        raise TokbenchError(f"{folder}: the tokenizer or its settings are not those that were saved; {AGAIN}")
     return settings, content
 
 
 PREFIX = b" "
-"""What some libraries put before a text: the first token begins with it, or is it, and the text has none of it."""
+"""Space that some libraries add before a text: it begins the first token, or is that token."""
 SUFFIX = b" "
-"""What others put after a text: SentencePiece, where pieces mark the ends of words."""
+"""Space that others add after a text, such as SentencePiece if pieces mark the ends of words."""
 
 
 def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
-    """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
+    """Return start and end of each token in the bytes of a text, int64 [tokens, 2].
 
-    Where the tokens' own bytes, end to end, are the text, with or without a space before or after it, each stands where
-    its bytes are.
-    Elsewhere each has the characters that the library gives it: tokens may overlap, have none, and leave some out.
+    If the concatenated bytes of the tokens are the text, with or without a space before or after it, spans follow from
+    these bytes. Otherwise they are the characters that the library reports: tokens may then overlap, be empty, and omit
+    parts of the text.
 
     Args:
         library: the library.
         text: UTF-8.
-        name: what messages call the tokenizer, and its library.
+        name: beginning of messages: the tokenizer and its library.
 
     Raises:
-        TokbenchError: the text is not UTF-8, or the library does not tell.
+        TokbenchError: the text is not UTF-8, or the library reports no offsets.
     """
     characters = _characters(text, name)
-    with told(f"{name}, which ends on a text"):
+    with told(f"{name}, which fails on a text"):
         borders = _by_bytes(library, library.encode(characters), text)
     if borders is not None:
         return np.stack([borders[:-1], borders[1:]], axis=1)
     spans = _told_by(library, characters, name)
     if spans is None:
         raise TokbenchError(
-            f"{name}, which does not tell where tokens stand, and those of this text do not spell it; "
-            "give a text that comes back"
+            f"{name}, which reports no offsets, and the tokens of this text do not spell it; "
+            "pass a text that decoding restores"
         )
     return np.cumsum([0, *(len(one.encode()) for one in characters)], dtype=np.int64)[spans]
 
 
 def borders_of(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
-    """Where tokens start that lie end to end, int64 [tokens + 1]; the last entry is the number of the text's bytes.
+    """Return the starts of contiguous tokens in bytes, int64 [tokens + 1]; the last entry is the length of the text.
 
     Raises:
-        TokbenchError: those of this text do not lie so, or as :func:`byte_spans`.
+        TokbenchError: the tokens are not contiguous in this text, or see :func:`byte_spans`.
     """
     spans = byte_spans(library, text, name)
     borders = np.append(spans[:, 0], spans[-1, 1] if len(spans) else 0)
     if borders[0] or borders[-1] != len(text) or not np.array_equal(spans[:-1, 1], spans[1:, 0]):
         raise TokbenchError(
-            f"{name}, whose tokens do not lie end to end in this text; ask byte_offsets() where each starts and ends"
+            f"{name}, whose tokens are not contiguous in this text; use byte_offsets(), which has start and end of each"
         )
     return borders
 
 
 def character_spans_of(library: Library, text: str, name: str) -> NDArray[np.int64]:
-    """Where each token starts and ends in the characters of a text, int64 [tokens, 2], as the library gives it.
+    """Return start and end of each token in the characters of a text, int64 [tokens, 2], as the library reports them.
 
     Raises:
-        TokbenchError: as :func:`borders_of`, where the library does not tell.
+        TokbenchError: see :func:`borders_of`, if the library reports no offsets.
     """
     data = text.encode("utf-8", "surrogatepass")
     _characters(data, name)
@@ -165,13 +164,13 @@ def _characters(text: bytes, name: str) -> str:
         return text.decode()
     except UnicodeDecodeError as error:
         raise TokbenchError(
-            f"{name}, which sees U+FFFD for what is not UTF-8 (byte {error.start}) and tells no places in it; "
-            "give a text that is"
+            f"{name}, which replaces bytes that are not UTF-8 (byte {error.start}) and has no offsets for them; "
+            "pass UTF-8 text"
         ) from None
 
 
 def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.int64] | None:
-    """Where tokens start, the last one ends, by their bytes; None where these are not the text."""
+    """Return the starts of the tokens, and the last end, from their bytes; None if these do not spell the text."""
     known = {one: library.bytes_of(one) for one in dict.fromkeys(ids)}
     written = b"".join(map(known.__getitem__, ids))
     ends = np.cumsum([0, *(len(known[one]) for one in ids)], dtype=np.int64)
@@ -181,36 +180,36 @@ def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.i
 
 
 def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
-    with told(f"{name}, which ends on a text"):
+    with told(f"{name}, which fails on a text"):
         spans = library.spans(text)
     return None if spans is None else np.array(spans, np.int64).reshape(-1, 2)
 
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
-"""What a tokenizer in our three phases has, and this one has not."""
+"""Attributes of a tokenizer in Tokbench's three phases that this one lacks."""
 MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
-"""Letters, numbers and signs that hardly any vocabulary has, and a long word: which the unknown token stands for."""
+"""Letters, numbers and signs that hardly any vocabulary has, and a long word: they give the unknown token."""
 
 
 class AdaptedTokenizer(Tokenizer):
-    """A tokenizer with the interface of ours, for what our three phases do not do exactly.
+    """External tokenizer with Tokbench's interface, for files that its three phases do not reproduce exactly.
 
-    Texts are UTF-8: bytes that are not become U+FFFD before the library sees them. Whatever asks for the vocabulary or
-    the segmentation of pre-tokens ends in one line.
+    Texts are UTF-8: other bytes become U+FFFD before the library reads them. Attributes and methods that need a
+    vocabulary or the segmentation of pre-tokens raise :class:`TokbenchError`.
 
     Args:
-        library: the library's name, see :mod:`tokbench.adapters.libraries`.
-        content: the file as the library gets it.
-        settings: what the library is told beside it.
-        special: ids that no text gives, with what they stand for.
-        tokens: tokens that text can give.
-        ids: ids in all.
-        name: what tables call it.
-        origin: where it comes from and what it loses.
+        library: name of the library, see :mod:`tokbench.adapters.libraries`.
+        content: file that the library reads.
+        settings: settings of the library in addition to the file.
+        special: ids that no text gives, with their names.
+        tokens: number of tokens that texts can give.
+        ids: number of ids, one more than the largest.
+        name: name of the tokenizer in tables; default: empty.
+        origin: record of the import: source and losses; default: empty.
 
     Raises:
-        TokbenchError: the library is not installed, or does not take the file.
+        TokbenchError: the library is not installed, or does not read the file.
     """
 
     def __init__(
@@ -232,7 +231,7 @@ class AdaptedTokenizer(Tokenizer):
         self.library = open_library(library, content, settings, name or "the tokenizer")
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it is made of: the library's tokenizer is made anew of it."""
+        """Return the constructor's arguments; the library's object is not pickled."""
         return {
             "library": self.library_name,
             "content": self.content,
@@ -260,23 +259,23 @@ class AdaptedTokenizer(Tokenizer):
 
     @property
     def named(self) -> Named:
-        """Every id that is not special, by what the library calls it."""
+        """Every id that is not special, with its name in the library."""
         names = {one: name for one in range(self.ids) if one not in self.special and (name := self.library.name(one))}
         return Named(tuple(names.values()), np.array([*names], np.int32), self.ids)
 
     @property
     def entries(self) -> int:
-        """Ids that some text may give: the tokens, and that of what they cannot spell where there is such text."""
+        """Number of ids that some text may give: the tokens, and the unknown token if a text gives it."""
         unknown = self.library.unknown
         return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in STRANGE))
 
     @property
     def lossless(self) -> bool:
-        """False: nothing is known of what the library does to every text."""
+        """False: the library may change texts."""
         return False
 
     def bytes_lost(self, text: bytes) -> int:
-        """Bytes of a text that are not found again, in order, in what its ids decode to: at most so many."""
+        """Return an upper bound on the bytes of a text that decoding does not restore, in order."""
         return bytes_lost(text, self.decode(self.encode(text)))
 
     @property
@@ -298,45 +297,46 @@ class AdaptedTokenizer(Tokenizer):
         raise TokbenchError(f"{self._who} and has no {what.removeprefix('a ')}; {MEASURE}")
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
-        """Ids of a text, int32 [tokens], as the library gives them."""
-        with told(f"{self.name}: {self.library_name} ends on a text"):
+        """Encode a text by the library; return ids, int32 [tokens]."""
+        with told(f"{self.name}: {self.library_name} fails on a text"):
             return np.array(self.library.encode(readable(text)), np.int32)
 
     def count(self, text: bytes | str, threads: int = 1) -> int:
-        """How many tokens a text has."""
+        """Return the number of tokens of a text."""
         return len(self.encode(text))
 
     def encode_batch(self, texts: Iterable[bytes | str], threads: int = 1) -> list[NDArray[np.int32]]:
-        """Ids of each text, in order."""
+        """Return the ids of each text, in order."""
         return list(
             parallel_map(self.encode, require_texts(texts), whole_argument("threads", threads, 1, MOST_THREADS))
         )
 
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
-        """Where the tokens of a text start in its bytes, int64 [tokens + 1]; the last entry is the number of its bytes.
+        """Return the starts of the tokens in the bytes of a text, int64 [tokens + 1]; the last entry is its length.
 
         Raises:
-            TokbenchError: its tokens do not lie end to end in this text, which is not UTF-8, or the library does not
-                tell where they stand.
+            TokbenchError: the tokens are not contiguous in this text, the text is not UTF-8, or the library reports no
+                offsets.
         """
         return borders_of(self.library, as_bytes(text), self._who)
 
     def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
-        """Where each token starts and ends in the bytes of a text, int64 [tokens, 2].
+        """Return start and end of each token in the bytes of a text, int64 [tokens, 2].
 
-        By its own bytes where those of all tokens are the text, or are a space and the text; else it has the characters
-        that the library gives it. These may overlap, be none, and leave out some of the text.
+        Spans follow from the tokens' own bytes if these spell the text, or a space and the text. Otherwise they are the
+        characters that the library reports: tokens may then overlap, be empty, and omit parts of the text.
 
         Raises:
-            TokbenchError: the text is not UTF-8, or the library does not tell.
+            TokbenchError: the text is not UTF-8, or the library reports no offsets.
         """
         return byte_spans(self.library, as_bytes(text), self._who)
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
-        """Where each token starts and ends in the characters of a text, int64 [tokens, 2], as the library tells.
+        """Return start and end of each token in the characters of a text, int64 [tokens, 2], as the library reports
+        them.
 
         Raises:
-            TokbenchError: it is no ``str``, or as with :meth:`offsets`, where the library does not tell.
+            TokbenchError: the text is not a ``str``, or see :meth:`offsets`, if the library reports no offsets.
         """
         return character_spans_of(self.library, require_str(text), self._who)
 
@@ -345,11 +345,11 @@ class AdaptedTokenizer(Tokenizer):
         return f"{self.name or 'the tokenizer'} works through {self.library_name}"
 
     def last_cut(self, text: bytes) -> int:
-        """0: no place is known where the library's ids could be cut."""
+        """Return 0: the library's ids may depend on all of the text, so it is never divided."""
         return 0
 
     def segment(self, counts: Any, threads: int = 1) -> NoReturn:
-        """Pre-tokens are nothing that the library takes.
+        """Raise an error: the library does not read pre-tokens.
 
         Raises:
             TokbenchError: always.
@@ -359,10 +359,10 @@ class AdaptedTokenizer(Tokenizer):
     def decode(self, ids: ArrayLike) -> bytes:
         """Decode ids in one call of the library, because decoders depend on the ids before and after.
 
-        Special ids become their names.
+        Special ids are decoded to their names.
 
         Raises:
-            TokbenchError: an id is not in the vocabulary, or is no whole number.
+            TokbenchError: an id is not in the vocabulary, or is not an integer.
         """
         numbers: list[int] = as_ids(ids).tolist()
         for one in (min(numbers, default=0), max(numbers, default=0)):
@@ -372,12 +372,12 @@ class AdaptedTokenizer(Tokenizer):
             try:
                 return self.library.decode(numbers, self.special)
             except KeyError as error:
-                raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have holes") from None
+                raise TokbenchError(f"id {error.args[0]} is not in the vocabulary, whose ids have gaps") from None
 
     def save(self, folder: Path | str, *, configuration: bool = True) -> None:
         """Write the library's file and the settings into a folder; see :meth:`Tokenizer.save`.
 
-        With ``configuration`` ``AutoTokenizer`` finds our class there, too, which says what to use in its place.
+        With ``configuration`` (default), ``AutoTokenizer`` finds our class there, too, which names the alternative.
         """
         folder = Path(folder)
         place_of_folder(folder)
@@ -403,7 +403,8 @@ class AdaptedTokenizer(Tokenizer):
         """Read a tokenizer's folder.
 
         Raises:
-            TokbenchError: the folder is none of ours, a file is not the one that was saved, or the library is missing.
+            TokbenchError: Tokbench did not write the folder, a file is not the one that was saved, or the library is
+                missing.
         """
         settings, content = read_adapted(Path(folder))
         return cls(

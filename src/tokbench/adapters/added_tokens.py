@@ -1,12 +1,11 @@
-"""Added tokens in a text, found where the ``tokenizers`` library finds them.
+"""Added tokens in a text, the names of ids for other libraries, and the end of text of an imported tokenizer.
 
-The longest of the leftmost is taken: first of the tokens that are looked for in the text as it is, special ones among
-them, then of the others in what lies between. A token may want to stand as a word by itself, and may take the blanks
-before or after it along.
+Added tokens are found as in the ``tokenizers`` library: leftmost first, the longest of those. Tokens that are not
+normalized, special ones among them, are searched first, then the others in the text between them. A token may have to
+be a word of its own, and may include the whitespace before or after it.
 
-What other libraries call a tokenizer's ids: tokens by their printable spelling, special ids by their names.
-
-End of text of an imported tokenizer: the token that its files name, or one with a known name.
+For other libraries, tokens are named by their printable spelling, special ids by their names. The end of text is the
+token that the files name, or one with a known name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,10 +31,10 @@ class AddedToken(NamedTuple):
     Attributes:
         id: its id.
         content: its text.
-        single_word: whether it must stand by itself, between characters that belong to no word.
-        lstrip: whether it takes the blanks before it along.
-        rstrip: whether it takes those after it.
-        normalized: whether it is looked for after those that are not.
+        single_word: match only between characters that belong to no word.
+        lstrip: include the whitespace before it.
+        rstrip: include the whitespace after it.
+        normalized: search after the tokens that are not.
         special: whether it is special.
     """
 
@@ -49,7 +48,7 @@ class AddedToken(NamedTuple):
 
 
 class AddedTokenMatch(NamedTuple):
-    """A part of a text: characters ``start`` to ``end``, and the id of the added token there, None for plain text."""
+    """A part of a text: characters ``start`` to ``end``, and the id of an added token, None for plain text."""
 
     start: int
     end: int
@@ -60,7 +59,7 @@ class AddedTokens:
     """The added tokens of a tokenizer.
 
     Args:
-        tokens: all of them.
+        tokens: all added tokens.
     """
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
@@ -73,7 +72,8 @@ class AddedTokens:
 
     @classmethod
     def of(cls, tokens: Mapping[int, Any]) -> "AddedTokens":
-        """Those that ``transformers`` has as ids and ``AddedToken``; made once for the same."""
+        """Return the added tokens from a mapping of ids to ``AddedToken`` of ``transformers``; equal ones are
+        cached."""
         return _made(
             tuple(
                 AddedToken(index, *(getattr(token, name) for name in AddedToken._fields[1:]))
@@ -82,11 +82,11 @@ class AddedTokens:
         )
 
     def split(self, text: str, special: bool = True) -> list[AddedTokenMatch]:
-        """The parts of a text, in order; together they are the text.
+        """Split a text into parts, in order; they cover the text.
 
         Args:
             text: any text.
-            special: whether special tokens are looked for; if not, their spelling is text like any other.
+            special: search for special tokens, default: True; otherwise their names are plain text.
         """
         parts = [AddedTokenMatch(0, len(text), None)] if text else []
         for pattern in self._patterns:
@@ -126,27 +126,28 @@ def _made(tokens: tuple[AddedToken, ...]) -> AddedTokens:
 
 
 def _any_of(contents: Iterator[str]) -> Any:
-    """A pattern of any of some texts, the longest first; None where there is none."""
+    """Return a pattern that matches any of the texts, the longest first; None if there are none."""
     longest = sorted((content for content in contents if content), key=len, reverse=True)
     return regex.compile("|".join(map(regex.escape, longest))) if longest else None
 
 
 def spellings(tokenizer: Tokenizer) -> list[str]:
-    """The tokens' printable spellings, by their places in the vocabulary; all different."""
+    """Return the tokens' printable spellings, in the order of the vocabulary; all different."""
     flags = tokenizer.vocabulary.continuation
     marks = [False] * len(tokenizer) if flags is None else flags.tolist()
     return [spell(token, mark) for token, mark in zip(tokenizer.vocabulary.tokens, marks, strict=True)]
 
 
 def ids_of(vocabulary: Vocabulary) -> list[int]:
-    """The id of each token, by its place."""
+    """Return the id of each token, in the order of the vocabulary."""
     return list(range(len(vocabulary))) if vocabulary.ids is None else vocabulary.ids.tolist()
 
 
 def special_names(tokenizer: Tokenizer) -> dict[str, int]:
-    """The special ids of a tokenizer that was made elsewhere, by name.
+    """Return the special ids of an external tokenizer, by name.
 
-    Those are left out that have none, whose name is no text or that of another, or is how a token is spelt.
+    Names that are empty, not UTF-8, or the spelling of a token are excluded; of ids with equal names only the first is
+    included.
     """
     taken = set(spellings(tokenizer))
     found: dict[str, int] = {}
@@ -161,17 +162,17 @@ def special_names(tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
-    """All special ids by name: a tokenizer's own, and those of the end of a text and of padding."""
+    """Return all special ids by name: the tokenizer's, and those of the end of text and padding."""
     return special_names(tokenizer) | tokenizer.end_and_padding
 
 
 def unused_name(number: int) -> str:
-    """What an id is called that stands for nothing, or has no name of its own; no token is spelt with a blank."""
+    """Return the name of an id that is unused or has no name; no spelling of a token contains a space."""
     return f"<unused {number}>"
 
 
 def names_by_id(tokenizer: Tokenizer) -> list[str]:
-    """What each id below ``id_limit`` is called; all different."""
+    """Return the name of each id below ``id_limit``; all different."""
     names = list(map(unused_name, range(tokenizer.id_limit)))
     for spelling, number in zip(spellings(tokenizer), ids_of(tokenizer.vocabulary), strict=True):
         names[number] = spelling
@@ -184,25 +185,25 @@ KNOWN = (
     *(END_OF_TEXT, "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
     *("<|eot_id|>", "<EOT>", "<|EOT|>"),
 )
-"""Names of ends of text, the preferred one first."""
+"""Known names of the end of text, the preferred one first."""
 
 
 def end_of_text(
     found: ParsedTokenizer, special: Mapping[int, bytes], chosen: str | None, place: str
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the end of text, None if there is none, and what to report about it.
+    """Return the end of text, None if there is none, and notes for the report.
 
     Args:
-        found: The file as it was read.
+        found: The parsed file.
         special: Ids that no text gives, with their names.
-        chosen: The token that the user names.
+        chosen: The token named by the user.
         place: The file, for messages.
 
     Returns:
         The name ``token``, its ``id`` and the ``source`` that names it.
 
     Raises:
-        TokbenchError: The token that the user names is no special or added token.
+        TokbenchError: The token named by the user is not a special or added token.
     """
     names: dict[str, int] = {}
     for number, name in [*sorted(special.items()), *sorted(found.added.items())]:
@@ -210,7 +211,7 @@ def end_of_text(
     if chosen is not None and chosen not in names:
         known = f"({listed(names)}); name one of them" if names else "(it has none); leave it out"
         raise TokbenchError(
-            f"{place}: the end of text '{shortened(chosen)}' is none of its special and added tokens {known}"
+            f"{place}: the end of text '{shortened(chosen)}' is not one of its special and added tokens {known}"
         )
     token, source, notes = _named(names, found, chosen)
     if token is None:
@@ -221,7 +222,7 @@ def end_of_text(
 
 
 def _named(names: Mapping[str, int], found: ParsedTokenizer, chosen: str | None) -> tuple[str | None, str, list[str]]:
-    """Return the token, what names it, and what to report about names that were skipped."""
+    """Return the token, the source that names it, and notes about names that were skipped."""
     if chosen is not None:
         return chosen, "the given name", []
     by_id = {number: name for name, number in names.items()}

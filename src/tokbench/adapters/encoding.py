@@ -1,11 +1,8 @@
-"""Encoded texts as ``transformers`` wants them of a fast tokenizer: offsets, words, windows and padding.
+"""Encodings with the interface of ``tokenizers.Encoding`` that ``transformers`` expects of a fast tokenizer.
 
-What stands here has the attributes and methods of ``tokenizers.Encoding`` that ``transformers.BatchEncoding`` asks for.
-Offsets and words are found when somebody asks for them.
-
-From what is given to be encoded to the rows of a batch: texts, pairs and words, and what truncation leaves.
-
-Truncation as the ``tokenizers`` library does it: how long a pair's two texts may be, and the windows of one.
+Rows of a batch have offsets, words, windows and padding, and the attributes and methods used by
+``transformers.BatchEncoding``. Offsets and words are computed on first access. Inputs are texts, pairs and words.
+Truncation is that of the ``tokenizers`` library: the lengths of a pair's two texts, and the windows of each.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,11 +25,11 @@ class EncodedSource:
     """A text, or the words of one, and its ids.
 
     Args:
-        tokenizer: what encodes it.
-        added: the added tokens that are looked for.
-        texts: one text, or its words, each encoded by itself.
-        worded: whether they are words; offsets are then those within a word.
-        special: whether special tokens are looked for.
+        tokenizer: tokenizer that encodes it.
+        added: added tokens to search for.
+        texts: one text, or its words, each encoded separately.
+        worded: whether they are words; offsets are then relative to a word.
+        special: whether to search for special tokens.
     """
 
     def __init__(
@@ -49,7 +46,7 @@ class EncodedSource:
 
     @cached_property
     def offsets(self) -> list[Span]:
-        """Of each token, where it starts and ends in the characters of its text."""
+        """Start and end of each token in the characters of its text."""
         spans: list[Span] = []
         for text, parts in zip(self.texts, self._parts, strict=True):
             for start, end, index in parts:
@@ -62,7 +59,7 @@ class EncodedSource:
 
     @cached_property
     def words(self) -> list[int]:
-        """Of each token, the number of its word: of its pre-token or added token, or the place among given words."""
+        """Number of each token's word: a given word, or otherwise the pre-token or added token."""
         found: list[int] = []
         for number, (text, parts) in enumerate(zip(self.texts, self._parts, strict=True)):
             first = 0
@@ -73,7 +70,7 @@ class EncodedSource:
         return found
 
     def _pretokens(self, text: str, part: AddedTokenMatch) -> list[int]:
-        """Of each token of a part, the number of its pre-token there."""
+        """Return the number of each token's pre-token in a part."""
         if part.id is not None:
             return [0]
         data = text[part.start : part.end].encode("utf-8", "surrogatepass")
@@ -83,7 +80,7 @@ class EncodedSource:
 
 
 class Window(NamedTuple):
-    """Tokens ``start`` to ``end`` of a source, which is the first or the second of a pair."""
+    """Tokens ``start`` to ``end`` of a source, which is text number ``sequence`` (0 or 1) of a pair."""
 
     source: EncodedSource
     start: int
@@ -93,7 +90,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True)
 class Padding:
-    """Tokens on one side that stand for nothing."""
+    """Padding tokens on one side of a row."""
 
     tokens: int = 0
     left: bool = False
@@ -106,9 +103,9 @@ class EncodedRow:
     """A row of a batch: one window, or two of a pair, and padding.
 
     Attributes:
-        windows: what of which text it holds.
-        spell: from ids to tokens.
-        padding: what stands before or after it.
+        windows: tokens of the text or texts.
+        spell: function from ids to tokens.
+        padding: padding before or after the windows.
     """
 
     windows: tuple[Window, ...]
@@ -116,7 +113,7 @@ class EncodedRow:
     padding: Padding = Padding()
 
     def padded(self, length: int, padding: Padding) -> "EncodedRow":
-        """The same with as much padding as it takes to the length."""
+        """Return the row padded to a length."""
         return replace(self, padding=replace(padding, tokens=max(0, length - len(self))))
 
     def __len__(self) -> int:
@@ -145,7 +142,7 @@ class EncodedRow:
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for padding alone: special tokens that stand in a text are part of it."""
+        """1 only for padding: special tokens in a text are part of it."""
         return [1 - mask for mask in self.attention_mask]
 
     @property
@@ -175,7 +172,7 @@ class EncodedRow:
         return None if self.sequence_ids[token] is None else self.offsets[token]
 
     def char_to_token(self, character: int, sequence: int = 0) -> int | None:
-        """The first token that the character is in."""
+        """Return the first token that contains the character."""
         of = self.sequence_ids
         return next(
             (
@@ -191,7 +188,7 @@ class EncodedRow:
         return None if token is None else self.word_ids[token]
 
     def word_to_tokens(self, word: int, sequence: int = 0) -> Span | None:
-        """The first token of a word, and the one after its last."""
+        """Return the first token of a word, and the one after its last."""
         of = self.sequence_ids
         places = [place for place, one in enumerate(self.word_ids) if one == word and of[place] == sequence]
         return (places[0], places[-1] + 1) if places else None
@@ -203,13 +200,13 @@ class EncodedRow:
 
 @dataclass(frozen=True)
 class Truncation:
-    """How texts are cut.
+    """Settings of truncation.
 
     Attributes:
         strategy: ``longest_first``, ``only_first`` or ``only_second``.
-        most: tokens of a text and its pair together.
-        stride: tokens that neighbouring windows share.
-        left: whether the end is kept instead of the beginning.
+        most: maximum number of tokens of a text and its pair together.
+        stride: number of tokens that neighbouring windows share.
+        left: keep the end instead of the beginning.
 
     Raises:
         TokbenchError: windows share all their tokens.
@@ -222,14 +219,14 @@ class Truncation:
 
     def __post_init__(self) -> None:
         if self.stride and self.stride >= self.most:
-            raise TokbenchError(f"stride {self.stride} leaves nothing of max_length {self.most}; give a smaller one")
+            raise TokbenchError(f"stride {self.stride} leaves nothing of max_length {self.most}; pass a smaller one")
 
 
 def lengths(sizes: Sequence[int], truncation: Truncation) -> Sequence[int]:
-    """How many tokens are left of a text, or of the two of a pair, of as many tokens as ``sizes`` says.
+    """Return the numbers of tokens that remain of a text, or of the two of a pair, with ``sizes`` tokens.
 
     Raises:
-        TokbenchError: the one to be cut is shorter than what must go, or there is no second.
+        TokbenchError: the text to truncate is shorter than the excess, or there is no second text.
     """
     most, strategy = truncation.most, truncation.strategy
     excess = sum(sizes) - most
@@ -238,7 +235,7 @@ def lengths(sizes: Sequence[int], truncation: Truncation) -> Sequence[int]:
     if strategy == "longest_first":
         return [most] if len(sizes) == 1 else _balanced(sizes[0], sizes[1], most)
     if strategy == "only_second" and len(sizes) == 1:
-        raise TokbenchError("truncation 'only_second': there is no second text; give pairs, or choose another")
+        raise TokbenchError("truncation 'only_second': there is no second text; pass pairs, or choose another")
     place = 0 if strategy == "only_first" else 1
     if sizes[place] <= excess and most:
         raise TokbenchError(
@@ -248,7 +245,7 @@ def lengths(sizes: Sequence[int], truncation: Truncation) -> Sequence[int]:
 
 
 def _balanced(first: int, second: int, most: int) -> tuple[int, int]:
-    """What is left where the longer one is cut before the other."""
+    """Return the remaining lengths if the longer text is truncated first."""
     short, long = sorted((first, second))
     long = short if short > most else max(short, most - short)
     if short + long > most:
@@ -258,12 +255,12 @@ def _balanced(first: int, second: int, most: int) -> tuple[int, int]:
 
 
 def windows(size: int, most: int, truncation: Truncation) -> list[tuple[int, int]]:
-    """Where each window of a text starts and ends, the one that is kept first.
+    """Return start and end of each window of a text, the first one first.
 
     Args:
-        size: tokens of the text.
-        most: tokens of a window; what is shorter is one window.
-        truncation: the stride, and which end is kept.
+        size: number of tokens of the text.
+        most: number of tokens of a window; a shorter text is one window.
+        truncation: the stride, and the end that is kept.
     """
     if size <= most:
         return [(0, size)]
@@ -277,11 +274,11 @@ def windows(size: int, most: int, truncation: Truncation) -> list[tuple[int, int
 
 
 def is_batch(text: Any, worded: bool) -> bool:
-    """Return whether an argument is several samples, and not one.
+    """Return whether an argument is a batch of samples.
 
     Args:
         text: a text, the words of one, or a list of either.
-        worded: whether texts are given as their words.
+        worded: whether texts are passed as their words.
     """
     if worded:
         text = text[0] if isinstance(text, list | tuple) and text else None
@@ -289,7 +286,7 @@ def is_batch(text: Any, worded: bool) -> bool:
 
 
 def samples_of(texts: Sequence[Any], pairs: Any) -> Sequence[Any]:
-    """Return the samples of a batch: its texts, each with its pair where there are pairs.
+    """Return the samples of a batch: its texts, each with its pair if there are pairs.
 
     Raises:
         TokbenchError: the pairs are not a list of the same length.
@@ -302,10 +299,10 @@ def samples_of(texts: Sequence[Any], pairs: Any) -> Sequence[Any]:
 
 
 def texts_of(sample: Any, worded: bool) -> list[list[str]]:
-    """The text of a sample, or the two of a pair, each as the list of its words or as the only one of its list.
+    """Return the text of a sample, or the two of a pair, each as a list of words or of one text.
 
     Raises:
-        TokbenchError: it is neither a text, nor two, nor, where it should be split, words.
+        TokbenchError: the sample is neither a text nor a pair, or words are expected and it has none.
     """
     pair = isinstance(sample, list | tuple) and (not worded or bool(sample and isinstance(sample[0], list | tuple)))
     texts = list(sample) if pair else [sample]
@@ -318,7 +315,7 @@ def texts_of(sample: Any, worded: bool) -> list[list[str]]:
         or any(not isinstance(word, str) for word in flat)
     ):
         raise TokbenchError(
-            f"{sample!r:.60} is no text, nor a pair of texts; give text, or words and is_split_into_words"
+            f"{sample!r:.60} is neither text nor a pair of texts; pass text, or words and is_split_into_words"
         )
     return texts
 
@@ -326,17 +323,17 @@ def texts_of(sample: Any, worded: bool) -> list[list[str]]:
 def rows_of(
     sources: list[EncodedSource], spell: Callable[[list[int]], list[str]], truncation: Truncation | None
 ) -> Iterator[EncodedRow]:
-    """What is left of a text, or of a pair, and then the windows of what was cut off.
+    """Yield the truncated text or pair, and then the windows of the rest.
 
-    All windows of the first text past its own come before those of the second alone, as in ``tokenizers``.
+    All later windows of the first text precede those of only the second, as in ``tokenizers``.
 
     Args:
         sources: the text, or the two of a pair.
-        spell: from ids to tokens.
-        truncation: None leaves everything.
+        spell: function from ids to tokens.
+        truncation: settings; None truncates nothing.
 
     Raises:
-        TokbenchError: as :func:`tokbench.adapters.encoding.lengths`.
+        TokbenchError: see :func:`tokbench.adapters.encoding.lengths`.
     """
     sizes = [len(source.ids) for source in sources]
     left = lengths(sizes, truncation) if truncation else sizes

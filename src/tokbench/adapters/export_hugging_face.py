@@ -1,14 +1,12 @@
-"""Export to ``tokenizer.json``, where Hugging Face's own models give the same ids as ours.
+"""Export to ``tokenizer.json``, if Hugging Face's models give the same ids as ours.
 
-Pre-tokenizations in the ``tokenizers`` library: its ``Split`` by the same patterns, whose engine is Oniguruma.
+Pre-tokenizations become ``Split`` of the ``tokenizers`` library with the same patterns, whose engine is Oniguruma. The
+two engines agree on characters of Unicode 16; for later characters each has its own version of Unicode. If Oniguruma
+interprets a pattern differently, a comparison on text detects it and nothing is exported.
 
-The two engines agree on characters of Unicode 16; on later ones each goes by its own edition. Where a pattern means
-something else to Oniguruma, what it cuts otherwise is found on text and nothing is exported.
-
-Comparison of the sets of characters that a pattern names with those of another library.
-
-Each engine has tables of its own edition of Unicode, and may give a set another meaning. The library is asked about
-every code point of the planes that have characters, and about the ends of the other planes.
+For imports, the module compares the sets of characters in a pattern with those of another library (:func:`differing`).
+Each engine has tables of its own version of Unicode, and may interpret a set differently. All code points of the planes
+with characters are compared, and the ends of the other planes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,9 +43,9 @@ if TYPE_CHECKING:
 
 
 MOST = 20_000
-"""Pre-tokens that are put together to running text."""
+"""Maximum number of pre-tokens that are concatenated to running text."""
 TOGETHER = 50
-"""Pre-tokens of one text."""
+"""Number of pre-tokens in one text."""
 PROBES = (
     "I'LL pay 12345 now!!\n\n  ok",
     "\t a\u00a0\u3000b \u2028\r\n\r\n c  ",
@@ -59,11 +57,11 @@ PROBES = (
         for sign in "¼²٣Ⅷ𝟙_·ªʰǅﬁßİıſK\u0301\u200d\u20dd\u2028\x85\x1c\xa0\u180e\u200b\ufeff\ufffd$—「€😀"
     ),
 )
-"""Texts on which engines may differ: blanks, cases, marks, numbers, scripts, and signs of every kind among others."""
+"""Texts on which engines may differ: whitespace, cases, marks, numbers, scripts, and signs of every kind in context."""
 
 
 def splits_of(scheme: Pretokenization) -> "list[Split] | str":
-    """What cuts text as the scheme does, one after another; or why nothing does."""
+    """Return equivalent steps of the library for a scheme, applied in turn; or the reason why there are none."""
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
 
@@ -71,14 +69,14 @@ def splits_of(scheme: Pretokenization) -> "list[Split] | str":
         return f"no regular expression cuts as pre-tokenization '{scheme.label}' does"
     try:
         return [Split(Regex(pattern), "isolated") for pattern in scheme.splits]
-    except Exception as error:  # The library raises nothing more special.
+    except Exception as error:  # The library raises no subclass.
         if may_be_short(error):
             raise
         return f"Hugging Face's engine does not take the pattern of '{scheme.label}' ({error})"
 
 
 def cut_otherwise(scheme: Pretokenization, splits: "list[Split]", counts: PretokenCounts | None) -> str | None:
-    """A text that ``splits`` do not cut as the scheme does, None where none is found."""
+    """Return a text that ``splits`` divide differently from the scheme, None if none is found."""
     from tokenizers.pre_tokenizers import Sequence
 
     theirs = Sequence(splits)
@@ -91,7 +89,7 @@ def cut_otherwise(scheme: Pretokenization, splits: "list[Split]", counts: Pretok
 
 
 def why_not(scheme: Pretokenization, counts: PretokenCounts | None) -> str | None:
-    """Why the library cannot cut as the scheme does, None where it can."""
+    """Return the reason why the library cannot split as the scheme does, None if it can."""
     splits = splits_of(scheme)
     if isinstance(splits, str):
         return splits
@@ -100,35 +98,36 @@ def why_not(scheme: Pretokenization, counts: PretokenCounts | None) -> str | Non
 
 
 def _running(counts: PretokenCounts | None) -> Iterator[str]:
-    """Text made of frequent pre-tokens; what is no UTF-8 in them is left out."""
+    """Yield text made of frequent pre-tokens, without bytes that are not UTF-8."""
     pretokens = iter(()) if counts is None else (token for token, _ in islice(counts.items(), MOST))
     while together := list(islice(pretokens, TOGETHER)):
         yield b"".join(together).decode("utf-8", "ignore")
 
 
 REJECTED = "not exported: "
-"""How the record of a tokenizer begins that has no such file."""
+"""Beginning of the record if there is no such file."""
 
 BY_WORDPIECE = ("greedy", "longest_prefix")
-"""Segmentations that Hugging Face's WordPiece model does."""
+"""Segmentations that Hugging Face's WordPiece model implements."""
 
 BY_BPE = ("merge", "whole_or_merge", "ranked")
-"""Segmentations that its BPE model does."""
+"""Segmentations that its BPE model implements."""
 
 UNBOUNDED = 10**9
-"""Longest word, in characters, that Hugging Face's WordPiece model may cut; its own 100 would make unknowns."""
+"""Longest word in characters for Hugging Face's WordPiece model; longer ones than its default, 100, would be
+unknown."""
 
 LONGEST_WORD = 2000
-"""Bytes of the longest pre-token that its WordPiece model cuts in good time, which grows with the length's cube."""
+"""Longest pre-token in bytes for its WordPiece model, whose time grows with the cube of the length."""
 
 
 def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
-    """The same tokenizer as an object of the ``tokenizers`` library, or None where that has no such model or cut.
+    """Return the same tokenizer as an object of the ``tokenizers`` library, or None if that has no such model or split.
 
-    Merge, whole or merge and ranked become BPE, likelihood becomes Unigram, greedy and longest prefix become WordPiece
-    without and with a continuation prefix. Ids are the same; end of text and padding follow the vocabulary. Special ids
-    that a tokenizer has of its own are special tokens, and stand in the model, too: the library numbers what does not
-    as it comes.
+    Merge, whole or merge and ranked become BPE, and likelihood becomes Unigram. Greedy and longest prefix become
+    WordPiece, without and with a continuation prefix. Ids are equal; end of text and padding follow the vocabulary.
+    Special ids of an external tokenizer are special tokens and also part of the model, as the library renumbers tokens
+    outside it.
     """
     from tokenizers import AddedToken, decoders, pre_tokenizers
     from tokenizers import Tokenizer as HuggingFaceTokenizer
@@ -170,7 +169,7 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
 
 
 def _merges(tokenizer: Tokenizer) -> NDArray[np.int32]:
-    """Places of what is joined, in the order of ranks: of a segmentation by ranks every pair that makes a token."""
+    """Return merges as places in the vocabulary, in order of rank; for ``ranked``, every pair that makes a token."""
     vocabulary = tokenizer.vocabulary
     if tokenizer.segmentation != "ranked":
         assert vocabulary.merges is not None
@@ -180,8 +179,8 @@ def _merges(tokenizer: Tokenizer) -> NDArray[np.int32]:
 
 
 def _finite(vocabulary: Vocabulary) -> list[float]:
-    """Scores as ``likelihood`` takes them, and for a token that is barred one that its bytes always exceed: JSON has no
-    infinity."""
+    """Return scores as ``likelihood`` reads them; barred tokens get one that the bytes always exceed (JSON has no
+    infinity)."""
     assert vocabulary.scores is not None
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
     below = 2 * min(float(scores.min()), -1.0)
@@ -191,7 +190,7 @@ def _finite(vocabulary: Vocabulary) -> list[float]:
 
 
 def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str, int]) -> list[tuple[str, float]]:
-    """What Unigram numbers from 0 on: tokens with their scores; other ids by names that no text is spelt by."""
+    """Return the entries of Unigram by id: tokens with their scores, and other ids with names that spell no text."""
     if tokenizer.vocabulary.ids is None:
         return list(scores.items())
     lowest = min(scores.values())
@@ -199,15 +198,15 @@ def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str,
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, most: int = MOST_COMPARED) -> str:
-    """Write ``tokenizer.json`` if it gives the same ids on every pre-token that is text; say what was done.
+    """Write ``tokenizer.json`` if it gives the same ids on every pre-token that is text; return a message.
 
-    What is compared is what the file gives: the library may read a score otherwise than it wrote it.
+    The written file is compared, as the library may read a score with another value than it wrote.
 
     Args:
-        tokenizer: what to export.
-        counts: pre-tokens on which the two must agree; None compares nothing.
-        folder: where the file goes.
-        most: pre-tokens that are compared at the most, the most frequent ones.
+        tokenizer: tokenizer to export.
+        counts: pre-tokens to compare ids on; None compares nothing.
+        folder: output folder.
+        most: maximum number of pre-tokens to compare, the most frequent ones.
 
     Returns:
         One sentence for the tokenizer's record.
@@ -235,9 +234,9 @@ def _ids(converted: "tokenizers.Tokenizer", texts: list[str]) -> list[list[int]]
 
 
 EDITIONS = {"14.0": 0x61D, "15.0": 0xCF3, "15.1": 0x2FFC, "16.0": 0x1C89, "17.0": 0x88F, "18.0": 0x558}
-"""Editions of Unicode, each with a character that came with it."""
+"""Versions of Unicode, each with a character that it added."""
 PLANES = (0, 1, 2, 3)
-"""Planes of which every code point is compared."""
+"""Planes of which all code points are compared."""
 TAGS = range(0xE0000, 0xE1000)
 ENDS = (0, 1, 0x7FFF, 0xFFFD, 0xFFFE, 0xFFFF)
 """Code points of the other planes that are compared."""
@@ -245,12 +244,12 @@ ENDS = (0, 1, 0x7FFF, 0xFFFD, 0xFFFE, 0xFFFF)
 
 @dataclass(frozen=True)
 class Differing:
-    """The code points that are in other sets for a library.
+    """Code points that are in other sets for a library.
 
     Attributes:
         codes: the code points.
-        ours: the edition of Unicode of our tables; empty if there are no such code points.
-        theirs: that of the library.
+        ours: version of Unicode of our tables; empty if there are no such code points.
+        theirs: version of Unicode of the library.
     """
 
     codes: frozenset[int]
@@ -258,7 +257,7 @@ class Differing:
     theirs: str = ""
 
     def __str__(self) -> str:
-        """Say how many there are and why; empty if there are none."""
+        """Return a message with their number and the reason; empty if there are none."""
         if not self.codes:
             return ""
         number, first = len(self.codes), min(self.codes)
@@ -271,14 +270,14 @@ class Differing:
 
 
 def differing(native: NativeTokenizer, library: str) -> Differing:
-    """Return the code points that are in other sets for a library because its edition of Unicode is another.
+    """Return the code points that are in other sets for a library because it has another version of Unicode.
 
     Args:
-        native: what our phases do in its place.
-        library: its name.
+        native: the tokenizer in Tokbench's three phases.
+        library: name of the library.
 
     Raises:
-        NotNativeError: a set has other characters, and Unicode's editions do not explain it.
+        NotNativeError: a set has other characters, and the versions of Unicode do not explain it.
     """
     theirs = sets_of(library)
     try:
@@ -309,7 +308,7 @@ def differing(native: NativeTokenizer, library: str) -> Differing:
 
 
 def _edition(missing: set[int]) -> str:
-    """Return the last edition before the first one whose character is missing."""
+    """Return the last version before the first one whose character is missing."""
     found = next(iter(EDITIONS))
     for edition, code in EDITIONS.items():
         if code in missing:
@@ -325,7 +324,7 @@ def _differing(native: NativeTokenizer, classes: Classes, theirs: Sets) -> Itera
             f"({signs[bool(classes.members[ranges] >> number & 1)]}{part})" for part, ranges in native.sets.items()
         )
         yield from map(ord, theirs.unmatched("".join(looks) + r"[\s\S]", text))
-    if native.steps:  # Only files of tokenizers have steps that are not regular expressions.
+    if native.steps:  # Only tokenizer.json files have steps that are not regular expressions.
         from tokbench.adapters.libraries.hugging_face import isolated
     for step, ranges in native.steps.items():
         text = "".join(map(chr, _codes().tolist()))
@@ -344,7 +343,7 @@ def _by_class(classes: Classes) -> Iterator[tuple[int, str]]:
 
 @cache
 def _codes() -> NDArray[np.int64]:
-    """Return the code points that are compared, ascending."""
+    """Return the code points to compare, ascending."""
     planes = [code for plane in PLANES for code in range(plane << 16, (plane + 1) << 16)]
     ends = [plane << 16 | end for plane in range(len(PLANES), 17) for end in ENDS]
     codes = np.unique([*planes, *ends, *TAGS])

@@ -1,15 +1,15 @@
-"""Export to a SentencePiece model, where that gives the same ids as ours on pre-tokens.
+"""Export to a SentencePiece model, if it gives the same ids as ours on pre-tokens.
 
-SentencePiece works on characters, our tokens are bytes. Pieces are therefore tokens in GPT-2's printable spelling, one
-character a byte, and the model's table of normalisation turns each character of a text into the spelling of its bytes,
-the table for decoding back. Ids are ours, those that stand for nothing being unused pieces; end of text and padding
-follow, and last the unknown piece, which stands for the characters that the table does not hold: U+0000, and those that
-Unicode has not assigned or leaves to private use outside the basic plane. SentencePiece finds pieces by name. Where a
-token or a special token has the name of a control piece or of the unknown piece, these get a number in theirs.
+SentencePiece processes characters, our tokens are bytes. Pieces are therefore tokens in GPT-2's printable spelling, one
+character a byte. The model's normalization table maps each character of a text to the spelling of its bytes, its
+denormalization table maps them back. Ids are ours, and unused ids are unused pieces. End of text and padding follow,
+and last the unknown piece, for the characters that the table lacks. These are U+0000, unassigned characters, and
+private-use characters outside the basic plane. SentencePiece finds pieces by name. If a token or a special token has
+the name of a control piece or of the unknown piece, a number is added to the latter's name.
 
-SentencePiece has no pre-tokens. Where a scheme cuts, its model is to be given one pre-token at a time; without a
-scheme, the text. It ranks merges by what they make, as tiktoken does, and sums scores in single precision: whether ids
-are the same is found by comparing.
+SentencePiece has no pre-tokens. If a scheme splits texts, pass the model one pre-token at a time, otherwise the text.
+It ranks merges by their result, as tiktoken does, and adds scores in single precision: equality of ids is checked by
+comparison.
 """
 
 import io
@@ -33,16 +33,16 @@ from tokbench.vocabulary import Vocabulary, usable_scores
 
 MODEL = "tokenizer.model"
 SETTINGS = "sentencepiece.json"
-"""What the model does not hold: the pattern of the pre-tokenization, and the special tokens."""
+"""File of the settings that the model lacks: the pre-tokenization pattern, and the special tokens."""
 KINDS = {"merge": "BPE", "ranked": "BPE", "likelihood": "UNIGRAM"}
-"""Segmentations that SentencePiece has, and what it calls them."""
+"""Segmentations that SentencePiece implements, with their names there."""
 WAYS = {"BPE": "ranks merges by what they make", "UNIGRAM": "sums scores in single precision"}
-"""What may make its ids others than ours."""
+"""Possible reasons for different ids, by model."""
 UNKNOWN_PIECE = "<unk>"
 
 
 def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
-    """A model of the same tokenizer, serialised; whether its ids are the same is not checked.
+    """Return a serialised model of the same tokenizer; ids are not compared.
 
     Raises:
         TokbenchError: SentencePiece has no model for the segmentation.
@@ -81,7 +81,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and mark it as taken."""
+    """Return a name that is not in ``taken``, and add it."""
     numbered = (f"{name.removesuffix('>')} {number}>" for number in count(1))
     found = next(one for one in chain([name], numbered) if one not in taken)
     taken.add(found)
@@ -89,10 +89,10 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
-    """The score and the type of each token's piece; what no merge makes, and what is barred, matches nothing."""
+    """Yield score and type of each token's piece; tokens that no merge makes, and barred ones, match no text."""
     if kind == "BPE":
         ranks: dict[int, int] = {}
-        if vocabulary.merges is None:  # What is joined has its own place as its rank.
+        if vocabulary.merges is None:  # The rank of a token is its place.
             ranks = {index: index for index, token in enumerate(vocabulary.tokens) if len(token) > 1}
         else:
             for rank, (_, _, made) in enumerate(vocabulary.merges.tolist()):
@@ -106,14 +106,14 @@ def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
 
 
 def spelt(character: str) -> bool:
-    """Whether the table of normalisation holds a character."""
+    """Return whether the normalization table contains a character."""
     category = unicodedata.category(character)
     return character != "\0" and category not in ("Cn", "Cs") and not (category == "Co" and ord(character) > 0xFFFF)
 
 
 @cache
 def _tables() -> bytes:
-    """A model that has nothing but the two tables, which only SentencePiece's own trainer compiles."""
+    """Return a serialised model with only the two tables, which only SentencePiece's trainer can compile."""
     import sentencepiece
 
     rules = [(ord(character), spell(character.encode())) for character in map(chr, range(0x110000)) if spelt(character)]
@@ -140,21 +140,21 @@ def _tables() -> bytes:
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:
-    """Write ``tokenizer.model`` and ``sentencepiece.json`` if ids are the same on every pre-token that is text.
+    """Write ``tokenizer.model`` and ``sentencepiece.json`` if ids are equal on every pre-token that is text.
 
-    Pre-tokens with characters that the model's table does not hold are left out, and counted in what is said.
+    Pre-tokens with characters that the model's table lacks are skipped; the message has their number.
 
     Args:
-        tokenizer: what to export.
-        counts: pre-tokens on which the two must agree.
-        folder: where the files go.
-        most: pre-tokens that are compared at the most, the most frequent ones.
+        tokenizer: tokenizer to export.
+        counts: pre-tokens to compare ids on.
+        folder: output folder.
+        most: maximum number of pre-tokens to compare, the most frequent ones.
 
     Returns:
-        One sentence on what was compared.
+        One sentence about the comparison.
 
     Raises:
-        TokbenchError: SentencePiece cannot express it.
+        TokbenchError: SentencePiece cannot express the tokenizer.
     """
     import sentencepiece
 

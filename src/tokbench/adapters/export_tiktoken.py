@@ -1,9 +1,9 @@
-"""Export to a file of ranks, where ``tiktoken`` gives the same ids as ours.
+"""Export to a file of ranks, if ``tiktoken`` gives the same ids as ours.
 
-A line holds a token in base64 and its rank, which is its id. tiktoken takes a pre-token whole that is a token; in any
-other it merges, again and again, the adjacent pair whose joined bytes have the lowest rank. That is our segmentation by
-merging where every token has one merge and ids follow the order of the merges. The pattern and the special tokens are
-no part of such a file and stand in a file beside it.
+A line contains a token in base64 and its rank, which is its id. tiktoken encodes a pre-token that is a token as that
+token. In any other it repeatedly merges the adjacent pair whose joined bytes have the lowest rank. This equals our
+segmentation by merging if every token has one merge and ids follow the order of the merges. Such a file has neither the
+pattern nor the special tokens; they are written to a second file.
 """
 
 import json
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import tiktoken
 
 BY_RANK = ("merge", "ranked", "whole_or_merge")
-"""Segmentations that merge pairs by rank, or may come to the same."""
+"""Segmentations that merge pairs by rank, or may be equivalent."""
 
 
 def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
-    """The same tokenizer as an object of ``tiktoken``, if it merges by rank; whether ids are the same is not checked.
+    """Return the same tokenizer as an object of ``tiktoken``, if it merges by rank; ids are not compared.
 
     Raises:
-        TokbenchError: the segmentation does not merge, or no pattern says how the pre-tokenization cuts.
+        TokbenchError: the segmentation does not merge, or no pattern is equivalent to the pre-tokenization.
     """
     import tiktoken
 
@@ -49,12 +49,12 @@ def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
 
 
 def _ranks(vocabulary: Vocabulary) -> dict[bytes, int]:
-    """The tokens with their ids, those that they have elsewhere too."""
+    """Return the tokens with their ids."""
     return dict(zip(vocabulary.tokens, ids_of(vocabulary), strict=True))
 
 
 def _special(tokenizer: Tokenizer) -> dict[str, int]:
-    """The special tokens with their ids: those that it has elsewhere, where it was made elsewhere."""
+    """Return the special tokens with their ids; for an external tokenizer, those of its files."""
     if tokenizer.vocabulary.ids is None:
         return special_tokens(len(tokenizer))
     return special_names(tokenizer)
@@ -64,16 +64,16 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
     """Write ``tokenizer.tiktoken`` and ``tiktoken.json`` if they give the same ids on every pre-token that is text.
 
     Args:
-        tokenizer: what to export.
-        counts: pre-tokens on which the two must agree.
-        folder: where the files go.
-        most: pre-tokens that are compared at the most, the most frequent ones.
+        tokenizer: tokenizer to export.
+        counts: pre-tokens to compare ids on.
+        folder: output folder.
+        most: maximum number of pre-tokens to compare, the most frequent ones.
 
     Returns:
-        One sentence on what was compared.
+        One sentence about the comparison.
 
     Raises:
-        TokbenchError: tiktoken cannot express it.
+        TokbenchError: tiktoken cannot express the tokenizer.
     """
     encoding = to_tiktoken(tokenizer)
     told = compare(tokenizer, counts, lambda texts: map(encoding.encode_ordinary, texts), most)

@@ -1,4 +1,4 @@
-"""Tokenizers for other libraries: every form, and what each is checked on."""
+"""Exports of tokenizers to other libraries, and the pre-tokens on which ids are compared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,23 +13,23 @@ from tokbench.vocabulary import write_tokens
 
 TOKENS = "tokens.vocab"
 FAST = "PreTrainedTokenizerFast"
-"""The class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without any code of ours."""
+"""Class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without Tokbench."""
 
 
 def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folder: Path) -> str:
-    """Write a tokenizer for another library into a folder, if ids are the same on the pre-tokens.
+    """Write a tokenizer for another library into a folder, if ids are equal on the pre-tokens.
 
     Args:
-        tokenizer: what to export.
+        tokenizer: tokenizer to export.
         form: one of :data:`FORMS`.
-        counts: pre-tokens on which the two must agree; None for :func:`pretokens_to_compare`.
-        folder: where the files go.
+        counts: pre-tokens to compare ids on; None for :func:`pretokens_to_compare`.
+        folder: output folder.
 
     Returns:
-        One sentence on what was compared.
+        One sentence about the comparison.
 
     Raises:
-        TokbenchError: the library cannot express it, which the message says why, or is not installed.
+        TokbenchError: the library cannot express the tokenizer (the message has the reason), or is not installed.
     """
     _require_ours(tokenizer)
     try:
@@ -43,10 +43,10 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
 
 
 def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
-    """Those of the documentation that CPython carries, and of the tokens themselves.
+    """Return the pre-tokens of CPython's documentation and of the tokens themselves, counted.
 
     Raises:
-        TokbenchError: it works through another library, which has no need of an export.
+        TokbenchError: the tokenizer runs through another library and needs no export.
     """
     _require_ours(tokenizer)
     from tokbench.corpus.sources import embedded_texts
@@ -57,8 +57,8 @@ def pretokens_to_compare(tokenizer: Tokenizer) -> PretokenCounts:
 def _require_ours(tokenizer: Tokenizer) -> None:
     if tokenizer.library_name:
         raise TokbenchError(
-            f"{tokenizer.name or 'the tokenizer'} works through {tokenizer.library_name}, which gives its ids by the "
-            "file that it was imported from; hand that on"
+            f"{tokenizer.name or 'the tokenizer'} works through {tokenizer.library_name}, which needs no export; "
+            "use the file that it was imported from"
         )
 
 
@@ -86,7 +86,7 @@ def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -
 
 def _tokens(tokenizer: Tokenizer, folder: Path) -> str:
     if ids_of(tokenizer.vocabulary) != list(range(len(tokenizer))):
-        raise TokbenchError("a list of tokens numbers them by line, and ids of this one have holes or another order")
+        raise TokbenchError("a list of tokens numbers them by line, and ids of this one have gaps or another order")
     write_tokens(tokenizer.vocabulary.tokens, folder / TOKENS)
     return f"{TOKENS} has {len(tokenizer):,} tokens, and nothing of how they cut"
 
@@ -96,6 +96,6 @@ COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,
 }
-"""Forms whose library must give the same ids, by their names."""
+"""Exports whose library must give the same ids, by form."""
 FORMS = (*COMPARED, "tokens")
-"""What a tokenizer can be written as."""
+"""Forms of an export."""

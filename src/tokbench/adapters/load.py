@@ -52,11 +52,11 @@ def load(
         revision: full hash of the commit, for a name on the hub. Nothing is downloaded without it.
         form: format of the file, as in ``tokbench import --from``. Default: detected from its content.
         pattern: pre-tokenizer name or regular expression, for files that do not contain one.
-        segmentation: segmentation in place of the format's own.
+        segmentation: segmentation instead of the format's.
         added: which added tokens are tokens: ``"words"`` (default), ``"text"`` (none) or ``"tokens"`` (all).
         special_tokens: special tokens of a file of ranks, with their ids.
-        end_of_text: the token that ends a text. Default: that of the folder's settings, else a well-known name.
-        name: name in tables. Default: the tokenizer's own, or that of the file.
+        end_of_text: the token that ends a text. Default: that of the folder's settings, otherwise a well-known name.
+        name: name in tables. Default: the tokenizer's own name, or that of the file.
 
     Raises:
         TokbenchError: the path does not exist, the file is damaged or its format unknown, an option is missing or not
@@ -160,10 +160,10 @@ def _write_transformers(source: Any, folder: Path) -> tuple[Path, str, str]:
 
 
 def _write_tiktoken(source: Any, folder: Path) -> tuple[Path, str, str]:
-    """Write the ranks of an encoding, and the pattern and special tokens that its copies are made of."""
+    """Write the ranks, pattern and special tokens of an encoding, from its state for copies."""
     state = copy(source).__getstate__()
     if not isinstance(state, Mapping):
-        raise TokbenchError(f"{shown(source)} does not give its ranks; save them as a file and load that")
+        raise TokbenchError(f"{shown(source)} does not return its ranks; save them as a file and load that")
     lines = [f"{b64encode(token).decode()} {rank}\n" for token, rank in state["mergeable_ranks"].items()]
     (folder / RANKS).write_text("".join(lines), encoding="ascii")
     settings = {key: state[key] for key in ("pat_str", "special_tokens")}
@@ -182,16 +182,16 @@ READERS: dict[str, Callable[[Any, Path], tuple[Path, str, str]]] = {
     "tiktoken": _write_tiktoken,
     "sentencepiece": _write_sentencepiece,
 }
-"""By package: the function that writes an object's file and returns its path, its form and the object's name."""
+"""Functions by package, which write an object's file and return its path, its form and the object's name."""
 
 
 class Callables:
-    """Functions of a caller as a :class:`~tokbench.adapters.libraries.Library`.
+    """User-defined functions as a :class:`~tokbench.adapters.libraries.Library`.
 
     Args:
         encode: returns the ids or the pieces of a text.
         decode: returns the text of ids; None if there is none.
-        size: ids in all; None if not known.
+        size: number of ids; None if not known.
         pieces: pieces that already have an id, in the order of their ids.
     """
 
@@ -264,10 +264,10 @@ class Callables:
 
 
 class WrappedTokenizer(AdaptedTokenizer):
-    """A tokenizer that calls a caller's functions; :func:`wrap` returns one.
+    """A tokenizer that calls user-defined functions; :func:`wrap` returns one.
 
     Attributes:
-        size: tokens of the vocabulary; None if not known, then ``len`` is one more than the largest id seen.
+        size: number of tokens; None if not known: ``len`` is then one more than the largest id so far.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class WrappedTokenizer(AdaptedTokenizer):
 
     @property
     def can_decode(self) -> bool:
-        """Whether there is a function for it, or texts are cut into pieces."""
+        """Whether it has a decode function, or its encode function returns pieces."""
         encode, decode = self.functions
         if decode is not None or self.callables.pieces:
             return True
@@ -318,7 +318,7 @@ class WrappedTokenizer(AdaptedTokenizer):
         return self.size or 0
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
-        """Return the ids of a text, int32 [tokens]. Exceptions of the caller's function are not changed."""
+        """Return the ids of a text, int32 [tokens]. Exceptions of the user-defined function are not converted."""
         try:
             ids = np.array(self.library.encode(readable(text)), np.int32)
         except TokbenchError as error:
@@ -342,16 +342,16 @@ def wrap(
     """Return any function as an external tokenizer, for ``compare``, ``measure``, ``check`` and ``show``.
 
     Args:
-        encode: receives a ``str`` and returns its ids (whole numbers, or an object with ``ids`` or ``input_ids``), or
+        encode: receives a ``str`` and returns its ids (integers, or an object with ``ids`` or ``input_ids``), or
             its pieces (``str`` or ``bytes``), which are numbered in the order in which they first occur. Bytes that
-            are not UTF-8 reach it as U+FFFD.
+            are not UTF-8 are passed as U+FFFD.
         decode: receives a list of ids and returns their text, ``str`` or ``bytes``. Default: pieces are joined; ids
             cannot be decoded, so that ``check`` and ``show`` raise an error.
         name: name in tables. Default: the name of the function.
-        size: tokens of the vocabulary. Default: not known; metrics that need it have no value.
+        size: number of tokens. Default: not known; metrics that need it have no value.
 
     Raises:
-        TokbenchError: ``encode`` or ``decode`` cannot be called, or ``size`` is not a whole number. When a text is
+        TokbenchError: ``encode`` or ``decode`` cannot be called, or ``size`` is not an integer. When a text is
             encoded: the function returns something else.
 
     Examples:

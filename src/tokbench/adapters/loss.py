@@ -1,6 +1,6 @@
-"""What a tokenizer loses of texts: what decoding does not give back, unknown tokens, and characters that it changes.
+"""Losses of a tokenizer on texts, and comparison of its ids with those of another library.
 
-Whether a tokenizer gives the ids of another library, text by text.
+Losses are text that decoding does not restore, unknown tokens, and characters changed by normalisation.
 """
 
 from collections import Counter
@@ -18,24 +18,25 @@ from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
 
 SHOWN = 40
-"""Bytes that are shown of the first difference."""
+"""Bytes shown of the first difference."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What was lost of some documents.
+    """Losses on some documents.
 
     Attributes:
-        documents: how many there were.
-        documents_changed: those that decoding does not give back, byte for byte.
-        documents_not_utf8: those of them that are not UTF-8, which the library never sees as they are.
-        bytes: of all documents.
-        bytes_lost: at most so many are not found again in what was decoded, in order.
-        tokens: of all documents.
-        unknown_tokens: those of them that stand for whatever the vocabulary cannot spell.
-        characters: of all documents.
-        characters_normalised: those, white space excluded, that the normaliser changes and decoding does not restore.
-        first: the first difference, of its document's number: what stood there, and what was decoded.
+        documents: number of documents.
+        documents_changed: documents that decoding does not restore, byte for byte.
+        documents_not_utf8: those of them that are not UTF-8, which libraries read only after replacement.
+        bytes: bytes of all documents.
+        bytes_lost: upper bound on the bytes that are not found, in order, in the decoded text.
+        tokens: tokens of all documents.
+        unknown_tokens: unknown tokens among them.
+        characters: characters of all documents; 0 for a native tokenizer.
+        characters_normalised: characters, whitespace excluded, that the normaliser changes and decoding does not
+            restore.
+        first: the first difference: number of the document, original and decoded text.
     """
 
     documents: int
@@ -51,11 +52,11 @@ class Loss:
 
     @property
     def none(self) -> bool:
-        """Whether all was given back."""
+        """Whether decoding restores all documents."""
         return not self.documents_changed
 
     def record(self) -> dict[str, Any]:
-        """The same as JSON holds it."""
+        """Return the losses as a JSON-compatible mapping."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -71,7 +72,7 @@ class Loss:
 
 
 def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
-    """What a tokenizer loses of documents, each encoded and decoded."""
+    """Encode and decode documents; return the losses."""
     totals: Counter[str] = Counter()
     library = tokenizer.library if isinstance(tokenizer, AdaptedTokenizer) else None
     unknown = library.unknown if library is not None else None
@@ -83,7 +84,7 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
         totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
         if library is not None:
             seen = readable(text)
-            with told("the library ends on a text"):
+            with told("the library fails on a text"):
                 totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
         if decoded != text:
             totals += Counter(documents_changed=1, bytes_lost=bytes_lost(text, decoded))
@@ -94,11 +95,11 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
 
 
 class LossCounter:
-    """A tokenizer that counts, while it encodes, the documents that it does not give back.
+    """A tokenizer that counts, while it encodes, the documents that decoding does not restore.
 
     Attributes:
-        documents: how many it encoded.
-        documents_changed: those of them that decoding does not give back, byte for byte.
+        documents: number of encoded documents.
+        documents_changed: those of them that decoding does not restore, byte for byte.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -113,7 +114,7 @@ class LossCounter:
         return self.tokenizer.id_limit
 
     def encode(self, text: bytes) -> NDArray[np.int32]:
-        """Ids of a text."""
+        """Encode a text; return its ids, int32 [tokens]."""
         ids = self.tokenizer.encode(text)
         self.documents += 1
         self.documents_changed += self.tokenizer.decode(ids) != text
@@ -121,7 +122,7 @@ class LossCounter:
 
     @property
     def record(self) -> dict[str, int]:
-        """The counts as JSON holds them."""
+        """Counts as a JSON-compatible mapping."""
         return {"documents": self.documents, "documents_changed": self.documents_changed}
 
 
@@ -142,17 +143,17 @@ def _shown(text: bytes, decoded: bytes) -> str:
 
 
 AGREEMENT_SHOWN = 24
-"""Characters that are shown around a difference."""
+"""Characters shown around a difference."""
 
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """The first place where two tokenizers differ.
+    """First difference between the ids of two tokenizers.
 
     Attributes:
-        text: what follows the last token that is the same.
-        ours: the ids from there on, a few.
-        theirs: those of the library.
+        text: the text after the last equal token.
+        ours: our ids from there on.
+        theirs: the library's ids from there on.
     """
 
     text: str
@@ -164,12 +165,12 @@ class FirstDifference:
 
 
 def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[bytes]) -> FirstDifference | int:
-    """The first place where the library gives other ids; where there is none, how many texts were compared.
+    """Return the first difference between our ids and the library's; if there is none, the number of texts compared.
 
     Args:
-        tokenizer: ours.
-        library: the library's.
-        texts: documents; those that are not UTF-8 are left out, since libraries take text.
+        tokenizer: our tokenizer.
+        library: the library's tokenizer.
+        texts: documents; those that are not UTF-8 are skipped, as libraries read text.
     """
     compared = 0
     for data in texts:
@@ -177,7 +178,7 @@ def first_difference(tokenizer: Tokenizer, library: Library, texts: Iterable[byt
             text = data.decode()
         except UnicodeDecodeError:
             continue
-        with told("the library ends on a text"):
+        with told("the library fails on a text"):
             theirs = list(library.encode(text))
         ours = tokenizer.encode(data).tolist()
         if ours != theirs:

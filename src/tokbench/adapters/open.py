@@ -1,9 +1,6 @@
-"""A tokenizer by the name under which a command line gives it.
+"""Tokenizers named on the command line: folders, files of other libraries, and variants of an experiment.
 
-How the file of another library is read that a command is given in place of a tokenizer's folder: options of several
-commands.
-
-The two sides of ``tokbench compare``: variants of an experiment, or tokenizers' folders.
+The module also has the options of commands that read external files, and the two sides of ``tokbench compare``.
 """
 
 import os
@@ -30,14 +27,14 @@ SPECIAL = "Special token and id, for tiktoken rank files; may be repeated."
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """What a file does not say of its tokenizer; None where it is left out.
+    """Settings that a tokenizer's file may lack; None if not given.
 
     Attributes:
-        form: its form, told by what is in it if left out.
-        pattern: how texts are cut.
-        segmentation: the segmentation in place of the form's own.
+        form: its form; default: detected from its content.
+        pattern: pre-tokenization.
+        segmentation: segmentation instead of the form's.
         added: which added tokens are tokens.
-        special: special tokens of a file of ranks, as the command line has them.
+        special: special tokens of a file of ranks, as on the command line.
     """
 
     form: str | None = None
@@ -48,7 +45,7 @@ class ImportOptions:
 
     @property
     def flags(self) -> list[str]:
-        """The options that were given, as a command line has them."""
+        """Flags of the options that are given."""
         given = [field.name for field in fields(self) if getattr(self, field.name) is not None]
         return ["--from" if name == "form" else f"--{name}" for name in given]
 
@@ -69,7 +66,7 @@ SEGMENTATION_NAMES = names_in("tokbench.segmentation:segmentations")
 
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`Reading`, and them as its argument ``reading``."""
+    """Add the options of :class:`ImportOptions` to a command, as its argument ``reading``."""
 
     @wraps(command)
     def bundled(*args: Any, **given: Any) -> None:
@@ -97,7 +94,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--added",
             type=click.Choice(ADDED),
-            help="Added tokens to recognise in texts: words and blanks, none (text), or all (tokens). Default: words.",
+            help="Added tokens to recognise in texts: words and spaces, none (text), or all (tokens). Default: words.",
         ),
         click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
     )
@@ -108,10 +105,10 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def special_tokens(given: tuple[str, ...] | None) -> dict[str, int] | None:
-    """Special tokens with their ids, of ``NAME=ID`` each; None where there are none.
+    """Parse special tokens with their ids, each ``NAME=ID``; None if there are none.
 
     Raises:
-        TokbenchError: one is something else, or a name stands twice.
+        TokbenchError: one is not of this form, or a name has two ids.
     """
     from tokbench.io.numbers import LARGEST_VOCABULARY, whole_number
 
@@ -121,17 +118,17 @@ def special_tokens(given: tuple[str, ...] | None) -> dict[str, int] | None:
         try:
             known = found.setdefault(name, value := whole_number(number, 0, LARGEST_VOCABULARY - 1))
         except ValueError as error:
-            raise TokbenchError(f"--special {shortened(one)}: {error}; give NAME=ID, as in '<|end|>=100257'") from None
+            raise TokbenchError(f"--special {shortened(one)}: {error}; pass NAME=ID, as in '<|end|>=100257'") from None
         if not name or known != value:
             why = f"'{shortened(name)}' has the ids {known} and {value}" if name else "it has no name"
-            raise TokbenchError(f"--special {shortened(one)}: {why}; give NAME=ID, each name once")
+            raise TokbenchError(f"--special {shortened(one)}: {why}; pass NAME=ID, each name once")
     return found or None
 
 
 Sizes = Sequence[tuple[int, int]]
-"""Vocabulary sizes of a and of b that are compared."""
+"""Pairs of vocabulary sizes of a and b to compare."""
 PATHS = ("/", "./", "../")
-"""Beginnings of an argument that is a path where an experiment is named too."""
+"""Beginnings of an argument that is a path if an experiment is also given."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +137,10 @@ class ComparedTokenizer:
 
     Attributes:
         name: the variant, or the folder's name.
-        folders: the tokenizer's folder, by vocabulary size as asked for.
-        results: folder of the experiment that it belongs to; None for a tokenizer by itself.
-        kind: what the argument named.
-        place: the experiment's folder of a variant, as it was given; else the path.
+        folders: the tokenizer's folder or file, by nominal vocabulary size.
+        results: folder of its experiment; None if it is in none.
+        kind: kind of the argument.
+        place: the experiment's folder of a variant, as given; otherwise the path.
     """
 
     name: str
@@ -154,18 +151,18 @@ class ComparedTokenizer:
 
     @property
     def opened(self) -> str:
-        """Where it was found: the experiment of a variant, or the path."""
+        """Source: the experiment of a variant, or the path."""
         return on_one_line(f"variant of {self.place}" if self.kind == "variant" else f"{self.kind} {self.place}")
 
     def tokens(self, size: int) -> int | None:
-        """Return the number of its tokens at a size; None for a file of another library, which does not say."""
+        """Return the number of its tokens at a size; None for an external file, which does not contain it."""
         from tokbench.tokenizer import SETTINGS
 
         folder = self.folders[size]
         return _size_of(folder) if (folder / SETTINGS).is_file() else None
 
     def described(self, sizes: Sequence[int]) -> str:
-        """Return where it was found, with the sizes that are used, or the number of its tokens if it has one size."""
+        """Return its source, with the sizes that are used, or the number of its tokens if it has one size."""
         if named := [f"{size:,}" for size in sizes if size]:
             return f"{self.opened}, {'size' if len(named) == 1 else 'sizes'} {joined(named)}"
         tokens = self.tokens(sizes[0]) if sizes else None
@@ -176,13 +173,13 @@ def resolve_target(text: str, results: str | None) -> ComparedTokenizer:
     """Return the tokenizer of a name or a path.
 
     Args:
-        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment; or a path: the folder of a tokenizer, or of one at
-            several sizes, the file of a tokenizer of another library, or a folder of ``transformers`` with one. With an
-            experiment, a path begins with ``/``, ``./`` or ``../``, so that no folder hides a variant.
-        results: folder of the experiment.
+        text: ``VARIANT`` or ``VARIANT/SIZE`` of the experiment, or a path. A path is the folder of a tokenizer, or of
+            one at several sizes, an external file, or a folder of ``transformers``. With an experiment, a path begins
+            with ``/``, ``./`` or ``../``, so that no folder hides a variant.
+        results: folder of the experiment, None if there is none.
 
     Raises:
-        TokbenchError: there is no such tokenizer; the message names those that there are.
+        TokbenchError: there is no such tokenizer; the message lists known names.
     """
     from tokbench.tokenizer.folder import OWN
 
@@ -212,7 +209,7 @@ def _at_path(text: str, results: str | None) -> ComparedTokenizer:
     if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
         return ComparedTokenizer(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
-    raise TokbenchError(f"{text}: no folder of a tokenizer; {remedy}")
+    raise TokbenchError(f"{text}: not a folder of a tokenizer; {remedy}")
 
 
 def _made_elsewhere(folder: Path) -> bool:
@@ -222,7 +219,7 @@ def _made_elsewhere(folder: Path) -> bool:
 
 
 def _sized(place: Path) -> ComparedTokenizer | None:
-    """The tokenizer in a folder, or those in its folders, which bear their sizes for names."""
+    """Return the tokenizer in a folder, or those in its subfolders, which are named by their sizes."""
     from tokbench.tokenizer import SETTINGS
     from tokbench.tokenizer.folder import OWN
 
@@ -243,7 +240,7 @@ def _sized(place: Path) -> ComparedTokenizer | None:
 
 
 def _size_of(folder: Path) -> int:
-    """The number of its tokens, by which tables know a tokenizer that was made elsewhere."""
+    """Return the number of its tokens, which is the size of an external tokenizer in tables."""
     from tokbench.tokenizer import SETTINGS
 
     found = read_json(folder / SETTINGS, "import the tokenizer again")
@@ -252,15 +249,15 @@ def _size_of(folder: Path) -> int:
 
 
 def _experiment(variant: Path) -> Path | None:
-    """The experiment that has a variant's folder among its tokenizers."""
+    """Return the experiment whose tokenizers include a variant's folder, None if there is none."""
     return variant.parents[1] if variant.parent.name == "tokenizers" else None
 
 
 def matched(a: ComparedTokenizer, b: ComparedTokenizer) -> list[tuple[int, int]]:
-    """Sizes of a and of b to compare with each other: those they share, or the single size of each.
+    """Return the sizes of a and b to compare: those that both have, or the single size of each.
 
     Raises:
-        TokbenchError: they share none, or are one and the same.
+        TokbenchError: they share none, or are the same tokenizer.
     """
     shared = sorted(a.folders.keys() & b.folders.keys())
     if shared and all(a.folders[size] == b.folders[size] for size in shared):
@@ -274,10 +271,10 @@ def matched(a: ComparedTokenizer, b: ComparedTokenizer) -> list[tuple[int, int]]
 
 
 def unequal(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes) -> dict[tuple[int, int], tuple[int, int]]:
-    """Sizes of a and of b at which one has fewer tokens than the other, with the tokens of each.
+    """Return the sizes of a and b at which their numbers of tokens differ, with these numbers.
 
-    Two may bear one size and not be of it, since a text may yield fewer tokens than were asked for. Nothing is told of
-    tokenizers in the files of other libraries, which do not say how many tokens they have.
+    Two tokenizers of one nominal size may differ, since a text may yield fewer tokens than requested. External files
+    are excluded, as they do not contain the number.
     """
     tokens = {(one, other): (a.tokens(one), b.tokens(other)) for one, other in sizes}
     return {
@@ -288,7 +285,7 @@ def unequal(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes) -> dict[tu
 
 
 def distinct(a: ComparedTokenizer, b: ComparedTokenizer) -> tuple[str, str]:
-    """What to call the two: their names, with their sizes or in full where the names are the same."""
+    """Return labels of the two: their names, with sizes or full paths if the names are equal."""
     if a.name != b.name:
         return a.name, b.name
     sized = tuple(f"{one.name}/{next(iter(one.folders))}" for one in (a, b))
@@ -298,26 +295,26 @@ def distinct(a: ComparedTokenizer, b: ComparedTokenizer) -> tuple[str, str]:
 
 
 def size_label(size_a: int, size_b: int) -> str:
-    """What to call a comparison at a size of a and one of b; 0 is a tokenizer by itself."""
+    """Return the label of a comparison at a size of a and one of b; 0 is a tokenizer without a size."""
     if not size_a or not size_b:
         return "tokens"
     return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"
 
 
 SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece")
-"""Forms whose files say how texts are cut: where several tokenizers are given, a pattern is of the others."""
+"""Forms whose files contain a pattern: of several tokenizers, ``--pattern`` applies to the others."""
 AS_IT_IS = ImportOptions()
 
 
 def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
-    """The tokenizer in a folder of ours, or in a file or a folder of another library.
+    """Open the tokenizer in a folder of Tokbench, or in a file or a folder of another library.
 
     Args:
         path: the folder or the file.
-        reading: what a file does not say.
+        reading: settings that a file may lack.
 
     Raises:
-        TokbenchError: there is none there, or a folder of ours is given with options of files.
+        TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
     """
     from tokbench.tokenizer import Tokenizer
 
@@ -326,7 +323,7 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
         raise TokbenchError(f"{path}: no such file or folder; name that of a tokenizer")
     if reading.form is None and is_ours(place):
         if reading.flags:
-            raise TokbenchError(f"{path}: the folder says all of its tokenizer; leave {reading.flags[0]} out")
+            raise TokbenchError(f"{path}: the folder contains all settings; leave {reading.flags[0]} out")
         return Tokenizer.load(place)
     return _read(place, reading)
 
@@ -338,7 +335,7 @@ def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     from tokbench.tokenizer import Tokenizer
 
     if reading.form is None and place.is_dir() and file_in(place) is None:
-        return Tokenizer.load(place)  # Which says what is missing.
+        return Tokenizer.load(place)  # Its error names the missing file.
     form = reading.form or detect_format(place)
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
@@ -362,12 +359,12 @@ def _options(reading: ImportOptions) -> "ReadOptions":
 
 
 class Opened(NamedTuple):
-    """A tokenizer that a name on the command line led to.
+    """A tokenizer named on the command line.
 
     Attributes:
-        name: what to call it.
+        name: label of the tokenizer.
         tokenizer: the tokenizer.
-        source: where it was found.
+        source: the experiment of a variant, or the path.
     """
 
     name: str
@@ -379,7 +376,7 @@ def opened_at_sizes(sides: Iterable[ComparedTokenizer], reading: ImportOptions =
     """Return the tokenizers of all names, see :func:`tokbench.adapters.open.resolve_target`, at each of their sizes.
 
     Raises:
-        TokbenchError: one cannot be read, or options of files are given where there is none.
+        TokbenchError: one cannot be read, or options of external files are given, but no such file.
     """
     sides = list(sides)
     reject_unused(reading, [path for one in sides for path in one.folders.values()])
@@ -391,7 +388,7 @@ def opened_at_sizes(sides: Iterable[ComparedTokenizer], reading: ImportOptions =
 
 
 def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
-    """One of the tokenizers that a command was given, read with those options that are of its kind of file."""
+    """Open one of several tokenizers, with those options that apply to its kind of file."""
     from tokbench.tokenizer import Tokenizer
 
     if is_ours(path):
@@ -405,17 +402,17 @@ def one_of_several(path: Path, reading: ImportOptions) -> "Tokenizer":
 
 
 def is_ours(place: Path) -> bool:
-    """Whether a folder holds a tokenizer that was saved here."""
+    """Return whether a folder contains a tokenizer saved by Tokbench."""
     from tokbench.tokenizer import SETTINGS
 
     return os.path.isfile(place / SETTINGS)
 
 
 def reject_unused(reading: ImportOptions, places: Iterable[Path]) -> None:
-    """Reject options of files of other libraries where there is none.
+    """Reject options of external files if no such file is given.
 
     Raises:
-        TokbenchError: there is none, and an option was given.
+        TokbenchError: all tokenizers are folders of Tokbench, and an option is given.
     """
     if reading.flags and all(map(is_ours, places)):
-        raise TokbenchError(f"{reading.flags[0]}: is of files of other libraries, and none is given; leave it out")
+        raise TokbenchError(f"{reading.flags[0]}: applies to external files, and none is given; leave it out")

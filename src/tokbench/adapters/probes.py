@@ -1,7 +1,7 @@
-"""Texts that try a tokenizer: what documents seldom hold, and what patterns tell apart.
+"""Texts that test a tokenizer: rare characters, and cases that patterns distinguish.
 
-Characters that came to Unicode after version 14 are left out, and U+0295, whose category has changed since: regular
-expressions of several libraries know several versions.
+Characters added after Unicode 14 are excluded, and U+0295, whose category has changed since: the regular expressions of
+libraries differ in their version of Unicode.
 """
 
 import unicodedata
@@ -10,9 +10,10 @@ from functools import cache
 from itertools import product
 
 BLOCK = 64
-"""Characters tried in one text."""
+"""Number of characters tested in one text."""
 LAST = 0x1FFFF
-"""Beyond it are the rare ideographs, of which a few are tried, tags and private characters."""
+"""Last code point that is tested systematically; beyond it are rare ideographs (sampled), tags and private
+characters."""
 CHANGED = frozenset({0x295})
 BLANKS = ("", " ", "  ", "\n", "\n\n", "\r\n", "\t", "\u00a0", "\u2028", "\u3000", " \n ", "\n  \n", "\u0085", "\x0b")
 WORDS = (
@@ -52,7 +53,10 @@ TEXTS = (
 
 @cache
 def probes() -> tuple[bytes, ...]:
-    """All of them, UTF-8: texts, pairs of words and blanks, runs, lines, and every character in three surroundings."""
+    """Return all texts in UTF-8; cached.
+
+    They are fixed texts, pairs of words and whitespace, runs, lines, and every character in three contexts.
+    """
     return tuple(text.encode() for text in _texts())
 
 
@@ -74,9 +78,9 @@ def _texts() -> Iterator[str]:
 
 
 def lines() -> Iterator[str]:
-    """Every character of Latin-1 twice to five times, with a line feed before it, behind it and on both sides.
+    """Yield every character of Latin-1 two to five times, with a line feed before it, after it and on both sides.
 
-    To some engines an anchor is the end of a line, to others that of the text; and counted repeats differ, too.
+    In some engines an anchor is the end of a line, in others that of the text; limited repetitions differ, too.
     """
     for start in range(0, 256, BLOCK):
         known = [chr(code) for code in range(start, start + BLOCK) if _known(code)]

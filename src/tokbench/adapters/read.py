@@ -1,7 +1,7 @@
-"""Tokenizers made elsewhere, read and held against the library that they were made for.
+"""Import of external tokenizers, with a comparison with the library that they were made for.
 
-Files of a tokenizer on the Hugging Face hub: the one place where a tokenizer is fetched, and only where it is asked
-for by name and revision. No code is fetched, and none is run.
+Files of a tokenizer on the Hugging Face hub are downloaded only by name and revision, and only by this module. No code
+is downloaded or run.
 """
 
 import hashlib
@@ -36,27 +36,28 @@ FILES = (
     *("merges.txt", "vocab.json", "*.tiktoken", "tiktoken.json"),
     *SETTINGS,
 )
-"""What is fetched of a repository."""
+"""Files of a repository that are downloaded."""
 REVISION = re.compile("[0-9a-f]{40}")
 RECORD = "fetched.json"
-"""Says in a folder of fetched files which they are."""
+"""Record of the source in a folder of downloaded files."""
 
 
 class HubTokenizer(Options):
     """A tokenizer on the hub."""
 
     path: str = Field(min_length=1)
-    """Its name."""
+    """Name of the repository."""
     revision: Annotated[str, Field(pattern=f"^{REVISION.pattern}$")]
-    """Its commit."""
+    """Commit of the repository, a full hash."""
 
 
 @contextmanager
 def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
-    """A path as it is; with a revision, a folder of the files of that name on the hub, while the block lasts.
+    """Yield a path unchanged; with a revision, a temporary folder of the files of that name on the hub.
 
     Raises:
-        TokbenchError: the revision is no full hash, the form is no folder's, or the hub does not give the files.
+        TokbenchError: the path does not exist, the revision is not a full hash, the form is not ``transformers``, or
+            the hub does not return the files.
     """
     if revision is None:
         if not Path(path).exists():
@@ -65,32 +66,32 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
         yield Path(path)
         return
     if form != "transformers":
-        raise TokbenchError(f"--revision: only --from transformers takes a name on the hub, not '{form}'")
+        raise TokbenchError(f"--revision: only --from transformers accepts a name on the hub, not '{form}'")
     with TemporaryDirectory() as folder:
         fetch_files(path, revision, Path(folder))
         yield Path(folder)
 
 
 def fetch_files(path: str, revision: str, folder: Path) -> None:
-    """Fetch the files of a name on the hub into a folder that there is, with a record of what they are.
+    """Download the files of a name on the hub into an existing folder, with a record of their source.
 
     Raises:
-        TokbenchError: the revision is no full hash, or the hub does not give the files.
+        TokbenchError: the revision is not a full hash, or the hub does not return the files.
     """
     if not REVISION.fullmatch(revision):
-        raise TokbenchError(f"--revision {shortened(revision)}: give the full hash, 40 hexadecimal digits")
+        raise TokbenchError(f"--revision {shortened(revision)}: pass the full hash, 40 hexadecimal digits")
     from huggingface_hub import snapshot_download
 
     try:
         snapshot_download(path, revision=revision, allow_patterns=list(FILES), local_dir=folder)
     except Exception as error:
         raise TokbenchError(f"{path} at {revision[:8]}: cannot be fetched ({first_line(error)})") from None
-    shutil.rmtree(folder / ".cache", ignore_errors=True)  # When the library fetched what, for its next time.
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # the library's record for later downloads
     (folder / RECORD).write_text(json.dumps({"path": path, "revision": revision}) + "\n", encoding="utf-8")
 
 
 def fetched_record(folder: Path) -> dict[str, str]:
-    """Which files of the hub a folder holds; nothing where they are none."""
+    """Return the record of downloaded files in a folder; empty if there is none."""
     try:
         return dict(json.loads((folder / RECORD).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -105,23 +106,23 @@ def read_tokenizer(
     name: str = "",
     texts: Iterable[bytes] | None = None,
 ) -> Tokenizer:
-    """A tokenizer made elsewhere: in our three phases where these give its ids, else through its own library.
+    """Read an external tokenizer: native if Tokbench's three phases give its ids, otherwise run by its library.
 
     Args:
         path: its file or folder.
-        form: of which form that is, see :data:`tokbench.adapters.forms.FORMS`.
-        options: what the file does not say.
-        name: what tables call it; that of the file where left out.
-        texts: documents on which ours must give the ids of its library, beside the probes of
-            :mod:`tokbench.adapters.probes`, as they must on those.
+        form: its form, see :data:`tokbench.adapters.forms.FORMS`.
+        options: settings that the file lacks; default: none.
+        name: name in tables; default: that of the file.
+        texts: documents on which our ids must equal those of the library, in addition to the texts of
+            :mod:`tokbench.adapters.probes` and to texts made from its pattern.
 
     Returns:
-        A :class:`~tokbench.tokenizer.Tokenizer` of ours, or an
+        A native :class:`~tokbench.tokenizer.Tokenizer`, or an
         :class:`~tokbench.adapters.adapted_tokenizer.AdaptedTokenizer`. Its ``origin["imported"]`` says which and why,
-        and what was done with the file.
+        with notes about the file.
 
     Raises:
-        TokbenchError: the file is damaged or is none of its form, an option is missing, or a library is.
+        TokbenchError: the file is damaged or not of the form, or an option or a library is missing.
     """
     try:
         return _read(Path(path), form, options or ReadOptions(), name, texts)
@@ -132,17 +133,17 @@ def read_tokenizer(
 def import_tokenizer(
     path: str, form: str, options: ReadOptions, *, name: str = "", texts: Iterable[bytes] | None = None
 ) -> tuple[Tokenizer, Loss | None]:
-    """Read a tokenizer as :func:`read_tokenizer` does, fetch it first where a revision is named, and measure its loss.
+    """Read a tokenizer as :func:`read_tokenizer` does, after a download if a revision is given, and measure its losses.
 
     Args:
         path: its file or folder, or its name on the Hugging Face hub.
         form: its form.
-        options: what the file does not say.
-        name: what tables call it.
-        texts: documents to compare ids and measure the loss on.
+        options: settings that the file lacks.
+        name: name in tables.
+        texts: documents to compare ids and measure losses on.
 
     Returns:
-        The tokenizer, and what it loses of ``texts``; None without texts.
+        The tokenizer, and its losses on ``texts`` (None without texts).
     """
     with fetched(path, form, options.revision) as place:
         tokenizer = read_tokenizer(place, form, options, name=name, texts=texts)
@@ -209,7 +210,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
 def _record_end(
     imported: dict[str, Any], found: ParsedTokenizer, special: Mapping[int, bytes], options: ReadOptions, path: Path
 ) -> None:
-    """Record the end of text."""
+    """Record the end of text and notes about it."""
     imported["end_of_text"], skipped = end_of_text(found, special, options.end_of_text, str(path))
     imported["told"] += skipped
 
@@ -221,7 +222,7 @@ def _held_against(
     options: ReadOptions,
     texts: Iterable[bytes] | None,
 ) -> tuple[ParsedTokenizer, str]:
-    """What was found, native no more where the library gives other ids, and what was compared."""
+    """Compare ids; return the parsed file, no longer native if ids differ, and a sentence about the comparison."""
     if options.segmentation is not None:
         return found, f"segmentation '{options.segmentation}' was chosen here, so no library has its ids"
     if library is None or found.library is None or found.native is None:

@@ -1,23 +1,23 @@
-"""Comparison of a text with its decoded ids, and the text that a library can read."""
+"""Comparison of a text with its decoded ids, and conversion of bytes for other libraries."""
 
 from tokbench.tokenizer.encoder import as_bytes
 
 WINDOW = 64
-"""Bytes within which two texts must agree again after a difference."""
+"""Maximum number of bytes after a difference within which two texts must agree again."""
 ANCHOR = 8
-"""Bytes that must be equal for them to agree again, fewer where that is near."""
+"""Number of bytes that must be equal for them to agree again; fewer for near places."""
 
 
 def readable(text: bytes | str) -> str:
-    """A text as other libraries take it: what is no UTF-8 is replaced."""
+    """Return a text as ``str`` for other libraries; bytes that are not UTF-8 become U+FFFD."""
     return as_bytes(text).decode("utf-8", "replace")
 
 
 def bytes_lost(text: bytes, decoded: bytes) -> int:
     """Return an upper bound on the bytes of a text that are not found, in order, in its decoded ids.
 
-    Both are read in parallel. After a difference they agree again where some bytes are equal, up to :data:`ANCHOR`, at
-    the nearest such place within :data:`WINDOW` bytes. The bytes of the text before that place are lost; without such a
+    Both are read in parallel. After a difference they agree again at the nearest place within :data:`WINDOW` bytes at
+    which some bytes, up to :data:`ANCHOR`, are equal. The bytes of the text before that place are lost; without such a
     place one byte is.
     """
     i = j = lost = 0
@@ -47,7 +47,7 @@ def common_bytes(text: bytes, i: int, decoded: bytes, j: int) -> int:
 
 
 def _together(text: bytes, i: int, decoded: bytes, j: int) -> tuple[int, int]:
-    """Return the steps in both until they agree again, the fewest in all; one byte in both where they do not."""
+    """Return the steps in both texts until they agree again, with the smallest sum; (1, 1) if they do not."""
     for total in range(1, 2 * WINDOW):
         equal = max(2, min(ANCHOR, (total + 1) // 2))
         for ahead in range(max(0, total - WINDOW), min(total, WINDOW) + 1):

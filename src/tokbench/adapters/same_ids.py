@@ -1,4 +1,4 @@
-"""Whether another library gives the ids of a tokenizer of ours, pre-token by pre-token."""
+"""Comparison of the ids of a tokenizer with those of another library, pre-token by pre-token."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,23 +8,23 @@ from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 
 TEXTS_AT_ONCE = 1000
-"""Pre-tokens that are compared in one batch; all at once would need a kilobyte each."""
+"""Number of pre-tokens in a batch; all at once would need a kilobyte each."""
 
 MOST_COMPARED = 1_000_000
-"""Pre-tokens that are compared at the most, the most frequent: of larger texts the others stand there once or twice."""
+"""Maximum number of pre-tokens to compare, the most frequent ones; in larger texts the others occur once or twice."""
 
 Encode = Callable[[list[str]], Iterable[Sequence[int]]]
-"""How another library is called: texts in, the ids of each out."""
+"""Signature of another library: from texts to the ids of each."""
 
 
 class Comparison(NamedTuple):
-    """What was compared.
+    """Result of a comparison.
 
     Attributes:
-        compared: pre-tokens.
-        of: how many there are, where that is more than were compared; else 0.
-        differs: the first that has other ids, or None where all have the same.
-        left_out: how many were not to be compared.
+        compared: number of pre-tokens compared.
+        of: number of all pre-tokens if not all were compared, otherwise 0.
+        differs: the first pre-token with other ids, None if all ids are equal.
+        left_out: number of pre-tokens skipped by ``known``.
     """
 
     compared: int
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
     left_out: int = 0
 
     def __str__(self) -> str:
-        """``11724 pre-tokens``, or how many of how many."""
+        """Return ``11724 pre-tokens``, or the number out of all."""
         if not self.of:
             return f"{self.compared} pre-tokens"
         return f"{self.compared:,} of {self.of:,} pre-tokens, the most frequent"
@@ -46,14 +46,14 @@ def compare(
     most: int = MOST_COMPARED,
     known: Callable[[str], bool] | None = None,
 ) -> Comparison:
-    """Compare on the pre-tokens that are text, from the most frequent on, up to the first with other ids.
+    """Compare ids on the pre-tokens that are text, from the most frequent on, up to the first difference.
 
     Args:
-        tokenizer: ours.
+        tokenizer: our tokenizer.
         counts: the pre-tokens; None compares nothing.
-        encode: the other library.
-        most: how many are compared at the most.
-        known: whether a pre-token is to be compared; None for all.
+        encode: encode function of the other library.
+        most: maximum number of pre-tokens to compare.
+        known: whether to compare a pre-token; default: all are compared.
     """
     seen = left_out = 0
     texts = _texts(counts) if counts is not None else iter(())

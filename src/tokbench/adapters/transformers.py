@@ -1,14 +1,12 @@
-"""The adapter that shows a tokenizer to ``transformers``, llm-foundry and lm-eval.
+"""Adapters of a tokenizer for ``transformers``, llm-foundry and lm-eval.
 
-Ids are ours; end of text is id V and padding id V + 1, each with an id of its own, because trainers mask the labels
-that equal the padding id and end of text would never be learned. A tokenizer that was made elsewhere has its own ids:
-V is one more than the largest, and its special tokens stand among those that are added; one may be the end of text.
+Ids are ours. End of text is id V and padding id V + 1. They differ because trainers mask labels that equal the padding
+id, so that a shared end of text would never be learned. An external tokenizer has its own ids: V is one more than the
+largest, and its special tokens are added tokens, one of which may be the end of text.
 
-It answers calls as ``PreTrainedTokenizerFast`` does, offsets, windows and words included, though it is none: a fast
-tokenizer is one of the models of ``tokenizers``, and most segmentations are not among them. It is ``is_fast`` therefore
-that tells the two apart.
-
-What lm-eval asks of a tokenizer beside ids, for one that works through another library than ``transformers``.
+Calls return the same as those of ``PreTrainedTokenizerFast``, including offsets, windows and words. The class is not a
+fast tokenizer, as those are models of ``tokenizers``, which lack most segmentations; so ``is_fast`` is False. A
+tokenizer that runs through another library has only the parts of the interface that lm-eval needs in addition to ids.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +37,7 @@ from tokbench.tokenizer.folder import is_adapted
 from tokbench.tokenizer.hugging_face import PADDING, unspell
 
 BATCHES_APART = hasattr(PreTrainedTokenizer, "batch_encode_plus")
-"""Whether ``transformers`` encodes a batch by another method than one text, as version 4 does."""
+"""Whether ``transformers`` has a separate method for batches, as version 4 does."""
 ATTRIBUTES = {
     "input_ids": "ids",
     "token_type_ids": "type_ids",
@@ -47,17 +45,17 @@ ATTRIBUTES = {
     "special_tokens_mask": "special_tokens_mask",
     "offset_mapping": "offsets",
 }
-"""What a batch calls the lists of its rows, in the order in which it holds them."""
+"""Keys of a batch with the attributes of its rows, in the order of the batch."""
 
 
 class TokbenchTokenizer(PreTrainedTokenizer):
-    """A tokenizer's folder behind the interface of ``transformers``.
+    """A tokenizer's folder with the interface of ``transformers``.
 
     Args:
-        vocab_file: ``tokens.vocab`` in the tokenizer's folder, beside its other files.
+        vocab_file: ``tokens.vocab`` in the tokenizer's folder, with its other files next to it.
 
     Raises:
-        TokbenchError: the folder has none: its tokenizer works through another library.
+        TokbenchError: the folder has none, as its tokenizer runs through another library.
     """
 
     vocab_files_names = {  # noqa: RUF012
@@ -73,7 +71,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 
     def __init__(self, vocab_file: str | None = None, **settings: Any) -> None:
-        beside = [settings.pop(name, None) for name in self.vocab_files_names]  # They lie in one folder.
+        beside = [settings.pop(name, None) for name in self.vocab_files_names]  # All are in one folder.
         if vocab_file is None or is_adapted(Path(vocab_file).parent):
             raise _without_vocabulary(vocab_file or next(filter(None, beside), ""))
         self.tokenizer = Tokenizer.load(Path(vocab_file).parent)
@@ -92,7 +90,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         self._opened = True
 
     def _add_own(self, settings: dict[str, Any]) -> None:
-        """Put the special tokens of a tokenizer that was made elsewhere among those that are added, with their ids."""
+        """Add the special tokens of an external tokenizer to the added tokens, with their ids."""
         own = special_names(self.tokenizer)
         ids = special_ids(self.tokenizer)
         self._names += map(unused_name, range(self.vocab_size, max(ids.values()) + 1))
@@ -105,7 +103,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
 
     @classmethod
     def from_folder(cls, folder: Path | str) -> "TokbenchTokenizer":
-        """The tokenizer of a folder; nothing but its files is read."""
+        """Return the tokenizer of a folder; only the tokenizer's files are read."""
         return cls(str(Path(folder) / "tokens.vocab"))
 
     # The vocabulary
@@ -126,10 +124,10 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self._names[index]
 
     def _add_tokens(self, new_tokens: Any, special_tokens: bool = False) -> int:
-        """Add tokens that the text is searched for.
+        """Add tokens to search for in texts.
 
-        A saved special token such as the padding may be a token that is spelt like other text. It has its id already:
-        it is not added when the folder is opened.
+        A saved special token such as the padding may have the spelling of a token. It already has an id, and is not
+        added when the folder is opened.
 
         Raises:
             TokbenchError: a caller adds a text that is the spelling of other bytes.
@@ -137,8 +135,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         others = [text for text in map(str, new_tokens or ()) if self._spells_other_bytes(text)]
         if others and self._opened:
             raise TokbenchError(
-                f"{others[0][:60]!r} cannot be added: so the token {unspell(others[0]).hex()} is spelt, "
-                "which is other bytes; choose another text"
+                f"{others[0][:60]!r} cannot be added: it is the spelling of the token {unspell(others[0]).hex()}, "
+                "which has other bytes; choose another text"
             )
         added = [token for token in new_tokens or () if str(token) not in others]
         return int(super()._add_tokens(added, special_tokens=special_tokens))
@@ -163,7 +161,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return_overflowing_tokens: bool = False,
         **settings: Any,
     ) -> BatchEncoding:
-        """Encode a text or a pair; where ``transformers`` has no other method for it, also a batch of them."""
+        """Encode a text or a pair; if ``transformers`` has no separate method for batches, also a batch of them."""
         settings |= {"is_split_into_words": is_split_into_words, "return_tensors": return_tensors}
         settings["return_overflowing_tokens"] = return_overflowing_tokens
         if not BATCHES_APART and is_batch(text, is_split_into_words):
@@ -243,7 +241,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     # From ids to text
 
     def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """The text that tokens spell.
+        """Return the text that tokens spell.
 
         Raises:
             TokbenchError: a string spells no bytes.
@@ -262,7 +260,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
     ) -> str:
         ids = list(token_ids) if isinstance(token_ids, list | tuple) else [token_ids]
         if wrong := [one for one in ids if not isinstance(one, int | np.integer)]:
-            raise TokbenchError(f"{wrong[0]!r:.60} is no id; give whole numbers")
+            raise TokbenchError(f"{wrong[0]!r:.60} is not an id; pass integers")
         text = b"".join(self._pieces(map(int, ids), skip_special_tokens)).decode("utf-8", "replace")
         cleaned = (
             self.clean_up_tokenization_spaces if clean_up_tokenization_spaces is None else clean_up_tokenization_spaces
@@ -270,7 +268,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self.clean_up_tokenization(text) if cleaned else text
 
     def _pieces(self, ids: Iterable[int], skip_special_tokens: bool) -> Iterator[bytes]:
-        """Yield the bytes of ids, of added tokens their content; ids above all tokens have none."""
+        """Yield the bytes of ids; an added token gives its content, an id above all tokens nothing."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
         added = self.added_tokens_decoder
         known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))
@@ -294,11 +292,11 @@ def _bytes_of(token: Any) -> bytes:
         return unspell(token)
     except (KeyError, AttributeError):
         shown = token[:60] if isinstance(token, str) else token
-        raise TokbenchError(f"{shown!a:.80} spells no token; give tokens of this tokenizer") from None
+        raise TokbenchError(f"{shown!a:.80} spells no token; pass tokens of this tokenizer") from None
 
 
 def _without_vocabulary(file: str) -> TokbenchError:
-    """Why a folder without ``tokens.vocab`` is not opened, on one line, from one of its files."""
+    """Return the error for a folder without ``tokens.vocab``, from one of its files."""
     folder = Path(file).parent
     if not file or not is_adapted(folder):
         return TokbenchError(f"{folder}: no tokens.vocab; save or import the tokenizer again")
@@ -313,7 +311,7 @@ AutoTokenizer.register(TokbenchTokenizer, slow_tokenizer_class=TokbenchTokenizer
 
 
 class AdaptedTransformers(PreTrainedTokenizer):
-    """Numbers and special tokens of a tokenizer; texts are left to the library that it works through.
+    """Ids and special tokens of a tokenizer that runs through another library; texts are encoded by that library.
 
     Args:
         tokenizer: the tokenizer.
@@ -337,7 +335,7 @@ class AdaptedTransformers(PreTrainedTokenizer):
 
 
 def adapter_of(folder: Path | str) -> TokbenchTokenizer | AdaptedTransformers:
-    """The tokenizer in a folder as lm-eval takes it; its ``tokenizer`` is ours."""
+    """Return the tokenizer in a folder as lm-eval needs it; its ``tokenizer`` is ours."""
     if is_adapted(Path(folder)):
         return AdaptedTransformers(Tokenizer.load(folder))
     return TokbenchTokenizer.from_folder(folder)

@@ -1,5 +1,5 @@
-"""The command line: a module a command, which bears its name.
+"""Command line: one module for each group of commands.
 
-A module declares what its command takes and imports what that costs: click, and types of arguments. What the command
-works with is imported in its function, so that neither help nor a mistake on the command line waits for it.
+A module imports only click and its parameter types. Each command imports everything else in its function, so that help
+and usage errors are fast.
 """

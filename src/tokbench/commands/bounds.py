@@ -134,7 +134,7 @@ def check_bound_command(certificate: str, counts: str) -> None:
     try:
         text = read_counts(Path(counts))
     except (ValueError, KeyError) as error:
-        raise TokbenchError(f"{counts}: no pre-token counts ({error})") from None
+        raise TokbenchError(f"{counts}: not pre-token counts ({error})") from None
     try:
         claim, prices = read_certificate(Path(certificate))
         if (most := claim.get("max_pretoken_bytes")) is not None:
@@ -150,14 +150,14 @@ def check_bound_command(certificate: str, counts: str) -> None:
 
 
 class Command(click.Command):
-    """Takes several files after ``--train`` and ``--test``, as a shell's pattern gives them."""
+    """Command that accepts several files after ``--train`` and ``--test``, as a shell's pattern expands them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, each_flagged(args, ("--train", "--test")))
 
 
 def each_flagged(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """Arguments with a flag before each of the values that follow it, up to the next option."""
+    """Return arguments with a flag repeated before each of its values, up to the next option."""
     found: list[str] = []
     flag = None
     for argument in arguments:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 PIECE_BYTES = 1 << 22
-"""Bytes of text in memory for each thread."""
+"""Bytes of text in memory by thread."""
 PER_BYTE = 8
-"""Bytes of memory for each byte of a piece: its own, those it is joined from, and its ids."""
+"""Bytes of memory by byte of a piece: the piece, the blocks that it is joined from, and its ids."""
 
 
 @click.command("encode")
@@ -84,7 +84,7 @@ def encode_command(
 
 
 def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterator[bytes]:
-    """A text ``size`` bytes at a time, decompressed and in UTF-8."""
+    """Yield a text ``size`` bytes at a time, decompressed and in UTF-8."""
     from tokbench.io.compression import HEAD, compression_of, decompressed
     from tokbench.io.encodings import as_utf8
     from tokbench.io.text_files import failures
@@ -138,7 +138,7 @@ def decode_command(path: str, ids: BinaryIO, output: str | None, reading: "Impor
 
 
 def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
-    """The bytes of the ids in a file, a piece at a time, or at once where another library decodes.
+    """Yield the bytes of the ids in a file, a piece at a time, or all at once if another library decodes.
 
     Raises:
         TokbenchError: the file is not a list of ids, or an id is not in the vocabulary.
@@ -148,7 +148,7 @@ def decoded(tokenizer: "Tokenizer", file: BinaryIO) -> Iterator[bytes]:
     from tokbench.commands.files import read_ids
 
     pieces = read_ids(file)
-    if tokenizer.library_name:  # What an id decodes to depends on the ids before it.
+    if tokenizer.library_name:  # There, an id may decode differently after other ids.
         pieces = iter([np.concatenate(all_pieces)] if (all_pieces := list(pieces)) else [])
     for ids in pieces:
         try:

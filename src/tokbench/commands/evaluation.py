@@ -1,4 +1,4 @@
-"""Estimate the memory of an evaluation before the model is read.
+"""Offline tasks and evaluation of language models.
 
 ``tokbench make_tasks``: make offline tasks from the evaluation split.
 
@@ -24,23 +24,23 @@ from tokbench.runtime.memory_limit import require
 ROWS = ("vocab_size",)
 WIDTHS = ("d_model", "hidden_size", "n_embd")
 WINDOWS = ("max_seq_len", "max_position_embeddings", "n_positions")
-"""How Hugging Face's configurations name what counts, MPT's first."""
+"""Keys of Hugging Face configurations for vocabulary size, width and context length, MPT's first."""
 
 
 def check_evaluation(model: Path, shards: Sequence[str], sequences: int, device: str, megabytes: int) -> None:
-    """End where a model and the documents that it is tested on need more than allowed.
+    """Raise an error if the model and its test documents need more memory than allowed.
 
-    A model whose configuration does not tell its sizes is not judged.
+    A model whose configuration lacks a size is not checked.
 
     Args:
         model: folder of a Hugging Face model.
         shards: files of a corpus.
-        sequences: scored at a time.
-        device: where.
-        megabytes: what is allowed.
+        sequences: number of sequences that are scored at a time.
+        device: device of the evaluation, as in a recipe.
+        megabytes: memory limit in MB (10^6 bytes).
 
     Raises:
-        TokbenchError: more is needed; the line says how much.
+        TokbenchError: more is needed; the message says how much.
     """
     from tokbench.models.memory import documents_memory, scoring_memory
 
@@ -89,10 +89,10 @@ def import_tasks_command(recipe: str, path: str | None, output: str) -> None:
         raise TokbenchError(f"--recipe: its source is '{suite.source}'; name a suite whose source is 'local'")
     if path is not None:
         if suite.path is not None and suite.path.resolve() != Path(path).resolve():
-            raise TokbenchError(f"--path {path}: the recipe says {suite.path}; name the folder in one place")
+            raise TokbenchError(f"--path {path}: the recipe has the path {suite.path}; name the folder in one place")
         suite = SuiteOptions.model_validate({**suite.model_dump(mode="json"), "path": path})
     for name, written in write_local_tasks(suite, output).items():
-        skipped = f"; {written.skipped:,} that no model can answer were left out" if written.skipped else ""
+        skipped = f"; {written.skipped:,} that no model can answer were skipped" if written.skipped else ""
         click.echo(f"{name}: {written.questions:,} questions{skipped}", err=True)
 
 

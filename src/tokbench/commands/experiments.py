@@ -73,13 +73,11 @@ def init_command(folder: str) -> None:
         with atomic_file(place / name) as partial:
             partial.write_bytes(content)
     click.echo(f"{folder}: {', '.join(contents)}")
-    click.echo(
-        f"Change {Path(folder) / 'config.yaml'} into your experiment, then say: cd {folder} && snakemake --cores 2"
-    )
+    click.echo(f"Edit {Path(folder) / 'config.yaml'} for your experiment, then run: cd {folder} && snakemake --cores 2")
 
 
 def written() -> dict[str, str]:
-    """The text of every file, by its name in the folder."""
+    """Return the content of every file, by its name in the folder."""
     from tokbench.workflow.shell import FILES
 
     return {"Snakefile": SNAKEFILE} | {name: (FILES / name).read_text(encoding="utf-8") for name in _copied()}

@@ -1,8 +1,7 @@
-"""Ids in files: decimal numbers between blanks or a NumPy array, read and written a piece at a time.
+"""Files of ids, documents and experiments, as commands read and write them.
 
-Documents of the files of a command. Warnings about them are written once.
-
-The folder of an experiment, by its path or its configuration.
+Ids are decimal numbers between whitespace or a NumPy array, processed a piece at a time. Warnings about documents are
+written once a command. The folder of an experiment is found by its path or its configuration.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 
 
 PIECE = 1 << 18
-"""Ids of an array, or bytes of decimal numbers, in memory at a time."""
+"""Maximum number of ids of an array, or bytes of decimal numbers, in memory at a time."""
 LONGEST = 20
-"""Bytes of a number."""
+"""Maximum number of bytes of a decimal number."""
 
 
 def read_ids(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
-    """The ids of a file, a piece at a time.
+    """Yield the ids of a file, a piece at a time.
 
     Raises:
-        TokbenchError: the file is neither decimal numbers nor an array of whole numbers.
+        TokbenchError: the file contains neither decimal numbers nor an integer array.
     """
 
     from tokbench.io.arrays import MAGIC
@@ -61,7 +60,7 @@ def _array(file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
 
 
 def _decimals(rest: bytes, file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
-    """Pieces of a list of numbers that starts with ``rest``; they end where a number does."""
+    """Yield pieces of a list of numbers that starts with ``rest``; a piece never ends within a number."""
     from tokbench.kernels.ids import from_decimals
 
     while block := file.read(PIECE):
@@ -75,7 +74,7 @@ def _decimals(rest: bytes, file: BinaryIO) -> "Iterator[NDArray[np.integer]]":
 
 
 def write_decimals(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> None:
-    """Write ids as decimal numbers, a blank between two."""
+    """Write ids as decimal numbers separated by spaces."""
     from tokbench.kernels.ids import decimals
 
     between = b""
@@ -88,7 +87,7 @@ def write_decimals(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> 
 
 
 def write_array(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> None:
-    """Write the file of ``numpy.save``; the length of its header does not depend on the number of ids."""
+    """Write ids in the format of ``numpy.save``; the header's length does not depend on the number of ids."""
     import numpy as np
 
     header = {"shape": (0,), "fortran_order": False, "descr": "<i4"}
@@ -102,7 +101,7 @@ def write_array(encoded: "Iterable[NDArray[np.int32]]", target: BinaryIO) -> Non
 
 
 SAID = "tokbench.commands.files.said"
-"""Key of a command's context: lines that are written already, as some commands read files several times."""
+"""Key in a command's context of the lines written so far, as some commands read files several times."""
 
 
 def documents_of(files: Sequence[str], fields: Fields = AS_USUAL) -> "Iterator[Document]":
@@ -129,10 +128,10 @@ def _say(line: str) -> None:
 
 
 def experiment_folder(results: str | None, configfile: str | None) -> str:
-    """The folder; that of ``config.yaml`` where nothing is named, as the workflow has it.
+    """Return the folder of an experiment; default: that of ``config.yaml``, as in the workflow.
 
     Raises:
-        TokbenchError: both are named, or neither and there is no ``config.yaml``.
+        TokbenchError: both are given, or neither and there is no ``config.yaml``.
     """
     if results is not None:
         if configfile is not None:

@@ -1,8 +1,7 @@
-"""Input files and folders; missing ones are rejected before any import.
+"""Parameter types of input files and folders, and options of the commands that write reports.
 
-Common options of ``draw``, ``typeset`` and ``report``.
-
-Option ``--baseline CORPUS=VARIANT``.
+Missing inputs are rejected before any import. :func:`content_options` adds the common options of ``draw``, ``typeset``
+and ``report``; :func:`by_corpus` parses ``--baseline CORPUS=VARIANT``.
 """
 
 import os
@@ -17,11 +16,11 @@ from tokbench.io.compression import check_regular
 
 
 class InputPath(click.ParamType):
-    """A file or a folder that must be there.
+    """Parameter type of a file or a folder that must exist.
 
     Args:
-        what: its content, as the message calls it: ``file of byte scores``.
-        remedy: what to do where there is none; left out where ``what`` says enough.
+        what: kind of content, for the message, such as ``file of byte scores``.
+        remedy: advice if it is missing; default: none.
     """
 
     name = "path"
@@ -38,7 +37,7 @@ class InputPath(click.ParamType):
 
 
 class InputFile(click.File):
-    """A file that is opened for reading bytes, ``-`` for standard input; a pipe with a name is rejected."""
+    """Parameter type of a file opened for reading bytes, ``-`` for standard input; named pipes are rejected."""
 
     def __init__(self) -> None:
         super().__init__("rb")
@@ -50,7 +49,7 @@ class InputFile(click.File):
 
 
 class ResultsFolder(click.ParamType):
-    """The folder of an experiment."""
+    """Parameter type of an experiment's folder."""
 
     name = "directory"
 
@@ -70,7 +69,7 @@ TEXT = InputPath()
 
 
 def content_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that name tables and the experiment, and pass it their content."""
+    """Add the options of tables and the experiment to a command, and pass it their content."""
     folder = click.Path(exists=True, file_okay=False)
 
     @click.option("--tables", required=True, type=folder, help="Folder of tidy tables.")
@@ -97,12 +96,12 @@ def by_corpus(words: tuple[str, ...], option: str = "--baseline", value: str = "
     """Parse words ``CORPUS=VALUE`` of an option; return the values by corpus.
 
     Args:
-        words: what the option was given.
+        words: values of the option.
         option: its name, for messages.
-        value: what it expects for each corpus, for messages.
+        value: kind of value expected for each corpus, for messages.
 
     Raises:
-        TokbenchError: a word is not of this form, or a corpus is given two values.
+        TokbenchError: a word is not of this form, or a corpus has two values.
     """
     for word in words:
         if "=" not in word:
@@ -110,5 +109,5 @@ def by_corpus(words: tuple[str, ...], option: str = "--baseline", value: str = "
     named = [word.split("=", 1) for word in words]
     for corpus, given in named:
         if [corpus, given] != next(pair for pair in named if pair[0] == corpus):
-            raise TokbenchError(f"{option} {corpus}={given}: this corpus has another one already; name one")
+            raise TokbenchError(f"{option} {corpus}={given}: this corpus already has another value; name one")
     return dict(named)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 UNFIT = 1
-"""The exit status where a check failed."""
+"""Exit status if a check fails."""
 
 
 @click.command("check")
@@ -174,7 +174,7 @@ def compare_command(
 
 
 DIFFERS = 1
-"""Exit status where the runs differ beyond noise, as of ``diff``."""
+"""Exit status if the runs differ beyond noise, as of ``diff``."""
 
 
 @click.command("compare_experiments")
@@ -226,7 +226,7 @@ def compare_experiments_command(a: str, b: tuple[str, ...], output: str | None, 
 
 
 MOST_BYTES = 100_000
-"""The longest text that is shown: some thousand rows a tokenizer."""
+"""Longest text that is shown, in bytes: some thousand rows a tokenizer."""
 
 
 @click.command("show")
@@ -275,7 +275,7 @@ def _file(path: str) -> bytes:
 
 
 def _told_apart(found: "Sequence[Opened]", names: "Sequence[str]") -> "Sequence[Opened]":
-    """Return tokenizers by their names, or as they were given where two have the same."""
+    """Return tokenizers under their names, or under the given paths if two names are equal."""
     called = [one.name for one in found]
     if len(set(called)) == len(called) or len(names) != len(called):
         return found

@@ -237,7 +237,7 @@ def pretrain_command(
     named = parse_yaml(recipe, "--recipe")
     options = recipe_options(recipe, architecture_of(named) if isinstance(named, dict) else MptOptions, PRESETS)
     if options.resources != TrainingResources():
-        raise TokbenchError("--recipe: resources: no part of what a model is; use --nodes and --processes-per-node")
+        raise TokbenchError("--recipe: resources: not part of a model's recipe; use --nodes and --processes-per-node")
     resources = {"nodes": nodes, "processes_per_node": processes_per_node}
     options = validated(options.recipe() | {"resources": resources}, type(options), "--recipe")
     standing = checkpoints or f"{output}.checkpoints"

@@ -1,4 +1,4 @@
-"""Command line. Each command is imported when it is called."""
+"""Entry point of the command line. Each command is imported when it is called."""
 
 import gc
 import importlib
@@ -29,7 +29,7 @@ PERSON = {
     "validate": "check a configuration and list its errors",
     "status": "show the progress of an experiment",
 }
-"""The commands that a person calls, with a short description of each."""
+"""Commands for interactive use, with short descriptions."""
 FURTHER = {
     "decode": "decode ids with a tokenizer",
     "export": "write a tokenizer for another library",
@@ -39,7 +39,7 @@ FURTHER = {
     "cancel": "clean up after a run that was killed",
     "schema": "print the JSON schema of the configuration",
 }
-"""Commands that a person needs less often."""
+"""Less frequent commands for interactive use."""
 STAGES = {
     "fetch": "fetch a corpus from the Hugging Face hub",
     "fetch_pairs": "fetch a parallel corpus from the Hugging Face hub",
@@ -85,9 +85,9 @@ STAGES = {
     "cite": "write the references as BibTeX",
     "published": "recompute numbers that the papers print",
 }
-"""Commands that the workflow calls, in its order; it also calls ``count``, ``build``, ``import`` and ``measure``."""
+"""Commands of the workflow, in its order; it also calls ``count``, ``build``, ``import`` and ``measure``."""
 COMMANDS = PERSON | FURTHER | STAGES
-"""All commands with a short description of each, in the order of the help."""
+"""All commands with short descriptions, in the order of the help."""
 SECTIONS = {"Commands": PERSON, "More commands": FURTHER, "Stages of the workflow": STAGES}
 EXAMPLES = {
     "compare": "tokbench compare mine.json theirs.json text.txt",
@@ -103,7 +103,7 @@ EXAMPLES = {
     "validate": "tokbench validate mystudy/config.yaml",
     "status": "tokbench status results/demo",
 }
-"""An example of each command that a person calls."""
+"""Example of each command for interactive use."""
 MODULES = {
     "bounds": ("bound", "check_bound", "ngram_bits"),
     "corpora": (
@@ -151,17 +151,17 @@ MODULES = {
     "tokenizers": ("build", "import", "export"),
     "translation": ("train_translation", "translate", "score_translation"),
 }
-"""The modules of the commands, each imported when one of its commands is called."""
+"""Commands by module; a module is imported when one of its commands is called."""
 MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 
 NO_THREADS = re.compile(r"[+-]?0+")
 RARELY = 50_000
-"""Objects made before the collector looks for garbage: imports make many, and none of it."""
+"""Number of allocations between garbage collections: imports allocate many objects that are never garbage."""
 
 
 class _Ended(Exception):  # noqa: N818
-    """Carries past click what it would take for an end of its own kind: a truncated file for an interrupt."""
+    """Wrapper for exceptions that click would treat as its own: it would report a truncated file as an interrupt."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -176,14 +176,14 @@ def _past_click() -> Iterator[None]:
 
 
 def find_command(name: str) -> click.Command:
-    """Return a command by its name; its module is imported now, so that no command pays for another's imports."""
+    """Import and return a command; only its module is imported, so that every command starts fast."""
     module = importlib.import_module(f"tokbench.commands.{MODULE_OF[name]}")
     command: click.Command = getattr(module, f"{name}_command")
     return command
 
 
 class Commands(click.Group):
-    """The commands, imported when they are called."""
+    """Group of all commands, each imported when it is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -231,9 +231,9 @@ def cli() -> None:
 
 
 def _written(arguments: list[str] | None) -> list[str]:
-    """The arguments, taken from a file where ``@FILE`` is the only one: one a line, or each ended by a NUL byte.
+    """Return the arguments, read from a file if ``@FILE`` is the only one: one a line, or separated by NUL bytes.
 
-    An operating system bounds a command line, an experiment does not bound its recipes and files.
+    Operating systems limit the length of a command line; the number of an experiment's files is not limited.
     """
     given = sys.argv[1:] if arguments is None else arguments
     match given:
@@ -246,15 +246,16 @@ def _written(arguments: list[str] | None) -> list[str]:
 
 
 def _check_threads() -> None:
-    """Reject a number of threads with which Polars would end the process."""
+    """Reject a number of threads that would make Polars abort the process."""
     if NO_THREADS.fullmatch(threads := os.environ.get("POLARS_MAX_THREADS", "")):
         raise TokbenchError(f"POLARS_MAX_THREADS: must be at least 1 (found {threads}); change it, or unset it")
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; a user's mistake ends it with one line and status 2, lack of memory with one and 3."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # To look for them it reads every distribution.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # It interrupts the process if its threads cannot start.
+    """Run the command line. Exit status: 2 for a user's mistake, 3 if memory is insufficient, with one error line
+    each."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # Their discovery reads every distribution.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # OpenBLAS interrupts the process if its threads cannot start.
     own_process = arguments is None
     given: list[str] = []
     if own_process:
@@ -283,7 +284,7 @@ def main(arguments: list[str] | None = None) -> Any:
         _end(error, given)
     finally:
         if own_process:
-            gc.freeze()  # Python looks for garbage once more when it ends; what there is goes with the process.
+            gc.freeze()  # No last collection at exit: the process frees all memory.
 
 
 def _end(error: BaseException, given: list[str]) -> NoReturn:
@@ -296,7 +297,7 @@ def _end(error: BaseException, given: list[str]) -> NoReturn:
     if line:
         click.echo(line, err=True)
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left unwritten goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards unwritten output
     sys.exit(status)
 
 

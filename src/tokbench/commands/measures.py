@@ -5,8 +5,6 @@
 ``tokbench measure_embeddings``: compare norms of a model's embeddings with token probabilities.
 
 ``tokbench measure_translation_embeddings``: the same for a translation model.
-
-Options of metrics from JSON; measurements to JSON.
 """
 
 import json
@@ -79,7 +77,7 @@ def measure_command(
 
         if counts is not None:
             raise TokbenchError(
-                f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; give --documents"
+                f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; pass --documents"
             )
         watched = LossCounter(tokenizer)
         found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
@@ -99,7 +97,7 @@ def measure_command(
     for file, read in ((counts, pretokens), (reference, words)):
         if read is not None and read.scheme not in (None, tokenizer.pretokenization):
             raise TokbenchError(
-                f"{file}: counted with '{read.scheme}', but {folder} cuts by '{tokenizer.pretokenization}'; "
+                f"{file}: counted with '{read.scheme}', but {folder} uses '{tokenizer.pretokenization}'; "
                 f"count with {FLAG} {quote(tokenizer.pretokenization)}"
             )
     rows = measure_text(
@@ -109,7 +107,7 @@ def measure_command(
 
 
 def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:
-    """Documents with their languages."""
+    """Yield language and text of each document."""
     from tokbench.commands.files import documents_of, with_note
 
     documents = with_note(documents_of(files, fields))
@@ -270,7 +268,7 @@ def measure_translation_embeddings_command(model: str, metrics: str | None, mega
 
 
 def metric_families(text: str | None) -> "dict[str, Options]":
-    """Options of metrics by family, from a mapping of families to mappings of options; nothing from nothing.
+    """Parse options of metrics from JSON: a mapping of families to mappings of options; empty without a text.
 
     Raises:
         TokbenchError: no such family or option; the message names it.
@@ -291,9 +289,9 @@ def write_measurements(
     output: str | None,
     loss: Mapping[str, int] | None = None,
 ) -> None:
-    """Write the measurements of a tokenizer as JSON, to standard output where no file is named.
+    """Write the measurements of a tokenizer as JSON, to a file or (default) to standard output.
 
-    What is lost of the text stands there for one that need not give all of it back.
+    ``loss`` counts the documents that decoding does not restore; only for tokenizers that may lose text.
     """
     from tokbench.intrinsic.tokenizer import record_of
 

@@ -1,4 +1,4 @@
-"""Methods of every kind with their options, as ``tokbench methods`` lists them."""
+"""Methods of every kind with their options, for ``tokbench methods``."""
 
 import json
 import re
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 REFERENCE = re.compile(r"Reference: (?:``(\w+)`` in )?:mod:`tokbench\.reference\.(\w+)`([^.]*)\.")
-"""How a method's module names what is in plain Python, and of which part of it."""
+"""Reference to plain Python code in the docstring of a method's module, and the part of the method that it covers."""
 LITERAL = re.compile(r"(?::\w+:)?(`+)~?(.*?)\1")
-"""Code and references in docstrings."""
+"""Code and cross-references in docstrings."""
 KINDS: dict[str, Registry[Any]] = {
     "construction": constructions,
     "segmentation": segmentations,
@@ -34,10 +34,10 @@ KINDS: dict[str, Registry[Any]] = {
 
 
 def methods_named(names: Sequence[str]) -> "dict[str, list[Method]]":
-    """Methods by kind, ordered by name: those of these names, or all where none is given.
+    """Return methods by kind, sorted by name: those of these names, or all if none is given.
 
     Raises:
-        TokbenchError: no kind has a method of a name, or a construction names a segmentation that is not there.
+        TokbenchError: no kind has a method of a name, or a construction names a segmentation that does not exist.
     """
     chosen = _named(names)
     for method in chosen["construction"]:
@@ -59,13 +59,13 @@ def _named(names: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def as_json_text(chosen: "Mapping[str, Sequence[Method]]") -> str:
-    """Methods as JSON, by kind and name."""
+    """Return methods as JSON, by kind and name."""
     described = {kind: {method.name: _described(method) for method in methods} for kind, methods in chosen.items()}
     return json.dumps(described, indent=2, ensure_ascii=False)
 
 
 def as_text(chosen: "Mapping[str, Sequence[Method]]", width: int) -> Iterator[tuple[str, str]]:
-    """The kinds of which there are methods, each with its methods as text for a terminal."""
+    """Yield each kind that has methods, with its methods as text for a terminal."""
     for kind, methods in chosen.items():
         if methods:
             yield kind, "\n".join(line for method in methods for line in _lines(method, width))
@@ -76,7 +76,7 @@ def as_lines(chosen: "Mapping[str, Sequence[Method]]", width: int | None) -> Ite
 
     Args:
         chosen: methods by kind.
-        width: columns of the terminal; longer summaries are cut. None cuts nothing.
+        width: columns of the terminal; longer summaries are truncated. None truncates nothing.
     """
     from tokbench.references import short_name
 
@@ -94,7 +94,7 @@ def as_lines(chosen: "Mapping[str, Sequence[Method]]", width: int | None) -> Ite
 
 
 def options_of(method: "Method") -> list[dict[str, Any]]:
-    """The method's options: name, type, default, whether there is none, and meaning, in the order of declaration."""
+    """Return the method's options in the order of declaration: name, type, default, whether required, and meaning."""
     schema = method.options.model_json_schema()
     defaults = method.options.model_construct()
     return [
@@ -110,7 +110,7 @@ def options_of(method: "Method") -> list[dict[str, Any]]:
 
 
 def attributes_of(method: "Method") -> dict[str, Any]:
-    """What is known of a method beyond what methods of every kind have."""
+    """Return the attributes of a method that not all kinds of method have."""
     from tokbench.registry import Method
 
     common = {field.name for field in fields(Method)}
@@ -118,23 +118,23 @@ def attributes_of(method: "Method") -> dict[str, Any]:
 
 
 def patterns_of(method: "Method") -> tuple[str, ...]:
-    """The regular expressions that define a pre-tokenization, one after another; none of other methods."""
+    """Return the regular expressions of a pre-tokenization, applied in turn; empty for other methods."""
     pattern = getattr(method, "pattern", None) or ()
     return (pattern,) if isinstance(pattern, str) else pattern
 
 
 def reference_of(method: "Method") -> tuple[str, str] | None:
-    """The demonstration of ``tokbench.reference`` that the method's own module names, and what it says of it.
+    """Return the demonstration in ``tokbench.reference`` that the docstring of the method's module names.
 
     Returns:
-        The name, and words that follow it, none where all of the method is there; None where no module is named.
+        Its name, and the words after it (empty if it covers the method completely); None if no module is named.
     """
     named = REFERENCE.search(" ".join((sys.modules[method.module].__doc__ or "").split()))
     return (named[1] or named[2], named[3]) if named else None
 
 
 def unmarked(text: str) -> str:
-    """Documentation for a terminal or another program: code in quotes, as messages have it."""
+    """Return documentation as plain text: code in quotes, as in messages."""
     return LITERAL.sub(r"'\2'", text)
 
 

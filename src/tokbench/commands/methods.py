@@ -56,13 +56,13 @@ def schema_command() -> None:
 
 
 def schema() -> dict[str, Any]:
-    """The configuration's JSON schema, generated from the typed sections."""
+    """Return the JSON schema of the configuration, generated from the typed sections."""
     from pydantic.json_schema import GenerateJsonSchema
 
     from tokbench.config.experiment import Experiment
 
     class Untitled(GenerateJsonSchema):
-        """Without a title for each key: pydantic's says the key again."""
+        """Schema generator without titles of keys: pydantic's titles only repeat the keys."""
 
         def field_title_should_be_set(self, schema: Any) -> bool:
             return False

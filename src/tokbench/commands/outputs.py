@@ -21,18 +21,18 @@ from tokbench.io.paths import literal
 
 Mark = Callable[[Path], bool]
 GENERATOR = '<meta name="generator" content="Tokbench">'
-"""The mark of a page."""
+"""Mark of an HTML page."""
 HEAD = 4096
-"""Bytes of a page that contain its generator."""
+"""Bytes of a page that are searched for its generator."""
 
 
 def unmarked(_: Path) -> bool:
-    """Return False: nothing in such a file shows who wrote it."""
+    """Return False: such a file shows no origin."""
     return False
 
 
 def columns(*names: str, optional: tuple[str, ...] = ()) -> Mark:
-    """Return whether a file is Parquet with columns of these names alone; the optional ones may be missing."""
+    """Return a mark for Parquet files with exactly these columns; the optional ones may be missing."""
 
     def mark(path: Path) -> bool:
         import pyarrow as pa
@@ -48,7 +48,7 @@ def columns(*names: str, optional: tuple[str, ...] = ()) -> Mark:
 
 
 def keys(*names: str) -> Mark:
-    """Return whether a file is a JSON object, or begins with a line that is one, and has keys of these names."""
+    """Return a mark for JSON objects, or files whose first line is one, with these keys."""
 
     def mark(path: Path) -> bool:
         try:
@@ -63,7 +63,7 @@ def keys(*names: str) -> Mark:
 
 
 def page(path: Path) -> bool:
-    """Return whether a file is a page of Tokbench."""
+    """Return whether a file is an HTML page written by Tokbench."""
     try:
         with path.open("rb") as file:
             return GENERATOR.encode() in file.read(HEAD)
@@ -72,11 +72,11 @@ def page(path: Path) -> bool:
 
 
 COUNTS = columns("pretoken", "count", optional=("language",))
-"""The mark of pre-token counts."""
+"""Mark of pre-token counts."""
 
 
 class OutputFolder(click.Path):
-    """A folder that is missing or may be replaced by an output of a kind."""
+    """Parameter type of a folder that does not exist, or may be replaced by an output of its kind."""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__(file_okay=False)
@@ -90,7 +90,7 @@ class OutputFolder(click.Path):
 
 
 class OutputFile(click.Path):
-    """A file that is missing or empty, or that shows by a mark that Tokbench wrote it as the same kind."""
+    """Parameter type of a file that is missing, empty, or marked as the same kind of output of Tokbench."""
 
     def __init__(self, mark: Mark) -> None:
         super().__init__(dir_okay=False)
@@ -104,7 +104,7 @@ class OutputFile(click.Path):
         """Reject a file with content that Tokbench did not write as this kind of output.
 
         Raises:
-            TokbenchError: there is one.
+            TokbenchError: the file exists and has other content.
         """
         place = place_of_file(path)
         if place is not None and place.is_file() and place.stat().st_size and not self.mark(place):
@@ -117,13 +117,13 @@ class OutputFile(click.Path):
 def output_file(
     *flags: str, mark: Mark = unmarked, required: bool = False, help: str = ""
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option of a file that it writes, which must be none of its inputs.
+    """Add an option for an output file, which must not be an input of the command.
 
     Args:
-        flags: those of the option, ``-o`` and ``--output`` where none are named.
-        mark: what shows that an existing file may be replaced.
-        required: whether the option must be given.
-        help: what the file contains.
+        flags: names of the option; default: ``-o`` and ``--output``.
+        mark: test whether an existing file may be replaced.
+        required: whether the option is required.
+        help: content of the file.
     """
     names = flags or ("-o", "--output")
     option = click.option(*names, type=OutputFile(mark), required=required, help=help)
@@ -140,10 +140,10 @@ def output_file(
 
 
 def _reject_written(context: click.Context) -> None:
-    """Reject an output that is an input of the same command, another output of it, or somebody else's file.
+    """Reject an output that is an input of the command, another of its outputs, or a file of another origin.
 
     Raises:
-        TokbenchError: it is one; the message names it.
+        TokbenchError: there is such an output; the message names it.
     """
     written: set[str] = set()
     for parameter in context.command.params:

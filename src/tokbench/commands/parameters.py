@@ -1,6 +1,6 @@
 """Options common to several commands: numbers, memory, names of methods, text files, pre-tokenizer, packing.
 
-Colours (no-color.org, force-color.org), log lines, and whether a command computes on a GPU.
+Also colours (no-color.org, force-color.org), log lines, and the choice between CPU and GPU.
 """
 
 import logging
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 class Whole(click.ParamType):
-    """An integer between bounds.
+    """Parameter type of an integer in a range.
 
     Args:
-        least: the smallest that is taken.
-        most: the largest.
+        least: minimum.
+        most: maximum.
     """
 
     name = "integer"
@@ -56,7 +56,7 @@ class Whole(click.ParamType):
 
 
 class VocabularySize(Whole):
-    """A vocabulary size; ``own`` is that of an external tokenizer."""
+    """Parameter type of a vocabulary size; ``own`` is that of an external tokenizer."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from tokbench.tokenizer.folder import OWN
@@ -65,11 +65,11 @@ class VocabularySize(Whole):
 
 
 class Real(click.ParamType):
-    """A finite number between bounds.
+    """Parameter type of a finite number in a range.
 
     Args:
-        least: the smallest that is taken.
-        most: the largest; None for any.
+        least: minimum.
+        most: maximum; None for no limit.
     """
 
     name = "number"
@@ -85,7 +85,7 @@ class Real(click.ParamType):
 
 
 class Share(click.ParamType):
-    """A fraction, ``2/5``."""
+    """Parameter type of a fraction, ``2/5``."""
 
     name = "fraction"
 
@@ -100,7 +100,7 @@ class Share(click.ParamType):
 
 
 SIZE = Whole(1, LARGEST_VOCABULARY)
-"""Tokens of a vocabulary."""
+"""Size of a vocabulary in tokens."""
 SEED = Whole(0, LARGEST_SEED)
 COUNT = Whole(1)
 """Occurrences of a pre-token."""
@@ -113,7 +113,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def memory_option(default: int | None = None) -> Callable[[Command], Command]:
-    """``--memory MB``; where it has no default, nothing is bound without it."""
+    """Return the option ``--memory MB``; without a default, memory is not limited."""
     without = "" if default else "; default: no limit"
     return click.option(
         "--memory",
@@ -127,10 +127,10 @@ def memory_option(default: int | None = None) -> Callable[[Command], Command]:
 
 
 def check_memory(megabytes: int | None, size: int = 0) -> None:
-    """See that ``--memory`` leaves room for texts and ``size`` more bytes.
+    """Check that ``--memory`` leaves room for texts and ``size`` more bytes.
 
     Raises:
-        TokbenchError: it does not; the message says what would do.
+        TokbenchError: it does not; the message says how much is needed.
     """
     if megabytes is not None:
         allowance(megabytes, LEAST + size)
@@ -141,10 +141,10 @@ PACKAGE = "tokbench.construction"
 
 
 class ConstructionName(click.ParamType):
-    """A construction's name.
+    """Parameter type of a construction's name.
 
-    A built-in one stands in the module of its name. Where other distributions bring constructions of theirs, only these
-    modules tell how they are called, and the registry decides.
+    A built-in construction has the name of its module. If other distributions add constructions, their names are only
+    known after import, and the registry checks the name later.
     """
 
     name = "name"
@@ -159,7 +159,7 @@ class ConstructionName(click.ParamType):
 
 @cache
 def built_in() -> frozenset[str]:
-    """The constructions that come with Tokbench."""
+    """Return the names of the built-in constructions."""
     from tokbench.submodules import submodules
 
     spec = find_spec(PACKAGE)
@@ -168,7 +168,7 @@ def built_in() -> frozenset[str]:
 
 
 class EncodingName(click.ParamType):
-    """The name of an encoding, or ``bytes``."""
+    """Parameter type of an encoding's name, or ``bytes``."""
 
     name = "encoding"
 
@@ -182,7 +182,7 @@ class EncodingName(click.ParamType):
 
 
 def field_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`~tokbench.io.compression.Fields`, as its argument ``fields``."""
+    """Add the options of :class:`~tokbench.io.compression.Fields` to a command, as its argument ``fields``."""
 
     @wraps(command)
     def bundled(*args: Any, text_field: str, language_field: str, encoding: str, bad_lines: str, **given: Any) -> None:
@@ -211,17 +211,17 @@ def field_options(command: Callable[..., None]) -> Callable[..., None]:
 
 FLAG = "--pretokenization"
 NAME = re.compile(r"[\w.-]*")
-"""What is a name and nothing else to any reader."""
+"""Texts that are a plain name in YAML, too."""
 
 
 def pretokenization_option(
     meaning: str, *, required: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--pretokenization``, also called ``--scheme``: a name, or ``{method: name, option: value}``.
+    """Return the option ``--pretokenization`` (or ``--scheme``): a name, or ``{method: name, option: value}``.
 
     Args:
-        meaning: what it says of the command's input.
-        required: whether it must be given.
+        meaning: help text for the command's input.
+        required: whether the option is required.
     """
     form = "Name, or {method: name, option: value}; see 'tokbench methods'."
     return click.option(
@@ -235,10 +235,10 @@ def pretokenization_option(
 
 
 def chosen_scheme(text: str) -> "Pretokenization":
-    """The pre-tokenization that the option names.
+    """Parse the value of ``--pretokenization``.
 
     Raises:
-        TokbenchError: there is none of that name, or an option is missing, unknown or of another type.
+        TokbenchError: there is no such pre-tokenization, or an option is missing, unknown or of the wrong type.
     """
     from tokbench.pretokenization import pretokenization_of
 
@@ -254,7 +254,7 @@ LEAST_PHASE = 1e-12
 
 
 def order_options(command: Command) -> Command:
-    """The order of the documents: ``--seed`` and ``--second-phase``."""
+    """Add the options of the document order: ``--seed`` and ``--second-phase``."""
     from tokbench.models.presets import SEED as PRETRAINING_SEED
 
     return _all(
@@ -275,7 +275,7 @@ def order_options(command: Command) -> Command:
 
 
 def packing_options(command: Command) -> Command:
-    """What documents are packed into: the length of sequences, their order, and the budget of text."""
+    """Add the options of packing: the length of sequences, the document order, and the budget of text."""
     return _all(
         command,
         click.option("--sequence-length", required=True, type=Whole(1, LONGEST_SEQUENCE), help="Tokens in a sequence."),
@@ -288,15 +288,15 @@ def packing_options(command: Command) -> Command:
 
 
 def text_budget(epochs: float | None, text_bytes: int | None) -> "TextBudget | None":
-    """The budget that two options name; None where neither is given.
+    """Return the budget given by one of two options; None if neither is given.
 
     Raises:
-        TokbenchError: both are.
+        TokbenchError: both are given.
     """
     from tokbench.models.pretraining.budget import TextBudget
 
     if epochs is not None and text_bytes is not None:
-        raise TokbenchError("--epochs and --text-bytes are two budgets; give one")
+        raise TokbenchError("--epochs and --text-bytes are two budgets; pass one")
     return None if epochs is text_bytes is None else TextBudget(epochs, text_bytes)
 
 
@@ -305,22 +305,23 @@ def _all(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def coloured() -> bool:
-    """NO_COLOR forbids, FORCE_COLOR demands; else a terminal that can has them."""
+    """Return whether to write in colour: NO_COLOR disables it, FORCE_COLOR enables it; default: if in a capable
+    terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def log_to_stderr() -> None:
-    """Show our own progress, and of others what is a warning."""
+    """Write Tokbench's log messages (INFO) and other libraries' warnings to standard error."""
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", stream=sys.stderr)
     logging.getLogger("tokbench").setLevel(logging.INFO)
 
 
 def on_gpu(device: str) -> bool:
-    """Whether a device, by its name in a recipe or an option, is a GPU; ``auto`` is one where there is one.
+    """Return whether a device name in a recipe or an option is a GPU; ``auto`` is one if a GPU is available.
 
-    A GPU that is asked for and is not there counts as one: who computes on it says so.
+    A GPU that is requested but not available counts as one: the computation reports the error.
     """
     if device != "auto":
         return device != "cpu"

@@ -1,8 +1,6 @@
-"""Values as the command line takes them: options of methods, recipes, and the files that a recipe names, too.
+"""Parsing of recipes and inputs on the command line.
 
-What the commands that prepare corpora are given: the corpus as in the configuration, and its source's files.
-
-What ``tokbench build`` gives a construction: counts, scores, documents, an initial vocabulary.
+Options of methods, presets, the corpus and files of a recipe, and the inputs of ``tokbench build``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,11 +31,11 @@ class Seeded(Options):
     """Settings of a corpus recipe in addition to the corpus."""
 
     seed: Seed
-    """Decides the splits."""
+    """Random seed of the splits."""
 
 
 def method_options(method: "Method", settings: Sequence[str] | dict[str, Any], flag: str) -> Options:
-    """The method's options from ``option=value`` strings (values are YAML) or from a mapping.
+    """Parse the options of a method from ``option=value`` strings (values are YAML) or from a mapping.
 
     Raises:
         TokbenchError: an unknown option or a value of the wrong type; the message names it.
@@ -56,10 +54,10 @@ def method_options(method: "Method", settings: Sequence[str] | dict[str, Any], f
 
 
 def settings_of(settings: Sequence[str], flag: str) -> dict[str, Any]:
-    """A mapping from ``option=value`` strings; values are YAML.
+    """Parse ``option=value`` strings into a mapping; values are YAML.
 
     Raises:
-        TokbenchError: not of this form, no YAML, or an option twice.
+        TokbenchError: a string is not of this form or not YAML, or an option is given twice.
     """
     values: dict[str, Any] = {}
     for key, value in (_setting(setting, flag) for setting in settings):
@@ -79,7 +77,7 @@ def _setting(text: str, flag: str) -> tuple[str, Any]:
 
 
 def mapping_of(text: str, flag: str) -> dict[str, Any]:
-    """A mapping from JSON or YAML in one argument."""
+    """Parse a mapping from JSON or YAML in one argument."""
     from tokbench.io.yaml import parse_yaml
 
     value = parse_yaml(text, flag)
@@ -89,10 +87,10 @@ def mapping_of(text: str, flag: str) -> dict[str, Any]:
 
 
 def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chosen]) -> Chosen:
-    """Options from a preset's name or a JSON object.
+    """Return options from a preset's name or a JSON object.
 
     Raises:
-        TokbenchError: neither; the message names the key.
+        TokbenchError: the text is neither; the message names the key.
     """
     from tokbench.io.yaml import parse_yaml
     from tokbench.options import validated
@@ -106,10 +104,10 @@ def recipe_options(text: str, options: type[Chosen], presets: Mapping[str, Chose
 
 
 def byte_lm_recipe(text: str) -> "ByteLmRecipeOptions | ByteNgramOptions":
-    """Options of a byte language model from a preset's name or a JSON object; its ``kind`` is neural if left out.
+    """Return options of a byte language model from a preset's name or a JSON object; default ``kind``: neural.
 
     Raises:
-        TokbenchError: neither; the message names the key.
+        TokbenchError: the text is neither; the message names the key.
     """
     from tokbench.io.yaml import parse_yaml
     from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
@@ -123,7 +121,7 @@ def byte_lm_recipe(text: str) -> "ByteLmRecipeOptions | ByteNgramOptions":
 
 
 def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
-    """A method with options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
+    """Parse a method and options in one argument: ``name`` or the flow mapping ``{method: name, option: value}``."""
     from tokbench.io.yaml import parse_yaml
 
     value = parse_yaml(text, flag)
@@ -135,20 +133,20 @@ def recipe(text: str, flag: str) -> tuple[str, dict[str, Any]]:
 
 
 def check_same_files(files: Sequence[str], named: Sequence[Path], flag: str) -> None:
-    """Reject files that a recipe names otherwise than the command does.
+    """Reject files that differ from those of a recipe.
 
     Raises:
-        TokbenchError: the two are not the same files.
+        TokbenchError: the two sets of files differ.
     """
     if {Path(file).resolve() for file in files} != {path.resolve() for path in named}:
         raise TokbenchError(f"{flag}: its path names other files than the command does; name them in one place")
 
 
 def corpus_of(recipe: str) -> "tuple[Corpus, int]":
-    """A corpus and its seed.
+    """Parse a recipe; return the corpus and its seed.
 
     Raises:
-        TokbenchError: the recipe is not as in the configuration; the message names the key.
+        TokbenchError: the recipe is not valid in the configuration; the message names the key.
     """
     from tokbench.config.sections import Corpus
     from tokbench.options import validated
@@ -159,27 +157,27 @@ def corpus_of(recipe: str) -> "tuple[Corpus, int]":
 
 
 def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | None]":
-    """A corpus's source that reads these files, and the file that a rule of its own has made for a source.
+    """Return the source that reads the given files, and the file or folder of an earlier stage that it depends on.
 
     Raises:
-        TokbenchError: they are not the source's, or not as many as it reads.
+        TokbenchError: the files differ from the source's, or their number is wrong.
     """
     from tokbench.corpus.sources import EmbeddedSource, FileSource, HubSource, ParallelSource, files_of
 
     source = corpus.source
     if isinstance(source, HubSource):
         if not files:
-            raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' made; name it")
+            raise TokbenchError("a hub corpus is prepared from the file that 'tokbench fetch' wrote; name it")
         if len(files) > 1:
             raise TokbenchError(
-                "a hub corpus is prepared from one file, that which 'tokbench fetch' made; name it alone"
+                "a hub corpus is prepared from one file, the output of 'tokbench fetch'; name only that"
             )
         return source, Path(files[0])
     if isinstance(source, ParallelSource):
         if len(files) != 1:
             raise TokbenchError(
-                "a side of a parallel corpus is prepared from one folder, that which 'tokbench prepare_parallel' made; "
-                "name it alone"
+                "a side of a parallel corpus is prepared from one folder, the output of 'tokbench prepare_parallel'; "
+                "name only that"
             )
         return source, Path(files[0], "train.parquet")
     if files and isinstance(source, EmbeddedSource):
@@ -192,7 +190,7 @@ def source_of(corpus: "Corpus", files: Sequence[str]) -> "tuple[Source, Path | N
 
 
 def say_findings(folder: Path) -> None:
-    """Write to standard error what the manifest of a corpus says, if there is one."""
+    """Write the findings in the manifest of a corpus to standard error, if there are any."""
     from tokbench.corpus.documents import lines_of, read_findings
 
     for line in lines_of(read_findings(folder)):
@@ -200,12 +198,12 @@ def say_findings(folder: Path) -> None:
 
 
 def shares_of(corpus: "Corpus") -> dict[str, float | str]:
-    """Share of each split, or the split that it is the same as."""
+    """Return the share of each split, or the name of the split that it equals."""
     return {str(split): share for split, share in corpus.splits.items()}
 
 
 def groups_in(corpus: "Corpus") -> list[range]:
-    """The shards that are written together, numbered over all splits that have a share."""
+    """Return the groups of shards that are written together, numbered over all splits that have a share."""
     from tokbench.corpus.parts import groups_of
 
     splits = sum(not isinstance(share, str) for share in corpus.splits.values())
@@ -213,24 +211,24 @@ def groups_in(corpus: "Corpus") -> list[range]:
 
 
 def span_of(source: "Source", span: "ReadSpan") -> "ReadSpan":
-    """How much is read of a source's files.
+    """Return the part of a source's files to read.
 
     Raises:
-        TokbenchError: less than all, of files that are not cut.
+        TokbenchError: the part is not everything, but the files cannot be divided.
     """
     from tokbench.corpus.parts import WHOLE
     from tokbench.corpus.sources import HubSource, ParquetSource
 
     if span != WHOLE and not isinstance(source, ParquetSource | HubSource):
-        raise TokbenchError("--begin, --end: Parquet files alone are cut; leave them out")
+        raise TokbenchError("--begin, --end: only Parquet files are divided; leave them out")
     return span
 
 
 def check_read(construction: "Construction", given: Mapping[str, Any]) -> None:
-    """Reject what the construction would not look at.
+    """Reject inputs that the construction does not read.
 
     Raises:
-        TokbenchError: something of it is named.
+        TokbenchError: one of them is given.
     """
     reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
     for flag, value in given.items():
@@ -241,18 +239,18 @@ def check_read(construction: "Construction", given: Mapping[str, Any]) -> None:
 def check_needs(
     construction: "Construction", options: Any, path: str, least: int, megabytes: int, initial: bool
 ) -> None:
-    """End where building would take more memory than allowed, before anything of the text is held.
+    """Raise an error if building would need more memory than allowed, before any text is read.
 
     Args:
         construction: the method.
         options: its options.
-        path: the file of counts.
-        least: the count that pre-tokens have at least.
-        megabytes: what is allowed.
-        initial: whether the vocabulary to start from is there already.
+        path: file of counts.
+        least: minimum count of pre-tokens.
+        megabytes: memory limit in MB (10^6 bytes).
+        initial: whether the initial vocabulary is already built.
 
     Raises:
-        TokbenchError: it needs more.
+        TokbenchError: it would need more.
     """
     import numpy as np
 
@@ -268,7 +266,7 @@ def check_needs(
 
 
 def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCounts, DroppedPretokens | None]":
-    """The pre-tokens of at least that count, and what is left out where that is more than 1."""
+    """Read pre-tokens of at least the count ``least``; also return the dropped ones if ``least`` is more than 1."""
     from tokbench.building import read_counts
     from tokbench.commands.parameters import FLAG
     from tokbench.pretokens.files import read_parts
@@ -277,7 +275,7 @@ def counts_of(path: str, scheme: str | None, least: int) -> "tuple[PretokenCount
     if left_out is not None:
         click.echo(left_out.line(), err=True)
     if not scheme and not read_parts(path)[0]:
-        click.echo(f"{path} does not say its pre-tokenization: taking 'none'; name it with {FLAG}", err=True)
+        click.echo(f"{path} does not name its pre-tokenization: using 'none'; name it with {FLAG}", err=True)
     return counts, left_out
 
 
@@ -288,10 +286,10 @@ def construction_inputs_source_of(
     documents: tuple[str, ...],
     scheme: str | None,
 ) -> "TrainingData":
-    """What the construction reads.
+    """Return the training data that the construction reads.
 
     Raises:
-        TokbenchError: it is not named, or there is nothing in it.
+        TokbenchError: it is not given, or it is empty.
     """
     from tokbench.building import read_running, read_scored
 
@@ -308,5 +306,5 @@ def construction_inputs_source_of(
     if counts is None:
         raise TokbenchError(f"'{construction.name}' reads pre-token counts; name them with --counts")
     if not len(counts):
-        raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
+        raise TokbenchError("the counts contain no pre-token; count a text that is not empty")
     return counts

@@ -337,7 +337,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
     from tokbench.report.bibliography import cited
 
     if (configuration is None) == (keys is None):
-        raise TokbenchError("cite: name the file of a configuration, or give --cited, one of the two")
+        raise TokbenchError("cite: name the file of a configuration, or pass --cited, one of the two")
     if keys is not None:
         remedy = "give a list of keys and entries as JSON"
         found = parse_json(keys, "--cited", remedy=remedy)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class BuildCommand(click.Command):
-    """The command, with advice on options of methods that are given as its own."""
+    """Command that gives advice if a method's option is passed as one of its own."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         given = list(args)
@@ -149,7 +149,7 @@ def build_command(
     exit_status.describe_task(f"build '{method}' of {size:,} tokens", remedy)
     construction = constructions[method]
     if options and settings:
-        raise TokbenchError("--set, --recipe: both name options of the method; give one of them")
+        raise TokbenchError("--set, --recipe: both set options of the method; pass one of them")
     given = mapping_of(options, "--recipe") if options else settings_of(settings, "--set")
     chosen = method_options(construction, given, "--recipe" if options else "--set")
     if least > 1 and (construction.source != "counts" or not counts):
@@ -279,7 +279,7 @@ def import_command(
     given |= {"special_tokens": special_tokens(special), "end_of_text": end_of_text}
     options = validated({key: value for key, value in given.items() if value is not None}, ReadOptions, "import")
     if not files and fields.flags:
-        raise TokbenchError(f"{fields.flags}: for files of --check only; name some")
+        raise TokbenchError(f"{fields.flags}: only for files of --check; name some")
     documents = _Texts(files, fields, limit or None)
     imported_name = on_one_line(name or Path(output).name)
     tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=documents if files else None)
@@ -297,11 +297,11 @@ def import_command(
     if losses is not None:
         click.echo(str(losses), err=True)
     elif not native:
-        click.echo("what it loses is not measured; name documents with --check", err=True)
+        click.echo("its losses are not measured; name documents with --check", err=True)
 
 
 def _detected(path: str, revision: str | None) -> str:
-    """Return the format of a file or folder; a name on the hub is that of a folder of ``transformers``."""
+    """Return the format of a file or folder; a name on the hub is that of a ``transformers`` folder."""
     from tokbench.adapters.forms.transformers import detect_format
 
     if revision is None and not Path(path).exists():
@@ -310,7 +310,7 @@ def _detected(path: str, revision: str | None) -> str:
 
 
 def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
-    """Return the sentence on the end of text."""
+    """Return the message about the end-of-text token."""
     if end is None:
         return f"end of text: id {tokenizer.end_of_text}, after all others, as the file names none"
     return f"end of text: '{shortened(end['token'])}', id {end['id']}, by {end['source']}"
@@ -318,7 +318,7 @@ def _end_line(tokenizer: "Tokenizer", end: dict[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The texts of files, read again by each iteration."""
+    """Iterable over the texts of files, which are read again by each iteration."""
 
     files: tuple[str, ...]
     fields: "Fields"

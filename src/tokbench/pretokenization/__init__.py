@@ -1,7 +1,7 @@
-"""Pre-tokenization: one module per method of cutting a document into pre-tokens, and several where these are short.
+"""Pre-tokenization: methods that split a document into pre-tokens, in one module each (short ones share a module).
 
-A pre-tokenization with its options is written as a setting, ``gpt2`` or ``{method: regex, pattern: ...}``;
-:func:`pretokenization_of` makes of one what cuts texts. In names and paths ``scheme`` is short for it.
+A pre-tokenization with its options is written as a setting, ``gpt2`` or ``{method: regex, pattern: ...}``.
+:func:`pretokenization_of` parses one. In names and paths it is called ``scheme``.
 """
 
 import hashlib
@@ -21,28 +21,28 @@ from tokbench.pretokenization.patterns.cut import Boundaries, Cut
 from tokbench.registry import Method, Registry
 
 Setting = str | Mapping[str, Any]
-"""A pre-tokenization's name, where it has no options or takes their defaults; or its ``method`` and options."""
+"""Name of a pre-tokenization (all options at their defaults), or a mapping of ``method`` and options."""
 
 
 class Choose(Protocol):
-    """How a pre-tokenization with options is called: once for an instance of its class of options."""
+    """Signature of a pre-tokenization with options: called once with an instance of its options class."""
 
     def __call__(self, options: Any) -> Cut: ...
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Scheme(Method):
-    """A named pre-tokenization.
+    """A registered pre-tokenization.
 
     Attributes:
-        pattern: the regular expression that defines it on text, or several, one after another; None where there is
-            none, as where the whole document is one pre-token, or where options choose it.
+        pattern: equivalent regular expression on text, or several that are applied in turn. None if there is none (the
+            document is one pre-token) or if it depends on options.
     """
 
     pattern: str | tuple[str, ...] | None
 
     def cut(self, options: Options) -> Cut:
-        """What it does with these options; here there are none to choose."""
+        """Return the splitting functions; here there are no options to apply."""
         from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 
         scanner = KERNEL_SCHEMES.get(self.name)
@@ -54,13 +54,13 @@ class Scheme(Method):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChosenScheme(Scheme):
-    """A pre-tokenization whose function is called with options, and says what is done with them."""
+    """A registered pre-tokenization whose function is called with options and returns a :class:`Cut`."""
 
     def cut(self, options: Options) -> Cut:
-        """What it does with these options.
+        """Return the splitting functions for these options.
 
         Raises:
-            TokbenchError: they make no pre-tokenization.
+            TokbenchError: the options define no pre-tokenization.
         """
         made: Cut = self.function(options)
         return made
@@ -81,19 +81,19 @@ def pretokenization(
     """Register a pre-tokenization.
 
     Args:
-        name: the name in configuration and on the command line.
-        pattern: the regular expression that defines it, for the lists of methods and other libraries.
-        options: the class of its options. The function then is a :class:`Choose`, otherwise a :class:`Boundaries`.
+        name: name in the configuration and on the command line.
+        pattern: equivalent regular expression, for the lists of methods and for other libraries.
+        options: class of its options. With it, the function is a :class:`Choose`, otherwise a :class:`Boundaries`.
         cites: see :class:`~tokbench.registry.Method`.
 
     Raises:
-        TokbenchError: the name or the pattern is none, or the function does not fit its Protocol.
+        TokbenchError: the name or the pattern is invalid, or the function has the wrong signature.
     """
     schemes.check_name(name)
 
     def decorate(function: Function) -> Function:
         texts = pattern if isinstance(pattern, tuple) else (pattern or "",)
-        schemes.check(all(isinstance(text, str) for text in texts), name, f"its pattern is {pattern!r}; give its text")
+        schemes.check(all(isinstance(text, str) for text in texts), name, f"its pattern is {pattern!r}; pass text")
         if options is None:
             schemes.add(Scheme(name=name, function=function, pattern=pattern, cites=cites))
         else:
@@ -106,15 +106,15 @@ def pretokenization(
 
 @dataclass(frozen=True)
 class Pretokenization:
-    """A pre-tokenization with its options: what cuts texts, and what names it in files, paths and tables.
+    """A pre-tokenization with options: splits texts, and has a name for files, paths and tables.
 
-    Two are equal where their settings are.
+    Two are equal if their settings are equal.
 
     Attributes:
-        text: the setting on one line, by which files of counts name it: the name alone where it has no options, else
-            canonical JSON. It is itself a setting.
-        method: the pre-tokenization as it registered.
-        options: an instance of its class of options.
+        text: the setting on one line, as stored in files of counts: the name if it has no options, otherwise canonical
+            JSON. It can be parsed as a setting.
+        method: the registered pre-tokenization.
+        options: an instance of its options class.
     """
 
     text: str
@@ -126,60 +126,61 @@ class Pretokenization:
 
     @cached_property
     def setting(self) -> str | dict[str, Any]:
-        """The name alone where it has no options, else ``method`` and all options, as JSON holds them."""
+        """The name if it has no options, otherwise a JSON-compatible mapping of ``method`` and all options."""
         return _setting(self.method, self.options)
 
     @property
     def label(self) -> str:
-        """What tables call it: its name, and its options in brackets."""
+        """Label in tables: the name, with options in brackets."""
         return _label(self.setting)
 
     @property
     def slug(self) -> str:
-        """What file names call it: its name alone where it has no options, else with a hash of them."""
+        """Label in file names: the name, followed by a hash of the options if it has any."""
         if isinstance(self.setting, str):
             return self.setting
         return f"{self.method.name}_{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
     @cached_property
     def cut(self) -> Cut:
-        """What it does.
+        """Splitting functions.
 
         Raises:
-            TokbenchError: the options make no pre-tokenization.
+            TokbenchError: the options define no pre-tokenization.
         """
         return self.method.cut(self.options)
 
     @property
     def boundaries(self) -> Boundaries:
-        """Where it cuts a text."""
+        """Function from bytes to boundaries of pre-tokens."""
         return self.cut.boundaries
 
     @property
     def scanner(self) -> Scanner | None:
-        """What kernels cut by without a call into Python, or None."""
+        """Scanner for kernels, which needs no call into Python; None if there is none."""
         return self.cut.scanner
 
     @property
     def splits(self) -> tuple[str, ...] | None:
-        """The regular expressions by which other libraries do the same, see :class:`Cut`."""
+        """Equivalent regular expressions for other libraries, see :class:`Cut`."""
         return self.cut.splits
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that its results depend on: its own, and those of others that it calls."""
+        """Modules that the results depend on: its own, and those of pre-tokenizations that it calls."""
         return tuple(dict.fromkeys((self.method.module, *self.cut.modules)))
 
 
 def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretokenization") -> Pretokenization:
-    """The pre-tokenization of a setting.
+    """Parse the setting of a pre-tokenization.
 
     Args:
-        setting: the name, a mapping with ``method`` and options, such a mapping as JSON, or what this function gave.
-        key: what messages call the setting: a key of the configuration or an option of the command line.
+        setting: a name, a mapping of ``method`` and options, such a mapping as JSON, or a :class:`Pretokenization`,
+            which is returned unchanged.
+        key: name of the setting in messages: a key of the configuration or an option of the command line.
 
     Raises:
-        TokbenchError: there is no such pre-tokenization, or an option is missing, unknown or of another type.
+        TokbenchError: there is no such pre-tokenization, or an option is missing, unknown or of the wrong type.
     """
     if isinstance(setting, Pretokenization):
         return setting
@@ -194,7 +195,7 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
 
 
 def _parts(setting: Setting, key: str) -> tuple[str, dict[str, Any]]:
-    """A pre-tokenization's name and the options that are given."""
+    """Return the name and the options in a setting."""
     found: Any = setting
     if isinstance(setting, str):
         if not setting.startswith("{"):
@@ -220,7 +221,7 @@ def _canonical(setting: Mapping[str, Any]) -> str:
 
 
 def _label(value: Any) -> str:
-    """A setting, or a value in it, on one line."""
+    """Return a setting, or a value in it, on one line."""
     if isinstance(value, Mapping):
         told = ", ".join(f"{key.replace('_', ' ')} {_label(inner)}" for key, inner in value.items() if key != "method")
         return f"{value['method']} ({told})" if "method" in value else told

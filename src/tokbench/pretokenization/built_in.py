@@ -1,7 +1,8 @@
-"""The built-in pre-tokenizations: those of "Tokenization Is More Than Compression" (section 3.1) and of GPT-2.
+"""Built-in pre-tokenizations: those of "Tokenization Is More Than Compression" (section 3.1) and of GPT-2.
 
-A blank is a character with the property White_Space, a letter one of category L, a number of N, a digit of Nd. In the
-look-ahead ``\\s+(?!\\S)`` a run of blanks leaves its last one to what follows, which takes it along if it is a space.
+Whitespace is a character with the property White_Space, a letter one of category L, a number one of N, a digit one of
+Nd. The look-ahead ``\\s+(?!\\S)`` leaves the last whitespace character of a run to the next pre-token, which includes
+it if it is a space.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -15,42 +16,42 @@ from tokbench.pretokenization import pretokenization
 KERNEL_SCHEMES: dict[str, Scanner] = {
     name.lower(): SchemeScanner(scheme) for name, scheme in Scheme.__members__.items()
 }
-"""The scanners of the pre-tokenizations that kernels know, without a call into Python."""
+"""Scanners of the pre-tokenizations implemented in kernels, which need no call into Python."""
 
 
 @pretokenization("none", pattern=None, cites=())
 def none(text: bytes) -> NDArray[np.int64]:
-    """No pre-tokenization: the whole document is one pre-token."""
+    """No pre-tokenization: each document is one pre-token."""
     return boundaries(KERNEL_SCHEMES["none"], text)
 
 
 @pretokenization("space", pattern=r" |[^ ]+", cites=("schmidt2024",))
 def space(text: bytes) -> NDArray[np.int64]:
-    """Every space is a pre-token by itself; what lies between spaces is one, line breaks and tabs included."""
+    """Every space is one pre-token; so is the text between two spaces, including line breaks and tabs."""
     return boundaries(KERNEL_SCHEMES["space"], text)
 
 
 @pretokenization("digit", pattern=r"\d|[^\d]+", cites=("schmidt2024",))
 def digit(text: bytes) -> NDArray[np.int64]:
-    """Every digit is a pre-token by itself; what lies between digits is one, spaces included."""
+    """Every digit is one pre-token; so is the text between two digits, including spaces."""
     return boundaries(KERNEL_SCHEMES["digit"], text)
 
 
 @pretokenization("space_digit", pattern=r" |\d|[^ \d]+", cites=("schmidt2024",))
 def space_digit(text: bytes) -> NDArray[np.int64]:
-    """Every space and every digit is a pre-token by itself."""
+    """Every space and every digit is one pre-token; so is the text between them."""
     return boundaries(KERNEL_SCHEMES["space_digit"], text)
 
 
 @pretokenization("first_space", pattern=r" ?\S+|\s+(?!\S)|\s+", cites=("schmidt2024",))
 def first_space(text: bytes) -> NDArray[np.int64]:
-    """Whatever stands between blanks is one pre-token, with the space before it."""
+    """Runs of characters that are not whitespace, each with the space before it."""
     return boundaries(KERNEL_SCHEMES["first_space"], text)
 
 
 @pretokenization("first_space_digit", pattern=r"\d| ?[^\s\d]+|\s+(?!\S)|\s+", cites=("schmidt2024",))
 def first_space_digit(text: bytes) -> NDArray[np.int64]:
-    """As first_space, and every digit is a pre-token by itself; a space before a digit stands alone."""
+    """As first_space, but every digit is one pre-token; a space before a digit is one, too."""
     return boundaries(KERNEL_SCHEMES["first_space_digit"], text)
 
 

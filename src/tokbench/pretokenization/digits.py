@@ -1,8 +1,8 @@
-"""Digits in groups from the right, as they are read: 1234567 becomes 1, 234, 567.
+"""Digits in groups from the right, as numbers are read: 1234567 becomes 1, 234, 567.
 
-A pattern such as ``\\p{N}{1,3}`` groups from the left, 123, 456, 7, so that the same digit has another place value in
-every length. "Tokenization counts: the impact of tokenization on arithmetic in frontier LLMs" (Singh and Strouse, 2024)
-compares the two.
+A pattern such as ``\\p{N}{1,3}`` groups from the left (123, 456, 7), so that the place value of a digit varies with the
+length of the number. "Tokenization counts: the impact of tokenization on arithmetic in frontier LLMs" (Singh and
+Strouse, 2024) compares the two.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,12 +17,13 @@ from tokbench.pretokenization import Cut, pretokenization
 
 class DigitsOptions(Options):
     group: int = Field(3, ge=1, le=1000)
-    """Digits of a group; the first group of a number has what is left over."""
+    """Digits of a group, default: 3; the first group of a number has the remaining digits."""
 
 
 @pretokenization("digits", options=DigitsOptions, cites=("singh2024",))
 def digits(options: DigitsOptions) -> Cut:
-    """Digits (Nd) in groups from the right; what lies between numbers is one pre-token: a step of a sequence."""
+    """Digits (Nd) in groups from the right; the text between two numbers is one pre-token. Used as a step of a
+    sequence."""
     from tokbench.pretokenization.patterns.cut import cut_by_functions
 
     group = options.group
@@ -31,7 +32,7 @@ def digits(options: DigitsOptions) -> Cut:
 
 
 def _groups_of(group: int) -> Callable[[str], Iterator[int]]:
-    """The groups by arithmetic: the pattern looks ahead from each to the end of the number, which may be long."""
+    """Return a function that computes groups by arithmetic: a pattern would look ahead to the end of each number."""
     from tokbench.pretokenization.patterns.cut import compiled
 
     numbers = compiled(r"\d+")

@@ -1,9 +1,9 @@
-"""SentencePiece's way with spaces: every space begins a pre-token, which goes on to the next space.
+"""SentencePiece's treatment of spaces: every space begins a pre-token, which ends before the next space.
 
 SentencePiece (Kudo and Richardson, 2018) and ``Metaspace`` of the ``tokenizers`` library write U+2581 for a space and
-cut before it. Here the space stays the byte 0x20, so U+2581 in a text is a character like any other; and no space is
-put before a text, removed or joined with others: its bytes come back as they were. Line feeds and tabs are no spaces,
-as there, where they are not made spaces before.
+split before it. Here a space stays the byte 0x20, so U+2581 in a text is an ordinary character. No space is added
+before a text, removed or merged with others, so the bytes of the text do not change. Line feeds and tabs are not
+spaces. The same is true of the two libraries unless they normalise these to spaces first.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -16,7 +16,8 @@ PATTERN = " [^ ]*|[^ ]+"
 
 @pretokenization("metaspace", pattern=PATTERN, options=Options, cites=("kudo2018sentencepiece",))
 def metaspace(options: Options) -> Cut:
-    """SentencePiece: every space begins a pre-token that goes on to the next space; no space is put before a text."""
+    """SentencePiece: every space begins a pre-token, which ends before the next space; no space is added before a
+    text."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(PATTERN)

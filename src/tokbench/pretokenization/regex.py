@@ -1,6 +1,6 @@
-"""Any regular expression, in the syntax of the ``regex`` package.
+"""Pre-tokenization by any regular expression in the syntax of the ``regex`` package.
 
-Whatever the pattern does not match is a pre-token, too, so that nothing of a text is lost.
+Text between two matches is a pre-token, too, so that no text is lost.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -13,9 +13,9 @@ from tokbench.pretokenization import Cut, pretokenization
 
 class RegexOptions(Options):
     pattern: str = Field(min_length=1)
-    """Regular expression in the syntax of the ``regex`` package. Each match is a pre-token, and what lies between two;
-    a match has a character or more. A byte that is not valid UTF-8 is a character, the lone surrogate that Python puts
-    in its place, which is neither letter, number nor blank."""
+    """Regular expression in the syntax of the ``regex`` package. Each match is a pre-token, and so is the text between
+    two matches. A match must not be empty. A byte that is not valid UTF-8 is one character: the lone surrogate by which
+    Python decodes it, which is neither letter, number nor whitespace."""
 
     @field_validator("pattern")
     @classmethod
@@ -28,7 +28,7 @@ class RegexOptions(Options):
 
 @pretokenization("regex", options=RegexOptions, cites=())
 def regex(options: RegexOptions) -> Cut:
-    """A regular expression of your own: its matches, and what lies between them."""
+    """A user-defined regular expression: its matches, and the text between them."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(options.pattern)

@@ -1,10 +1,11 @@
-"""Splitting on changes of script, as SentencePiece does by default (``split_by_unicode_script``).
+"""Splitting at changes of script, as SentencePiece does by default (``split_by_unicode_script``).
 
-A script is the Unicode property of that name. As there, Hiragana, Katakana and their mark of length count as Han, and a
-combining mark (Inherited) has the script of what it stands on. Digits, punctuation and other characters of many scripts
-(Common) are one more script. A space (U+0020) is of no script: it stays between two words of one script and goes with
-the second of two words of different ones, so that a space stands before a word, not after it; at the end of a text
-spaces are a pre-token. Scripts that Unicode has added since version 16 count as one.
+A script is the Unicode property of that name. As in SentencePiece, Hiragana, Katakana and their prolonged sound mark
+count as Han, and a combining mark (Inherited) has the script of its base character. Digits, punctuation and other
+characters shared by scripts (Common) form one more script.
+
+A space (U+0020) has no script. Between two words of one script it does not split; between words of different scripts it
+belongs to the second word. At the end of a text, spaces are one pre-token. Scripts added after Unicode 16 count as one.
 """
 
 from functools import cache
@@ -28,24 +29,24 @@ Psalter_Pahlavi Rejang Runic Samaritan Saurashtra Sharada Shavian Siddham SignWr
 Sundanese Sunuwar Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Takri Tangsa Tangut Thaana Tifinagh
 Tirhuta Todhri Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
 """
-"""The scripts of Unicode 16 by their long names, frequent ones first, without those that count as Han."""
+"""Long names of the scripts of Unicode 16, frequent ones first, without those that count as Han."""
 HAN = r"\p{Han}\p{Hiragana}\p{Katakana}\u30FC"
 COMMON = r"^\P{Common} \u30FC"
-"""Common without what is said of otherwise."""
+"""Common, without the characters treated separately."""
 BETWEEN = r"[ \p{Inherited}]"
 
 
 def _run(letters: str) -> str:
-    """Characters of one script, spaces and marks between them and before the first, and marks after the last.
+    """Return a pattern of one script: its characters, spaces and marks between and before them, and marks after them.
 
-    All repetitions are possessive: what they are made of begins with different characters.
+    All repetitions are possessive: their parts begin with different characters.
     """
     return rf"{BETWEEN}*+[{letters}]++(?:{BETWEEN}++[{letters}]++)*+\p{{Inherited}}*+"
 
 
 @cache
 def pattern() -> str:
-    """The regular expression: an alternative for each script, one for all that are not listed, one for what is left."""
+    """Return the regular expression: alternatives for each script, for scripts not listed, and for the rest."""
     listed = [rf"\p{{{name}}}" for name in SCRIPTS.split()]
     unlisted = rf"^ \p{{Inherited}}\p{{Common}}{HAN}{''.join(listed)}"
     first, *others = listed
@@ -54,7 +55,7 @@ def pattern() -> str:
 
 @pretokenization("scripts", options=Options, cites=("kudo2018sentencepiece",))
 def scripts(options: Options) -> Cut:
-    """Changes of script; a space goes with the word after it, digits and punctuation are one more script."""
+    """Changes of script; a space belongs to the word after it, digits and punctuation are one more script."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(pattern())

@@ -1,7 +1,7 @@
-"""Several pre-tokenizations one after another, as in ``Sequence`` of the ``tokenizers`` library.
+"""Several pre-tokenizations applied in turn, as in ``Sequence`` of the ``tokenizers`` library.
 
-Each cuts every pre-token of the one before as if that were the whole text, which is not what one pattern with
-alternatives would do: a step sees nothing beyond its piece.
+Each step splits every pre-token of the step before as if it were a complete text. One pattern with alternatives would
+differ: a step sees nothing outside its piece.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -21,7 +21,7 @@ from tokbench.pretokenization import Boundaries, Cut, Pretokenization, pretokeni
 
 
 def _step(setting: Any) -> Any:
-    """A step with all its options."""
+    """Validate a step and return it with all its options."""
     try:
         chosen = pretokenization_of(setting, "step")
     except TokbenchError as error:
@@ -37,12 +37,13 @@ Step = Annotated[str | dict[str, Any], PlainValidator(_step), WithJsonSchema(FOR
 
 class SequenceOptions(Options):
     steps: tuple[Step, ...] = Field(min_length=1)
-    """Pre-tokenizations, each a name or a mapping like this one; each cuts every pre-token of the one before."""
+    """Pre-tokenizations, each a name or a mapping with ``method`` and options; each splits every pre-token of the one
+    before."""
 
 
 @pretokenization("sequence", options=SequenceOptions, cites=())
 def sequence(options: SequenceOptions) -> Cut:
-    """Several pre-tokenizations one after another, each on every pre-token of the one before."""
+    """Several pre-tokenizations in turn, each applied to every pre-token of the one before."""
     steps = [pretokenization_of(setting, "step") for setting in options.steps]
     splits = [step.splits for step in steps]
     known = None if None in splits else tuple(chain.from_iterable(split for split in splits if split))
@@ -51,7 +52,8 @@ def sequence(options: SequenceOptions) -> Cut:
 
 
 def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
-    """The steps by one scanner, the first ones by one and the others in decoded text, or each on bytes."""
+    """Return one scanner for all steps if there is one, else a scanner for the first steps and functions for the
+    rest."""
     from tokbench.pretokenization.patterns.cut import cut_by_scanner
 
     compiled = list(takewhile(lambda step: step.scanner is not None and step.splits is not None, steps))
@@ -75,8 +77,6 @@ def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
 
 
 def _one_after_another(steps: Sequence[Boundaries]) -> Boundaries:
-    """The steps on bytes."""
-
     def boundaries(text: bytes) -> NDArray[np.int64]:
         bounds = np.array([0, len(text)] if text else [0], np.int64)
         for cut in steps:

@@ -1,7 +1,7 @@
-"""The pre-tokenizations of well-known tokenizers, as published. That of GPT-2 stands among the built-in ones.
+"""Pre-tokenizations of well-known tokenizers, as published. GPT-2's is a built-in one.
 
-p50k and OLMo are cut as ``gpt2``, OLMo 2 as ``cl100k``. ``(?i:'s)`` stands for an apostrophe before the long s U+017F,
-too, which a form with all cases spelled out does not.
+p50k and OLMo equal ``gpt2``, and OLMo 2 equals ``cl100k``. ``(?i:'s)`` also matches an apostrophe before the long s,
+U+017F; a pattern that spells out both cases does not.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -53,46 +53,47 @@ def _cut(*patterns: str) -> Cut:
 
 @pretokenization("cl100k", pattern=CL100K, options=Options, cites=("tiktoken",))
 def cl100k(options: Options) -> Cut:
-    """GPT-3.5 and GPT-4 (OpenAI's tiktoken, cl100k_base, in its first spelling): numbers in threes from the left.
+    """GPT-3.5 and GPT-4 (OpenAI's tiktoken, cl100k_base, original pattern): numbers in threes from the left.
 
-    The present spelling of tiktoken cuts line feeds and blanks at the end of a text otherwise, to the same ids.
+    The current pattern of tiktoken splits line feeds and whitespace at the end of a text differently, with the same
+    ids.
     """
     return _cut(CL100K)
 
 
 @pretokenization("o200k", pattern=O200K, options=Options, cites=("tiktoken",))
 def o200k(options: Options) -> Cut:
-    """GPT-4o (OpenAI's tiktoken, o200k_base): as cl100k; a capital after small letters begins a pre-token."""
+    """GPT-4o (OpenAI's tiktoken, o200k_base): as cl100k, but a capital after small letters begins a pre-token."""
     return _cut(O200K)
 
 
 @pretokenization("llama3", pattern=CL100K, options=Options, cites=("llama2024",))
 def llama3(options: Options) -> Cut:
-    """Llama 3 (its tokenizer.json, as llama.cpp has it): the pattern of cl100k."""
+    """Llama 3 (its tokenizer.json, pattern as in llama.cpp): the pattern of cl100k."""
     return _cut(CL100K)
 
 
 @pretokenization("qwen2", pattern=QWEN2, options=Options, cites=("qwen2024",))
 def qwen2(options: Options) -> Cut:
-    """Qwen and Qwen 2 (the code beside their rank file): as cl100k, every digit by itself."""
+    """Qwen and Qwen 2 (the code next to their rank file): as cl100k, but every digit is one pre-token."""
     return _cut(QWEN2)
 
 
 @pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, options=Options, cites=("deepseek2024",))
 def deepseek_v3(options: Options) -> Cut:
-    """DeepSeek V3 (its tokenizer.json): numbers, then Chinese and Japanese, then words, each in what is left whole."""
+    """DeepSeek V3 (its tokenizer.json): splits numbers, then Chinese and Japanese, then words, each in the rest."""
     return _cut(*DEEPSEEK_V3)
 
 
 @pretokenization("nanochat", pattern=NANOCHAT, options=Options, cites=("nanochat",))
 def nanochat(options: Options) -> Cut:
-    """nanochat (karpathy/nanochat): as cl100k, numbers in twos from the left."""
+    """nanochat (karpathy/nanochat): as cl100k, but numbers in twos from the left."""
     return _cut(NANOCHAT)
 
 
 @pretokenization("tekken", pattern=TEKKEN, options=Options, cites=("mistral_common",))
 def tekken(options: Options) -> Cut:
-    """Mistral's Tekken (its tekken.json): as o200k without contractions, every digit by itself."""
+    """Mistral's Tekken (its tekken.json): as o200k without contractions, and every digit is one pre-token."""
     return _cut(TEKKEN)
 
 
@@ -104,5 +105,6 @@ def superbpe_1(options: Options) -> Cut:
 
 @pretokenization("superbpe_2", pattern=SUPERBPE_2, options=Options, cites=("liu2025",))
 def superbpe_2(options: Options) -> Cut:
-    """SuperBPE's second stage (PythonNut/superbpe): words are cut off from numbers and signs alone."""
+    """SuperBPE's second stage (PythonNut/superbpe): words are split only from numbers and symbols, not from each
+    other."""
     return _cut(SUPERBPE_2)

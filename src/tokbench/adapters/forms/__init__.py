@@ -1,10 +1,7 @@
-"""The forms in which tokenizers come that were made elsewhere: one module each, which reads a file of that form.
+"""Forms of external tokenizers: one module each, which parses a file of that form.
 
-A reader says by which library the file works, and where our own three phases do exactly the same, by which.
-
-Files of tokenizers: read whole, decompressed, and not beyond a limit.
-
-Special tokens that are given for a file without any: names and ids that can be those of tokens.
+A parser returns the library of the file, and equivalent settings of Tokbench's three phases if there are any. Files are
+decompressed and read up to a size limit. Special tokens may be passed for files that lack them.
 """
 
 import importlib
@@ -37,45 +34,45 @@ FORMS = {
     "merges": "merges.txt of GPT-2, with vocab.json beside it or without",
     "transformers": "a folder of transformers, or a name on the hub with its revision",
 }
-"""The forms, with what each is; the module that reads a form bears its name."""
-REMEDY = "give a whole file of its form"
+"""Forms with descriptions; a form has the name of its module."""
+REMEDY = "pass a complete file of its format"
 WITHOUT_SPECIAL = ("tiktoken", "transformers")
 """Forms whose files may lack the special tokens of their tokenizer."""
 LARGEST_FILE = 1 << 28
-"""Bytes of the largest file that is read; the largest of those that people use have a tenth of it."""
+"""Maximum number of bytes of a file; the largest common ones have a tenth of it."""
 
 
 class ReadOptions(Options):
-    """What a file does not say of its tokenizer."""
+    """Settings that a tokenizer's file may lack."""
 
     pattern: str | None = None
-    """How texts are cut into pre-tokens, for forms that do not say it: a name or a regular expression."""
+    """Pre-tokenization, for forms that lack it: a name or a regular expression."""
     segmentation: str | None = None
-    """Segmentation in place of the form's own; ``tokens`` has none, so it must be chosen there."""
+    """Segmentation instead of the form's; required for ``tokens``, which has none."""
     added: Literal["words", "text", "tokens"] = "words"
-    """Special and added tokens that stand in a text: ``words`` takes those for tokens that are words or blanks, and
-    those that are marks or special for text; ``text`` takes all for text, ``tokens`` all for tokens."""
+    """Treatment of special and added tokens in a text. ``words`` (default) recognises those that are words or
+    whitespace; marks and special tokens are plain text. ``text`` recognises none, ``tokens`` all."""
     special_tokens: Annotated[dict[str, int], Field(min_length=1)] | None = None
-    """Special tokens of a file of ranks, which does not hold them, with their ids. Left out, they are those of the file
-    that our own export wrote beside it, or those that are published for the very ranks (gpt2, p50k_base, cl100k_base,
-    o200k_base); encodings of equal ranks (p50k_edit, o200k_harmony) are told apart by ``pattern``."""
+    """Special tokens with their ids, for a file of ranks, which lacks them. Default: those of the file that Tokbench's
+    export wrote with it, or those published for the same ranks (gpt2, p50k_base, cl100k_base, o200k_base). ``pattern``
+    selects among encodings of equal ranks (p50k_edit, o200k_harmony)."""
     end_of_text: Annotated[str, Field(min_length=1)] | None = None
-    """Special or added token that ends a text. Default: the token that the folder's settings name (``eos_token``), then
+    """Special or added token that ends a text. Default: the token named by the folder's settings (``eos_token``), then
     a known name such as ``<|endoftext|>`` or ``</s>``, then the first id after all others."""
     revision: str | None = None
-    """Revision of a name on the hub, a full hash; nothing is fetched without one."""
+    """Revision of a name on the hub, a full hash; without it, nothing is downloaded."""
 
 
 @dataclass(frozen=True)
 class NativeTokenizer:
-    """A tokenizer in our three phases.
+    """A tokenizer in Tokbench's three phases.
 
     Attributes:
-        vocabulary: the tokens, with the file's own ids.
+        vocabulary: tokens, with the file's ids.
         pretokenization: setting of the scheme.
         segmentation: name of the method.
-        sets: the sets of characters that the file's patterns name, by the text of the part of a pattern.
-        steps: the sets of characters that other steps of its library's pre-tokenization cut out, by type.
+        sets: sets of characters in the file's patterns, by the text of the part of a pattern.
+        steps: sets of characters split by other steps of its library's pre-tokenization, by type.
     """
 
     vocabulary: Vocabulary
@@ -87,21 +84,21 @@ class NativeTokenizer:
 
 @dataclass(frozen=True)
 class ParsedTokenizer:
-    """What a file holds.
+    """Content of a tokenizer's file.
 
     Attributes:
-        native: our own phases, None where they do not do what the file says.
-        reason: why they do not.
-        library: the library that reads it, None where there is none.
-        content: the file as that library gets it.
-        settings: what the library is told beside it.
-        opened: The tokenizer of the library, if reading the file opened it.
-        special: ids that no text gives, with what they stand for.
+        native: the tokenizer in Tokbench's three phases, None if they are not equivalent.
+        reason: reason why they are not.
+        library: library that reads the file, None if there is none.
+        content: file as passed to that library.
+        settings: settings of the library in addition to the file.
+        opened: The tokenizer of the library, if parsing opened it.
+        special: ids that no text gives, with their names.
         added: Special and added tokens that texts can give, by id.
-        ends: Tokens that the file or its folder name as the end of text, the preferred one first.
-        tokens: tokens that text can give.
-        ids: ids in all, one more than the largest.
-        told: what was done with the file, in sentences without full stops.
+        ends: Ends of text named by the file or its folder, the preferred one first.
+        tokens: number of tokens that texts can give.
+        ids: number of ids, one more than the largest.
+        told: notes about the file, in sentences without full stops.
     """
 
     native: NativeTokenizer | None
@@ -119,45 +116,43 @@ class ParsedTokenizer:
 
 
 def marks_told(number: int, kind: str) -> str:
-    """What is said of so many tokens that no text gives."""
+    """Return a note about a number of tokens that no text gives."""
     which = f"{kind} tokens and marks are" if number > 1 else f"{kind} token or mark is"
     return f"{number:,} {which} text in texts"
 
 
 class NotNativeError(Exception):
-    """Why our own phases do not do what a file says."""
+    """Tokbench's three phases are not equivalent to a file; the message is the reason."""
 
 
 class FormReader(Protocol):
-    """How the reader of a form is called."""
+    """Signature of the parser of a form."""
 
     def __call__(self, path: Path, options: ReadOptions, settings: "FolderSettings") -> ParsedTokenizer:
-        """Read a file, with the settings of the ``transformers`` folder that it is read from.
+        """Parse a file, with the settings of its ``transformers`` folder.
 
         Raises:
-            TokbenchError: it is none of its form, or an option is missing or makes no sense for it.
+            TokbenchError: the file is not of the form, or an option is missing or does not apply.
         """
         ...
 
 
 def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSettings | None" = None) -> ParsedTokenizer:
-    """What a file of a form holds.
+    """Parse a file of a form.
 
     Args:
         path: The file.
         form: Its form.
-        options: What the file does not say.
-        settings: Settings of the folder that it is read from. Default: none.
+        options: Settings that the file lacks.
+        settings: Settings of its folder. Default: none.
 
     Raises:
-        TokbenchError: there is no such form, the file is none of it, or an option is missing or makes no sense for it.
+        TokbenchError: there is no such form, the file is not of it, or an option is missing or does not apply.
     """
     if form not in FORMS:
         raise TokbenchError(unknown(form, "form", FORMS))
     if options.special_tokens is not None and form not in WITHOUT_SPECIAL:
-        raise TokbenchError(
-            f"{path}: special tokens are given with files of ranks alone, not with '{form}'; leave them out"
-        )
+        raise TokbenchError(f"{path}: special tokens apply only to files of ranks, not to '{form}'; leave them out")
     read: FormReader = importlib.import_module(f"{__name__}.{form}").read
     from tokbench.adapters.forms.folder_settings import NONE
 
@@ -165,10 +160,10 @@ def read_form(path: Path, form: str, options: ReadOptions, settings: "FolderSett
 
 
 def read_bounded(path: Path) -> bytes:
-    """The bytes of a file, decompressed where it is compressed.
+    """Return the bytes of a file, decompressed if it is compressed.
 
     Raises:
-        TokbenchError: it cannot be read, or has more bytes than any tokenizer.
+        TokbenchError: it cannot be read, or is larger than any tokenizer.
     """
     if path.is_dir():
         raise TokbenchError(f"{path}: a folder; name a file in it, or read it as 'transformers'")
@@ -189,15 +184,15 @@ def named_file(folder: Path, name: str) -> Path | None:
 
 
 def check_special(special: Mapping[str, int], key: str) -> None:
-    """Reject special tokens whose names or ids are none, or of which two have one id.
+    """Reject special tokens with invalid names or ids, and equal ids.
 
     Raises:
-        TokbenchError: the message begins with ``key``.
+        TokbenchError: there is one; the message begins with ``key``.
     """
     named: dict[int, str] = {}
     for name, number in special.items():
         if not name or any(0xD800 <= ord(sign) < 0xE000 for sign in name):
-            raise TokbenchError(f"{key}: {name!a:.40} is no name of a token; give it one that is text")
+            raise TokbenchError(f"{key}: {name!a:.40} is not a name of a token; name it by text")
         if type(number) is not int or not 0 <= number < LARGEST_VOCABULARY:
             raise TokbenchError(
                 f"{key}: '{shortened(name)}' has the id {number!r:.20}; ids are 0 to {LARGEST_VOCABULARY - 1}"
@@ -212,7 +207,7 @@ def check_apart(special: Mapping[str, int], ranks: Mapping[bytes, int], key: str
     """Reject special tokens that have the id of a rank.
 
     Raises:
-        TokbenchError: the message begins with ``key`` and names the first.
+        TokbenchError: there is one; the message begins with ``key`` and names the first.
     """
     taken = set(ranks.values())
     for name, number in special.items():

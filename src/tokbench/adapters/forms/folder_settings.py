@@ -1,14 +1,13 @@
 """Settings files of a ``transformers`` folder: added tokens and the end of text.
 
-The file of the tokenizer comes first. The settings add the tokens that it lacks, and name the token that ends a text.
+The tokenizer's file has precedence. The settings add the tokens that it lacks, and name the end of text.
 
-Added tokens of a ``tokenizer.json``: those that the library cuts out of a text first, and those that stay text.
+For a ``tokenizer.json``, the module decides which added tokens the library recognises in a text. The library recognises
+all added tokens, and can skip only the special ones. An added token that should stay text is therefore marked as
+special, and special tokens are skipped.
 
-The library cuts out all added tokens, and can be asked to skip only the special ones. An added token that is to stay
-text is therefore marked as special, and special tokens are skipped.
-
-The ids are the library's, not the file's. The library ignores the id of an added token in the file: a token of the
-model keeps the model's id, any other token gets the next id that the library counts.
+Ids are the library's, not the file's. The library ignores the id of an added token in the file: a token of the model
+keeps the model's id, any other token gets the next id that the library counts.
 """
 
 import re
@@ -26,16 +25,16 @@ from tokbench.io.numbers import LARGEST_VOCABULARY
 
 Choice = Literal["words", "text", "tokens"]
 MARK = re.compile(r"[<\[{|\uff5c].+", re.DOTALL)
-"""Spelling of a mark such as ``<|user|>``, ``[INST]`` or ``<unused7>``: a bracket or a bar begins it."""
+"""Spelling of a mark such as ``<|user|>``, ``[INST]`` or ``<unused7>``: it begins with a bracket or a bar."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """Name of a byte in models with byte fallback."""
 CONTEXTS = ("{}", "a{}", "{}a", "a {} a", "\n{}\n")
-"""Texts in which a special token is tried, with the token's name in place of the braces."""
+"""Texts on which a special token is tested, with braces for its name."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """The parts of a model that decide which ids a text can give.
+    """Parts of a model that decide which ids a text can give.
 
     Attributes:
         ids: Tokens with their ids.
@@ -50,11 +49,11 @@ class Model:
 
 @dataclass(frozen=True)
 class AddedTokenSettings:
-    """The added tokens of a file, by the id that the library gives them.
+    """The added tokens of a file, by the ids of the library.
 
     Attributes:
         special: Tokens that stay text and whose id no text gives, with their names.
-        kept: Tokens that the library cuts out of a text.
+        kept: Tokens that the library recognises in a text.
         given: Special tokens whose id a text can give.
         notes: Differences from the file, one sentence each without a full stop.
     """
@@ -66,7 +65,7 @@ class AddedTokenSettings:
 
 
 def added_entries(entries: Sequence[Mapping[str, Any]], choice: Choice) -> list[Mapping[str, Any]]:
-    """Return the added tokens as the library gets them: those that are to stay text are marked as special.
+    """Return the added tokens for the library: those that should stay text are marked as special.
 
     Raises:
         ValueError: An entry has no content, or its id is out of range.
@@ -86,13 +85,13 @@ def added_tokens(
 ) -> AddedTokenSettings:
     """Return the added tokens by the ids of the library.
 
-    A special token is a token like any other if a text can give its id. This is so for the bytes of a model with byte
-    fallback, and for a token of the model that the library makes from the token's own name.
+    A special token counts as a normal token if a text can give its id. That is true of the bytes of a model with byte
+    fallback, and of a token of the model that the library produces from the token's own name.
 
     Args:
-        entries: The added tokens as :func:`added_entries` returns them.
+        entries: The added tokens as returned by :func:`added_entries`.
         choice: The choice that they were marked by.
-        library: The tokenizer that the library read.
+        library: The tokenizer opened by the library.
         model: The model of the file.
 
     Raises:
@@ -147,14 +146,14 @@ def _is_given(content: str, number: int, library: Library, model: Model) -> bool
 TOKENIZER, ADDED, SPECIAL = "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"
 GENERATION, MODEL = "generation_config.json", "config.json"
 FILES = (TOKENIZER, ADDED, SPECIAL, GENERATION, MODEL)
-"""The files that are read, each only if the folder has it."""
+"""Names of the settings files; each is optional."""
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
 MEND = "correct the file or remove it"
 
 
 class End(NamedTuple):
-    """A token that a file names as the end of text.
+    """A token named as the end of text by a file.
 
     Attributes:
         token: Name of the token, or its id.
@@ -171,7 +170,7 @@ class FolderSettings:
 
     Attributes:
         added: Added tokens in the form of ``tokenizer.json``, by id.
-        source: The file that they are from.
+        source: File of the added tokens.
         ends: Ends of text, the preferred one first.
     """
 
@@ -181,7 +180,7 @@ class FolderSettings:
 
 
 NONE = FolderSettings()
-"""No settings: a file was given without its folder."""
+"""No settings, for a file without a folder."""
 
 
 def folder_settings(folder: Path) -> FolderSettings:
@@ -213,23 +212,23 @@ def folder_settings(folder: Path) -> FolderSettings:
 
 
 def tokens_to_add(settings: FolderSettings, present: set[str]) -> list[Mapping[str, Any]]:
-    """Return the added tokens whose content is not present yet."""
+    """Return the added tokens whose content is not in ``present``."""
     return [entry for entry in settings.added if entry["content"] not in present]
 
 
 def special_to_add(
     settings: FolderSettings, names: Mapping[int, bytes], choice: Choice, place: str
 ) -> tuple[dict[int, bytes], list[str]]:
-    """Return special tokens to add to a tokenizer whose library knows no added tokens, and what to report.
+    """Return special tokens to add to a tokenizer whose library has no added tokens, and notes.
 
     Args:
         settings: The settings of the folder.
         names: Ids of the tokenizer with the names of their tokens.
-        choice: Which added tokens are cut out of a text.
+        choice: Which added tokens should be recognised in a text.
         place: The file, for messages.
 
     Raises:
-        TokbenchError: Tokens are to be cut out of texts, which the library cannot do.
+        TokbenchError: Tokens should be recognised in texts, which the library cannot do.
     """
     taken = set(names.values())
     more: dict[int, bytes] = {}
@@ -259,7 +258,7 @@ def special_to_add(
 
 
 def _read(folder: Path, name: str) -> dict[str, Any]:
-    """Return the values of a file, none if the folder lacks it."""
+    """Return the values of a file, empty if the folder lacks it."""
     file = named_file(folder, name)
     if file is None:
         return {}
@@ -285,7 +284,7 @@ def _special_names(values: Mapping[str, Any]) -> Iterator[str]:
 def _decoder(decoder: Any, file: Path) -> Iterator[dict[str, Any]]:
     """Yield the entries of ``added_tokens_decoder``, whose keys are ids."""
     if not isinstance(decoder, dict):
-        raise TokbenchError(f"{file}: added_tokens_decoder is no object; {MEND}")
+        raise TokbenchError(f"{file}: added_tokens_decoder is not an object; {MEND}")
     for key, value in decoder.items():
         place = f"{file}: added_tokens_decoder.{key:.20}"
         number = int(key) if key.isascii() and key.isdigit() and len(key) < 20 else None

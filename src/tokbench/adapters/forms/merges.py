@@ -1,4 +1,4 @@
-"""``merges.txt`` of GPT-2, with ``vocab.json`` beside it; without it ids are the bytes and then the merges in order."""
+"""``merges.txt`` of GPT-2, with ``vocab.json``; without that, ids are the bytes and then the merges in order."""
 
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,19 @@ from tokbench.io.json import parse_json
 from tokbench.tokenizer.hugging_face import CHARACTERS
 
 FIRST = "#version"
-"""How a first line begins that is no merge."""
+"""Beginning of a first line that is not a merge."""
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """Merges in printable spelling, cut by GPT-2's pattern where no other is named.
+    """Parse merges in printable spelling; default pattern: GPT-2's.
 
     Args:
-        path: the file, or a folder that has one of this name.
-        options: what the file does not say.
+        path: the file, or a folder that contains it.
+        options: settings that the file lacks.
         settings: Settings of the folder.
 
     Raises:
-        TokbenchError: a file is damaged, or a merge names what is no token.
+        TokbenchError: a file is damaged, or a merge names a token that does not exist.
     """
     folder = path if path.is_dir() else path.parent
     file = named_file(path, "merges.txt") if path.is_dir() else path
@@ -43,14 +43,14 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
             )
     pattern = named_pattern(options.pattern or "gpt2", "--pattern", "tokenizers")
     if pattern.expression is None:
-        raise TokbenchError(f"--pattern {options.pattern}: takes several patterns; name a single one")
+        raise TokbenchError(f"--pattern {options.pattern}: needs several patterns; name a single one")
     values = _as_tokenizer_json(known, pairs, pattern.expression)
     _number_added(known, settings)
     return found_in(values, str(path), options, settings)
 
 
 def _merges(path: Path) -> dict[int, tuple[str, str]]:
-    """Return the merges of a file, by their lines."""
+    """Return the merges of a file, by line number."""
     try:
         lines = read_bounded(path).decode().split("\n")
     except UnicodeDecodeError as error:
@@ -61,7 +61,7 @@ def _merges(path: Path) -> dict[int, tuple[str, str]]:
             continue
         parts = line.removesuffix("\r").split(" ")
         if len(parts) != 2 or not all(parts):
-            raise TokbenchError(f"{path}:{number}: this line is no merge of two tokens; {REMEDY}")
+            raise TokbenchError(f"{path}:{number}: this line is not a merge of two tokens; {REMEDY}")
         found[number] = (parts[0], parts[1])
     if not found:
         raise TokbenchError(f"{path}: {plain_name(path.name)} has no merge; {REMEDY}")
@@ -69,15 +69,15 @@ def _merges(path: Path) -> dict[int, tuple[str, str]]:
 
 
 def added_mark(content: str, number: Any) -> dict[str, Any]:
-    """A special token, as ``tokenizers`` has it."""
+    """Return the entry of a special token in the form of ``tokenizers``."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": content, "special": True, **plain}
 
 
 def _number_added(ids: dict[str, Any], settings: FolderSettings) -> None:
-    """Add the folder's tokens to the model with their ids, which the library keeps only there.
+    """Add the folder's tokens to the model, as the library keeps ids only there.
 
-    No merge makes them, so that no text gives them unless they are cut out.
+    No merge makes them, so no text gives them unless they are recognised as added tokens.
     """
     taken = set(ids.values())
     for entry in tokens_to_add(settings, set(ids)):
@@ -86,13 +86,13 @@ def _number_added(ids: dict[str, Any], settings: FolderSettings) -> None:
 
 
 def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:
-    """Ids as GPT-2 gives them: the bytes in the order of their characters, then what merges make."""
+    """Return ids in GPT-2's order: the bytes by their characters, then the results of merges."""
     spelt = dict.fromkeys(sorted(CHARACTERS)) | dict.fromkeys(left + right for left, right in merges)
     return {token: number for number, token in enumerate(spelt)}
 
 
 def _as_tokenizer_json(ids: dict[str, Any], merges: list[tuple[str, str]], expression: str) -> dict[str, Any]:
-    """The same as ``tokenizers`` has it; ``<|endoftext|>`` and other marks are added tokens, as no merge makes them."""
+    """Return the form of ``tokenizers``; marks such as ``<|endoftext|>`` are added tokens, as no merge makes them."""
     made = {left + right for left, right in merges}
     marks = [token for token in ids if MARK.fullmatch(token) and token not in made]
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}

@@ -1,13 +1,9 @@
-"""Patterns by which a file cuts texts, as settings of our own schemes.
-
-Translation of the regular expressions of other libraries to ours.
+"""Patterns of tokenizer files as settings of Tokbench's schemes, and the reverse for exports.
 
 ``tokenizers`` uses the engine Oniguruma, ``tiktoken`` uses Rust's ``fancy-regex``. A pattern is translated only if it
-lies in the language that :mod:`tokbench.pretokenization.patterns` compiles, and only if both engines find the same
-matches. A file with any other pattern is read by its library. The sets of characters that a pattern names are returned
-as well: each engine has its own edition of Unicode, so the library must be asked which characters are in them.
-
-How a pre-tokenization is said to a library that cuts by one regular expression.
+is in the language that :mod:`tokbench.pretokenization.patterns` compiles, and only if both engines find the same
+matches. A file with any other pattern is read by its library. The sets of characters in a pattern are returned as well:
+each engine has its own version of Unicode, so they are compared with the library's.
 """
 
 import re
@@ -33,12 +29,12 @@ from tokbench.pretokenization.patterns.parse import (
 from tokbench.pretokenization.patterns.parse import Sequence as Joined
 
 PARTS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)
-"""Escapes, sets, and the sign whose meaning differs, as long as it is in neither."""
+"""Escapes, sets, and the dollar sign outside of both, whose meaning differs."""
 ESCAPE = re.compile(r"\\.", re.DOTALL)
 SEVERAL = ("ff", "fi", "fl", "ss", "st")
-"""Pairs of letters that one character stands for if case is ignored, as in U+00DF and in U+FB00 to U+FB06."""
+"""Pairs of letters that match one character if case is ignored, as in U+00DF and in U+FB00 to U+FB06."""
 SHOWN = 16
-"""Characters of a pattern that a message repeats."""
+"""Characters of a pattern that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +42,10 @@ class Dialect:
     r"""The regular expressions of a library.
 
     Attributes:
-        library: the name of the library.
-        dollar: the meaning of ``$``, as a pattern of ours.
-        escapes: escapes that the engine reads in another way than we do.
-        repeats: the same for signs of repetition.
+        library: name of the library.
+        dollar: equivalent of ``$`` in our syntax.
+        escapes: escapes that the engine interprets differently.
+        repeats: quantifiers that the engine interprets differently.
         folds: whether one character may match several letters if case is ignored.
     """
 
@@ -64,7 +60,7 @@ ONIGURUMA = Dialect(
     "tokenizers",
     r"(?=\n|\Z)",
     re.compile(r"\\(?:[ZU]|x[89a-fA-F])"),  # \Z may precede a line feed, \U is a letter, and \x80 is a byte.
-    re.compile(r"\{\d+(?:,\d*)?\}\+|\{\d+\}\?"),  # "+" repeats what is repeated, and "?" makes {2} optional.
+    re.compile(r"\{\d+(?:,\d*)?\}\+|\{\d+\}\?"),  # "+" repeats the repetition, and "?" makes {2} optional.
     folds=True,
 )
 FANCY_REGEX = Dialect(
@@ -78,13 +74,13 @@ FANCY_REGEX = Dialect(
 
 @dataclass(frozen=True)
 class TranslatedPattern:
-    """A pattern of ours that finds the same matches.
+    """An equivalent pattern in our syntax.
 
     Attributes:
         pattern: the pattern.
-        sets: the sets of characters that it names, by the text of the part of the pattern.
-        steps: the set of characters that it cuts out, by the type of the step if that is not a regular expression.
-        unchanged: whether it is spelled as the library's.
+        sets: sets of characters in it, by the text of the part of the pattern.
+        steps: set of characters that it splits, by the type of the step, if that is not a regular expression.
+        unchanged: whether its spelling equals the library's.
     """
 
     pattern: str
@@ -97,7 +93,7 @@ def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
     """Translate a pattern.
 
     Raises:
-        NotNativeError: the pattern is not in the common language; the message names the part that is not.
+        NotNativeError: the pattern is not in the common language; the message has the part that is not.
     """
     for place, part in _parts(pattern):
         found = dialect.repeats.match(pattern, place)
@@ -119,7 +115,7 @@ def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
 
 
 def _parts(pattern: str) -> Iterator[tuple[int, str]]:
-    """Escapes, sets and single signs of a pattern, with their places."""
+    """Yield escapes, sets and single characters of a pattern, with their places."""
     place = 0
     while place < len(pattern):
         found = PARTS.match(pattern, place)
@@ -129,7 +125,7 @@ def _parts(pattern: str) -> Iterator[tuple[int, str]]:
 
 
 def _folds(node: Node) -> bool:
-    """Whether two letters of a node may be matched by one character. True also if the letters are not neighbours."""
+    """Return whether one character may match two letters of a node; also True if the letters are not neighbours."""
     options: Sequence[Node] = node.options if isinstance(node, Choice) else (node,)
     return any(
         contains(first, ord(pair[0])) and contains(second, ord(pair[1]))
@@ -140,7 +136,7 @@ def _folds(node: Node) -> bool:
 
 
 def _sets(node: Node) -> Iterator[Ranges]:
-    """The sets of a node in order, twice if they are repeated."""
+    """Yield the sets of a node in order, twice if they are repeated."""
     match node:
         case Characters(ranges) | Ahead(ranges):
             yield ranges
@@ -152,7 +148,7 @@ def _sets(node: Node) -> Iterator[Ranges]:
 
 
 WHOLE = r"[\s\S]+"
-"""Cuts nothing: the whole text is one pre-token."""
+"""Pattern for no pre-tokenization: each text is one pre-token."""
 PUBLISHED: dict[tuple[str, ...], str] = {
     (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",): "gpt2",
     (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",): "gpt2",
@@ -162,21 +158,21 @@ PUBLISHED: dict[tuple[str, ...], str] = {
         r"|\s*[\r\n]|\s+(?!\S)|\s+",
     ): "cl100k",
 }
-"""Other spellings of schemes, as in later releases of tiktoken. They find the same matches."""
+"""Other spellings of schemes with the same matches, as in later releases of tiktoken."""
 ESCAPES = str.maketrans(
     {"\r": r"\r", "\n": r"\n"} | {code: rf"\u{code:04x}" for code in (0x3040, 0x309F, 0x30A0, 0x30FF)}
 )
-"""Characters that patterns contain as they are, as in DeepSeek's file, or as escapes."""
+"""Escapes for characters that patterns contain literally, as in DeepSeek's file, or as escapes."""
 
 
 def pattern_of(scheme: Pretokenization) -> str | None:
-    """The regular expression of a scheme; None where the whole text is one pre-token.
+    """Return the regular expression of a scheme; None if each text is one pre-token.
 
     Raises:
-        TokbenchError: it cuts, and no one regular expression says how.
+        TokbenchError: the scheme is not equivalent to one regular expression.
     """
     if scheme.splits is None or len(scheme.splits) > 1:
-        raise TokbenchError(f"pre-tokenization '{scheme.label}' has no one regular expression that says how it cuts")
+        raise TokbenchError(f"pre-tokenization '{scheme.label}' is not equivalent to one regular expression")
     return scheme.splits[0] if scheme.splits else None
 
 
@@ -193,18 +189,18 @@ ALSO = {
     "olmo2": "cl100k",
     "qwen": "qwen2",
 }
-"""Names of encodings and models that cut as a scheme of another name does."""
+"""Encodings and models whose pre-tokenization is a scheme of another name."""
 SIGNS = frozenset("\\[](){}|+*?^$. ")
-"""What tells a regular expression from a name."""
+"""Characters that occur in regular expressions, not in names."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern as it was given.
+    """A pattern as given by the user or a file.
 
     Attributes:
-        name: the scheme that has it; None if it was given as a regular expression.
-        expression: one regular expression that does the same; None if it takes several.
+        name: name of the scheme; None if it was given as a regular expression.
+        expression: one equivalent regular expression; None if several are needed.
     """
 
     name: str | None
@@ -212,7 +208,7 @@ class Pattern:
 
 
 def pattern_setting(given: str, key: str) -> str | dict[str, Any]:
-    """Return the setting of a name or of a regular expression that our own engine reads.
+    """Return the setting of a name, or of a regular expression in our syntax.
 
     Raises:
         TokbenchError: it is neither; the message lists the names.
@@ -233,8 +229,8 @@ def named_pattern(given: str, key: str, library: str | None = None) -> Pattern:
 
     Args:
         given: the name or the expression.
-        key: the name of the option in messages.
-        library: the library that reads the expression.
+        key: name of the option in messages.
+        library: library that reads the expression.
 
     Raises:
         TokbenchError: it is neither; the message lists the names.
@@ -255,7 +251,7 @@ def check_expression(expression: str, key: str, library: str) -> None:
     """Check that a library can use a regular expression. The library is called only if our engine cannot read it.
 
     Raises:
-        TokbenchError: it is no regular expression, or matches the empty string, which ``tiktoken`` cannot encode.
+        TokbenchError: it is not a regular expression, or matches the empty string, which ``tiktoken`` cannot encode.
     """
     from tokbench.adapters.libraries import sets_of, told
     from tokbench.pretokenization.patterns.cut import expression_of, matches_nothing
@@ -274,11 +270,11 @@ def check_expression(expression: str, key: str, library: str) -> None:
 
 
 def native_setting(translations: "Sequence[TranslatedPattern]", name: str | None = None) -> str | dict[str, Any]:
-    """Return the setting that cuts as the patterns of a library do.
+    """Return the setting equivalent to the patterns of a library.
 
     Args:
-        translations: the patterns in our language, each applied to the pieces of the one before.
-        name: the scheme that has the patterns of the library, if one is known.
+        translations: patterns in our syntax, each applied to the pieces of the one before.
+        name: scheme with the patterns of the library, if one is known.
 
     Raises:
         NotNativeError: a pattern is not compiled.
@@ -296,7 +292,7 @@ def native_setting(translations: "Sequence[TranslatedPattern]", name: str | None
 def setting_of(expressions: Sequence[str]) -> str | dict[str, Any]:
     """Return the setting of regular expressions, each applied to the pieces of the one before.
 
-    It is a name if a scheme is published in this spelling, else the expressions themselves.
+    It is a name if a scheme is published in this spelling, otherwise the expressions themselves.
     """
     if not expressions:
         return "none"

@@ -1,6 +1,6 @@
-"""Ranks: tokens with the order in which they are joined, the form that ``tiktoken`` reads.
+"""Ranks: tokens with the order in which they are merged, the form read by ``tiktoken``.
 
-The file that our export writes beside ranks: the arguments of ``tiktoken.Encoding`` that no file of ranks holds.
+Tokbench's export writes a second file with the other arguments of ``tiktoken.Encoding``, which a file of ranks lacks.
 """
 
 import base64
@@ -23,19 +23,19 @@ from tokbench.io.numbers import LARGEST_VOCABULARY, whole_number
 from tokbench.vocabulary import BYTES, Vocabulary
 
 NOT_UTF8 = frozenset(bytes([value]) for value in (0xC0, 0xC1, *range(0xF5, 0x100)))
-"""Bytes that no UTF-8 text has. Ranks may lack them: the library then encodes every UTF-8 text."""
+"""Bytes that no UTF-8 text contains. Ranks may lack them: the library then still encodes every UTF-8 text."""
 
 
 def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
-    """The tokens of a file with their ranks, by rank.
+    """Parse the tokens of a file with their ranks; sorted by rank.
 
     Args:
-        content: lines of a token in base64, a blank and its rank.
-        place: what messages call the file.
+        content: lines of a token in base64, a space and its rank.
+        place: name of the file in messages.
 
     Raises:
-        TokbenchError: a line is something else, a token or a rank stands twice, or a byte of UTF-8 texts is no token,
-            so that some texts cannot be encoded, by ``tiktoken`` neither.
+        TokbenchError: a line is invalid, a token or a rank occurs twice, or a byte of UTF-8 texts is not a token. Then
+            neither Tokbench nor ``tiktoken`` could encode every text.
     """
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(content.splitlines(), 1):
@@ -46,38 +46,38 @@ def parse_ranks(content: bytes, place: str) -> dict[bytes, int]:
             token = base64.b64decode(spelt, validate=True)
             value = whole_number(rank.decode("ascii"), 0, sys.maxsize)
         except (ValueError, binascii.Error):
-            marked = ", after a byte order mark, which has no place there" if line.startswith(BOM_UTF8) else ""
+            marked = ", after a byte order mark, which is not allowed" if line.startswith(BOM_UTF8) else ""
             raise TokbenchError(
-                f"{place}:{number}: this line is no token in base64 with its rank{marked}; {REMEDY}"
+                f"{place}:{number}: this line is not a token in base64 with its rank{marked}; {REMEDY}"
             ) from None
         add_rank(ranks, token, value, f"{place}:{number}")
     return checked_ranks(ranks, place)
 
 
 def add_rank(ranks: dict[bytes, int], token: bytes, rank: int, place: str) -> None:
-    """Take up a token that is not empty and not there yet, and whose rank may be an id."""
+    """Add a token; reject empty and duplicate tokens, and ranks that cannot be ids."""
     if not token:
         raise TokbenchError(f"{place}: an empty token; {REMEDY}")
     if rank >= LARGEST_VOCABULARY:
         raise TokbenchError(f"{place}: the rank {rank} is over {LARGEST_VOCABULARY - 1}, the largest id here; {REMEDY}")
     if token in ranks:
-        raise TokbenchError(f"{place}: the token {shortened(token.hex())} stands twice; {REMEDY}")
+        raise TokbenchError(f"{place}: the token {shortened(token.hex())} occurs twice; {REMEDY}")
     ranks[token] = rank
 
 
 def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
-    """The same, by rank; a file that cannot encode every UTF-8 text is rejected."""
+    """Return ranks sorted by rank; reject those that cannot encode every UTF-8 text."""
     missing = [byte for byte in BYTES if byte not in ranks]
     if needed := [byte for byte in missing if byte not in NOT_UTF8]:
         raise TokbenchError(
-            f"{place}: {len(missing)} of the 256 bytes are no tokens (first: {needed[0].hex()}), so that not every "
+            f"{place}: {len(missing)} of the 256 bytes are not tokens (first: {needed[0].hex()}), so that not every "
             f"text can be encoded; {REMEDY}"
         )
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     for (token, rank), (other, after) in pairwise(ordered):
         if rank == after:
             raise TokbenchError(
-                f"{place}: the tokens {shortened(token.hex())} and {shortened(other.hex())} have one "
+                f"{place}: the tokens {shortened(token.hex())} and {shortened(other.hex())} have the same "
                 f"rank, {rank}; {REMEDY}"
             )
     return dict(ordered)
@@ -86,11 +86,11 @@ def checked_ranks(ranks: dict[bytes, int], place: str) -> dict[bytes, int]:
 def native_ranks(
     ranks: Mapping[bytes, int], pattern: Pattern, special: Mapping[int, bytes], segmentation: str | None, shift: int = 0
 ) -> NativeTokenizer:
-    """Return ranks in our three phases; an id is the sum of a rank and ``shift``.
+    """Return ranks in Tokbench's three phases; an id is the sum of a rank and ``shift``.
 
     Raises:
-        NotNativeError: a byte is no token, or the pattern may mean something else to ``tiktoken``, or it may leave
-            characters out, which ``tiktoken`` drops.
+        NotNativeError: a byte is not a token, ``tiktoken`` may interpret the pattern differently, or the pattern may
+            leave characters out, which ``tiktoken`` drops.
     """
     from tokbench.adapters.forms.patterns import FANCY_REGEX, translated
     from tokbench.pretokenization.patterns.coverage import left_out
@@ -121,10 +121,10 @@ AGAIN = "export the tokenizer again, or name both the pattern and the special to
 
 @dataclass(frozen=True)
 class Beside:
-    """What the file says.
+    """Content of the second file.
 
     Attributes:
-        pattern: the regular expression that cuts texts.
+        pattern: pre-tokenization pattern.
         special: special tokens with their ids.
     """
 
@@ -133,7 +133,7 @@ class Beside:
 
 
 def beside(path: Path) -> Path | None:
-    """The file that stands beside ranks; None where there is none, or the ranks have not the name of our export's."""
+    """Return the second file next to ranks; None if there is none, or the ranks do not have the export's name."""
     if plain_name(path.name) != RANKS:
         return None
     places = (path.with_name(f"{SETTINGS}{suffix}") for suffix in ("", *COMPRESSED))
@@ -141,7 +141,7 @@ def beside(path: Path) -> Path | None:
 
 
 def read_beside(path: Path) -> Beside:
-    """What such a file says.
+    """Parse the second file.
 
     Raises:
         TokbenchError: it is damaged.
@@ -149,6 +149,6 @@ def read_beside(path: Path) -> Beside:
     values = parse_json(read_bounded(path), str(path), remedy=AGAIN)
     pattern, special = (values.get(key) if isinstance(values, dict) else None for key in ("pat_str", "special_tokens"))
     if not isinstance(pattern, str) or not isinstance(special, dict):
-        raise TokbenchError(f"{path}: 'pat_str' is no text, or 'special_tokens' no object; {AGAIN}")
+        raise TokbenchError(f"{path}: 'pat_str' is not text, or 'special_tokens' not an object; {AGAIN}")
     check_special(special, f"{path}: special_tokens")
     return Beside(pattern, special)

@@ -1,9 +1,8 @@
-"""SentencePiece's ``.model``: always by its own library, which normalises texts and puts a space before them.
+"""SentencePiece's ``.model``, always run by its own library, which normalises texts and adds a space before them.
 
-SentencePiece's table of normalisations, checked before a library walks it: none of them looks where it steps.
-
-The table is a double array (``darts-clone``) of 32-bit units behind its length in bytes, then the strings that units
-point into, each ended by a NUL byte.
+The normalization table is checked before a library reads it, since libraries do not check bounds. It is a double array
+(``darts-clone``) of 32-bit units after its length in bytes, followed by the strings that units point to, each
+terminated by a NUL byte.
 """
 
 import base64
@@ -24,14 +23,14 @@ from tokbench.runtime.exit_status import may_be_short
 LABEL = 0x800000FF
 LEAF = 0x100
 LONGEST = 256
-"""Characters that a table may make of one. Those of SentencePiece make up to 18."""
+"""Maximum number of characters that a table may map one to. Those of SentencePiece map to up to 18."""
 
 
 def check_charsmaps(normalizer: Any) -> None:
     """Check every table in the ``normalizer`` of a ``tokenizer.json``.
 
     Raises:
-        ValueError: one is damaged.
+        ValueError: a table is damaged.
     """
     if not isinstance(normalizer, dict):
         return
@@ -50,10 +49,10 @@ def longest_string(table: bytes) -> int:
 
 
 def check_charsmap(table: bytes) -> None:
-    """Walk all of a table.
+    """Check all units and strings of a table.
 
     Raises:
-        ValueError: it is cut short, a unit leads out of it, or a string is longer than :data:`LONGEST`.
+        ValueError: it is truncated, a unit points outside it, or a string is longer than :data:`LONGEST`.
     """
     if not table:
         return
@@ -91,7 +90,7 @@ def model_class(place: str) -> Any:
     """Return the class ``ModelProto`` of the package ``sentencepiece``.
 
     Args:
-        place: what messages begin with.
+        place: beginning of messages.
 
     Raises:
         TokbenchError: that package or ``protobuf`` is missing, or ``protobuf`` is older than the class needs.
@@ -109,14 +108,14 @@ def model_class(place: str) -> Any:
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """A model; control tokens in a text are text, and so are symbols of the user's that are marks.
+    """Parse a model; control tokens in a text are plain text, and so are user-defined symbols that are marks.
 
     Raises:
         TokbenchError: the file is damaged, or a package is missing.
     """
     for flag, given in (("--pattern", options.pattern), ("--segmentation", options.segmentation)):
         if given is not None:
-            raise TokbenchError(f"{path}: a model of SentencePiece says how it cuts; leave {flag} out")
+            raise TokbenchError(f"{path}: a SentencePiece model defines its segmentation; leave {flag} out")
     content = read_bounded(path)
     model = model_class(str(path))()
     with told(f"{path}: not a model of SentencePiece"):
@@ -160,7 +159,7 @@ def _checked(model: Any) -> dict[int, bytes]:
     """Return the pieces of a model by id.
 
     Raises:
-        ValueError: a piece, a score, the end of text or a table of normalisations is damaged.
+        ValueError: a piece, a score, the end of text or a normalization table is damaged.
     """
     if not 0 < len(model.pieces) <= LARGEST_VOCABULARY:
         raise ValueError(f"{len(model.pieces)} pieces")
@@ -176,5 +175,5 @@ def _checked(model: Any) -> dict[int, bytes]:
 
 
 def _utf8(text: str | bytes) -> bytes:
-    """Return a text in UTF-8; the library returns bytes for text that is not."""
+    """Return a text in UTF-8; the library returns bytes for text that is not UTF-8."""
     return text.encode() if isinstance(text, str) else text.decode().encode()

@@ -1,4 +1,4 @@
-"""Mistral's Tekken: ranks with their pattern, after ids that are kept for special tokens."""
+"""Mistral's Tekken: ranks with their pattern, after ids that are reserved for special tokens."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ Value = TypeVar("Value", int, str)
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """A ``tekken.json``: ids are ranks after the special ones, and only as many entries count as the size says.
+    """Parse a ``tekken.json``: ids are ranks after the special ones; entries beyond the given size are ignored.
 
     Raises:
         TokbenchError: the file is damaged.
@@ -36,11 +36,11 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
         config, vocabulary = values["config"], values["vocab"]
         if not isinstance(config, dict) or not isinstance(vocabulary, list):
-            raise ValueError("'config' is no object, or 'vocab' no list")
+            raise ValueError("'config' is not an object, or 'vocab' not a list")
         shift, size = (_size(config, key) for key in ("default_num_special_tokens", "default_vocab_size"))
         expression = config["pattern"]
         if not isinstance(expression, str) or shift >= size:
-            raise ValueError("its pattern is no text, or its sizes do not fit")
+            raise ValueError("its pattern is not text, or its sizes do not fit")
         ranks = _ranks(vocabulary, size - shift, str(path))
         special = _special(values.get("special_tokens"), shift)
     except KeyError as error:
@@ -73,12 +73,12 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
 def _size(config: dict[str, Any], key: str) -> int:
     value = config[key]
     if type(value) is not int or not 0 <= value <= LARGEST_VOCABULARY:
-        raise ValueError(f"{key} is no size")
+        raise ValueError(f"{key} is not a size")
     return value
 
 
 def _ranks(entries: list[dict[str, Any]], most: int, place: str) -> dict[bytes, int]:
-    """The tokens of the entries that count, by rank."""
+    """Return the tokens of the entries in use, by rank."""
     ranks: dict[bytes, int] = {}
     for number, entry in enumerate(entries):
         rank = _value(entry, "rank", int, f"vocab[{number}]")
@@ -89,32 +89,32 @@ def _ranks(entries: list[dict[str, Any]], most: int, place: str) -> dict[bytes, 
             try:
                 token = base64.b64decode(spelt, validate=True)
             except (ValueError, binascii.Error):
-                raise ValueError(f"vocab[{number}].token_bytes is no base64") from None
+                raise ValueError(f"vocab[{number}].token_bytes is not base64") from None
             add_rank(ranks, token, rank, f"{place}: rank {rank}")
     return checked_ranks(ranks, place)
 
 
 def _value(entry: Any, key: str, kind: type[Value], place: str) -> Value:
-    """What an entry has under a key.
+    """Return the value of a key of an entry.
 
     Raises:
-        ValueError: it has no such key, or something else there.
+        ValueError: the entry has no such key, or a value of another type.
     """
     if not isinstance(entry, dict) or key not in entry:
         raise ValueError(f"{place} has no {key}")
     value = entry[key]
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f"{place}.{key} is {json.dumps(value)[:40]} and no {'number' if kind is int else 'text'}")
+        raise ValueError(f"{place}.{key} is {json.dumps(value)[:40]}, not {'a number' if kind is int else 'text'}")
     return value
 
 
 def _special(entries: list[dict[str, Any]] | None, most: int) -> dict[int, bytes]:
-    """Special tokens by id; those that a file does not name are spelt by their number.
+    """Return special tokens by id; those without a name in the file are named by their number.
 
-    A file without the key has the tokens that Mistral's library then assumes.
+    A file without the key has the default tokens of Mistral's library.
 
     Raises:
-        ValueError: A rank is not that of a special token, or a rank or a name stands twice.
+        ValueError: A rank is not that of a special token, or a rank or a name occurs twice.
     """
     if entries is None:
         named = {rank: name.encode() for rank, name in enumerate(UNNAMED[:most])}

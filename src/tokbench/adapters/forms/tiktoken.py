@@ -1,9 +1,8 @@
-"""``tiktoken``: a line a token, in base64, with its rank, which is its id.
+"""``tiktoken``: one token in base64 a line, with its rank, which is its id.
 
-The encodings that OpenAI publishes, told by their ranks: which special tokens they have, as no file of ranks says.
-
-Ids and checksums are those that its package ``tiktoken`` 0.14 names. By the pattern alone no encoding is told: other
-people's ranks are cut by the same patterns.
+Encodings published by OpenAI are recognised by their ranks, for their special tokens, which no file of ranks has. Ids
+and checksums are those in its package ``tiktoken`` 0.14. A pattern is not sufficient: ranks of others use the same
+patterns.
 """
 
 import base64
@@ -34,8 +33,8 @@ class Ranks(NamedTuple):
     """A file of ranks.
 
     Attributes:
-        size: how many.
-        sha256: of its lines.
+        size: number of ranks.
+        sha256: checksum of its lines.
     """
 
     size: int
@@ -55,11 +54,11 @@ RANKS = {
     "o200k_base": O200K,
     "o200k_harmony": O200K,
 }
-"""Encodings by name; of those with equal ranks the one first whose special tokens the others have, too."""
+"""Encodings by name; of those with equal ranks, the first one has the special tokens that all have."""
 
 
 def special_tokens_of(encoding: str) -> dict[str, int]:
-    """The special tokens of an encoding, with their ids."""
+    """Return the special tokens of an encoding, with their ids."""
     names = {
         "gpt2": {50256: END},
         "r50k_base": {50256: END},
@@ -73,18 +72,18 @@ def special_tokens_of(encoding: str) -> dict[str, int]:
 
 
 def _harmony() -> dict[int, str]:
-    """Those of gpt-oss: what has no meaning yet is reserved."""
+    """Return the special tokens of gpt-oss; ids without a meaning are reserved."""
     told = {199998: "startoftext", 199999: "endoftext", 200002: "return", 200003: "constrain", 200005: "channel"}
     told |= {200006: "start", 200007: "end", 200008: "message", 200012: "call", 200018: "endofprompt"}
     return {one: f"<|{told.get(one, f'reserved_{one}')}|>" for one in range(199998, 201088)}
 
 
 def encoding_of(ranks: Mapping[bytes, int], pattern: str | None) -> str | None:
-    """The encoding whose ranks these are; None where they are none of these.
+    """Return the encoding with these ranks; None if they are not known.
 
     Args:
         ranks: tokens with their ranks, by rank.
-        pattern: the name of a pattern, which tells apart encodings of equal ranks.
+        pattern: name of a pattern, which selects among encodings of equal ranks.
     """
     if len(ranks) not in {known.size for known in RANKS.values()}:
         return None
@@ -99,13 +98,13 @@ LIBRARY = "tiktoken"
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """A file of ranks, with the pattern that is named for it and its special tokens, which are text in texts.
+    """Parse a file of ranks, with a given pattern and special tokens, which are plain text in texts.
 
-    Neither is in the file. Special tokens are those that are given, or else those of the file that our export writes
-    beside ranks, the added tokens of the folder's settings, or those that are published for the very ranks.
+    The file has neither. Special tokens are those that are given, otherwise those of the file that Tokbench's export
+    writes with ranks, the added tokens of the folder's settings, or those published for the same ranks.
 
     Raises:
-        TokbenchError: a file is damaged, no pattern is named, or a special token has an id that is taken.
+        TokbenchError: a file is damaged, no pattern is given, or a special token has an id that is taken.
     """
     place = beside(path) if options.pattern is None or options.special_tokens is None else None
     known = None if place is None else read_beside(place)
@@ -153,9 +152,7 @@ def _pattern(path: Path, options: ReadOptions, place: Path | None, known: Beside
     if options.pattern is not None:
         return named_pattern(options.pattern, "--pattern", LIBRARY)
     if known is None:
-        raise TokbenchError(
-            f"{path}: a file of ranks does not say how texts are cut; name the pattern, as in --pattern cl100k"
-        )
+        raise TokbenchError(f"{path}: a file of ranks has no pre-tokenization pattern; name it, as in --pattern cl100k")
     check_expression(known.pattern, f"{place}: pat_str", LIBRARY)
     return Pattern(None, known.pattern)
 
@@ -163,7 +160,7 @@ def _pattern(path: Path, options: ReadOptions, place: Path | None, known: Beside
 def _special(
     ranks: Mapping[bytes, int], options: ReadOptions, known: Beside | None, settings: FolderSettings
 ) -> tuple[dict[str, int], str]:
-    """Special tokens with their ids, and whose they are."""
+    """Return special tokens with their ids, and their source."""
     encoding = encoding_of(ranks, options.pattern)
     if options.special_tokens is not None:
         check_special(options.special_tokens, GIVEN)

@@ -1,7 +1,4 @@
-"""``tokenizer.json`` of Hugging Face's ``tokenizers``.
-
-Models of a ``tokenizer.json`` that work on bytes, as our own three phases.
-"""
+"""``tokenizer.json`` of Hugging Face's ``tokenizers``, in Tokbench's three phases if its model works on bytes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -40,20 +37,20 @@ from tokbench.tokenizer.hugging_face import BYTE_OF
 from tokbench.vocabulary import Vocabulary
 
 LONGEST_WORD = 1 << 28
-"""Characters from which WordPiece's longest word is no bound."""
+"""Characters above which WordPiece's longest word is no limit."""
 ASCII_SIGNS = r"!-/:-@\[-`{-~"
 
 
 def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentation: str | None) -> NativeTokenizer:
-    """A tokenizer that gives the same ids.
+    """Return a tokenizer in Tokbench's three phases that gives the same ids.
 
     Args:
-        values: those of the file, added tokens as in ``added``.
+        values: content of the file, with added tokens as in ``added``.
         added: its added tokens.
-        segmentation: the method to take in place of the file's.
+        segmentation: method instead of the file's.
 
     Raises:
-        NotNativeError: there is none; the message says why.
+        NotNativeError: there is none; the message is the reason.
     """
     normalizer = values.get("normalizer")
     if normalizer is not None and _steps(normalizer, "normalizers"):
@@ -79,7 +76,7 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
 
 
 def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
-    """Return the patterns that cut where a ``pre_tokenizer`` cuts, each applied to the pieces of the one before.
+    """Return the patterns equivalent to a ``pre_tokenizer``, each applied to the pieces of the one before.
 
     Raises:
         NotNativeError: it does not work on bytes, or changes texts.
@@ -96,14 +93,14 @@ def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
 
 
 def _steps(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    """The steps of a sequence, sequences within it laid out, or the one that is none."""
+    """Return the steps of a sequence, with nested sequences flattened, or the single step."""
     if value["type"] != "Sequence":
         return [value]
     return [inner for step in value[key] for inner in _steps(step, key)]
 
 
 def _translation(step: Mapping[str, Any]) -> TranslatedPattern:
-    """Return the pattern whose matches are pieces of a step, as is the text between matches."""
+    """Return the pattern of a step; its matches and the text between them are pieces."""
     kind = step["type"]
     if kind == "Digits":
         return _of_step(r"\p{N}", kind, repeated=not step["individual_digits"])
@@ -125,7 +122,7 @@ def _of_step(part: str, kind: str, *, repeated: bool = False) -> TranslatedPatte
 
 
 def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:
-    """Ids of marks that texts are cut within, which therefore no text gives, though the model has them."""
+    """Return the ids of marks that pre-tokenization splits: no text gives them, though the model has them."""
     vocabulary, scheme = model["vocab"], pretokenization_of(setting)
     if isinstance(vocabulary, list):
         vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
@@ -140,7 +137,7 @@ def _merging(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int])
     whole = bool(model.get("ignore_merges"))
     ids: dict[str, int] = model["vocab"]
     pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
-    if len(set(pairs)) < len(pairs):  # Of equal pairs the last one counts.
+    if len(set(pairs)) < len(pairs):  # Of equal pairs, the last one is used.
         pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
     joined = {part for pair in pairs for part in (*pair, "".join(pair))}
     marks = cut if whole else added.special
@@ -163,7 +160,7 @@ def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[in
 
     try:
         scores = np.array(scores_as_read(model), np.float64)
-    except Exception as error:  # The library raises nothing more special.
+    except Exception as error:  # The library raises no subclass.
         raise NotNativeError(f"its library does not read its model ({error})") from None
     return _vocabulary(tokens, own, special, scores=scores[own]), "likelihood"
 
@@ -199,7 +196,7 @@ MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
 def _spelt(
     ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings
 ) -> tuple[list[bytes], list[int], dict[int, bytes]]:
-    """Tokens by id, their ids, and the ids that no text gives with what they stand for."""
+    """Return tokens by id, their ids, and the ids that no text gives with their names."""
     special = dict(added.special)
     found: dict[int, bytes] = {}
     for spelt, number in ids.items():
@@ -217,7 +214,7 @@ def _spelt(
 
 
 def _bytes(spelt: str) -> bytes | None:
-    """The bytes that a string spells, None where a character of it spells none."""
+    """Return the bytes that a string spells, None if a character of it spells none."""
     try:
         return bytes(map(BYTE_OF.__getitem__, spelt))
     except KeyError:
@@ -236,21 +233,21 @@ def _vocabulary(tokens: Sequence[bytes], own: Sequence[int], special: Mapping[in
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """A file of that library, ours where it works on bytes and changes nothing of a text.
+    """Parse a file of that library; native if it works on bytes and does not change texts.
 
-    Truncation, padding and dropout are switched off.
+    Truncation, padding and dropout are disabled.
 
     Raises:
-        TokbenchError: the file is no JSON object with a model.
+        TokbenchError: the file is not a JSON object with a model.
     """
     if options.pattern is not None:
-        raise TokbenchError(f"{path}: how it cuts texts is in the file; leave --pattern out")
+        raise TokbenchError(f"{path}: its pattern is in the file; leave --pattern out")
     values = parse_json(read_bounded(path), str(path), remedy=REMEDY)
     return found_in(values, str(path), options, settings)
 
 
 def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettings) -> ParsedTokenizer:
-    """What the values of such a file hold."""
+    """Parse the content of such a file, with the settings of its folder."""
     try:
         model = values["model"]
         own = values.get("added_tokens") or []
@@ -292,7 +289,7 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
 
 
 def _ids(model: dict[str, Any]) -> dict[str, int]:
-    """The strings of a model with their ids."""
+    """Return the strings of a model with their ids."""
     vocabulary = model["vocab"]
     if isinstance(vocabulary, list):
         vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
@@ -304,7 +301,7 @@ def _ids(model: dict[str, Any]) -> dict[str, int]:
 
 
 def _unknown(model: dict[str, Any], ids: dict[str, int]) -> int | None:
-    """The id of what the vocabulary cannot spell: Unigram names it by number, the other models by token."""
+    """Return the id of the unknown token: Unigram names it by number, the other models by token."""
     number, token = model.get("unk_id"), model.get("unk_token")
     return number if type(number) is int else ids.get(token) if isinstance(token, str) else None
 

@@ -1,4 +1,4 @@
-"""Tokens alone: one in hexadecimal a line, in the order of their ids."""
+"""List of tokens: one in hexadecimal a line, in the order of their ids."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from tokbench.vocabulary import Vocabulary
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """A list of tokens, with the pattern and the segmentation that are chosen for it.
+    """Parse a list of tokens, with a given pattern and segmentation.
 
     Raises:
-        TokbenchError: a line is not hexadecimal, a byte is missing, a token stands twice, or nothing is chosen.
+        TokbenchError: a line is not hexadecimal, a byte is missing, a token occurs twice, or an option is missing.
     """
     if options.segmentation is None or options.pattern is None:
         raise TokbenchError(
-            f"{path}: a list of tokens says neither how texts are cut nor how tokens are chosen; name both, as in "
+            f"{path}: a list of tokens defines neither pre-tokenization nor segmentation; name both, as in "
             "--pattern gpt2 --segmentation greedy"
         )
     tokens = []

@@ -1,7 +1,4 @@
-"""A folder of ``transformers``: whichever of the other forms is in it. No code of a folder's is ever run.
-
-Of which form a file is, by what is in it: each form has something that no other has.
-"""
+"""Folders of ``transformers``, and detection of a file's form from its content. No code in a folder is ever run."""
 
 import base64
 import binascii
@@ -25,38 +22,38 @@ FILES = {
     "sentencepiece.bpe.model": "sentencepiece",
     "merges.txt": "merges",
 }
-"""Files by which a folder is read, the first that is there, with their forms."""
+"""Files that define a folder's tokenizer, in order of preference, with their forms."""
 OWN = ("tokens.vocab", "adapted")
-"""Files of which every tokenizer that Tokbench saved has one."""
+"""Files of which every folder written by Tokbench has one."""
 RANKS = "tiktoken"
 """Form of a folder that has none of these files, but one file of ranks."""
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """The tokenizer of a folder, with the settings in it.
+    """Parse the tokenizer of a folder, with the settings in it.
 
     Raises:
-        TokbenchError: no file in it is known, or it is no folder.
+        TokbenchError: no file in it is known, or the path is not a folder.
     """
     if not path.is_dir():
         raise TokbenchError(
-            f"{path}: no folder of transformers; name one, or a name on the hub with --revision, its full hash"
+            f"{path}: not a folder of transformers; name one, or a name on the hub with --revision, its full hash"
         )
     found = file_in(path)
     if found is None and (path / SETTINGS).is_file():
-        raise TokbenchError(f"{path}: is a tokenizer's folder already; take it as it is")
+        raise TokbenchError(f"{path}: is already a tokenizer's folder; use it without an import")
     if found is None:
-        raise TokbenchError(f"{path}: no tokenizer that is known; it has none of {', '.join(FILES)} and *.tiktoken")
+        raise TokbenchError(f"{path}: no known tokenizer; it has none of {', '.join(FILES)} and *.tiktoken")
     file, form = found
     return read_form(file, form, options, folder_settings(path))
 
 
 def file_in(folder: Path) -> tuple[Path, str] | None:
-    """The file by which a folder is read, and its form; None where there is none.
+    """Return the file that defines a folder's tokenizer, and its form; None if there is none.
 
     Raises:
-        TokbenchError: it has several files of ranks, and nothing says which is meant, or it is a folder of ours whose
-            settings are missing.
+        TokbenchError: the folder has several files of ranks and no other, or Tokbench wrote it and its settings are
+            missing.
     """
     _check_complete(folder)
     for name, form in FILES.items():
@@ -71,7 +68,7 @@ def file_in(folder: Path) -> tuple[Path, str] | None:
 
 
 def _check_complete(folder: Path) -> None:
-    """Reject a folder of ours that lacks its settings: another file in it may be of another tokenizer."""
+    """Reject a folder that Tokbench wrote without its settings: another file in it may be of another tokenizer."""
     own = next((name for name in OWN if (folder / name).is_file()), None)
     if own is not None and not (folder / SETTINGS).exists() and not names_another_class(folder):
         raise TokbenchError(
@@ -85,17 +82,17 @@ def _ranks(folder: Path) -> list[Path]:
 
 
 MODEL = re.compile(rb"\n(?:\n\n[\x01-\x08]|[^\n\x80-\xff]\n|[\x80-\xff][\x01-\x7f]\n)")
-"""First bytes of a model of SentencePiece: the tag of the first piece, the length of the piece in one or two bytes, and
-the tag of the piece's text. Other forms have no line of one character; after empty lines comes no length of a text."""
+"""First bytes of a SentencePiece model: the tag of the first piece, its length in one or two bytes, and the tag of its
+text. Other forms have no line of one character, and no such bytes after empty lines."""
 LINES = 1000
-"""Lines by which a file of lines is told; a vocabulary that has every byte has a quarter as many at the least."""
+"""Lines that are read to detect the form; a vocabulary with every byte has at least 256."""
 
 
 def detect_format(path: Path) -> str:
-    """The form of a file, or ``transformers`` for a folder.
+    """Detect the form of a file; ``transformers`` for a folder.
 
     Raises:
-        TokbenchError: it is of none that is known.
+        TokbenchError: the form is not known.
     """
     if path.is_dir():
         return "transformers"
@@ -103,7 +100,7 @@ def detect_format(path: Path) -> str:
     is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
     form = _of_json(content, path) if is_json else "sentencepiece" if MODEL.match(content) else _of_lines(content)
     if form is None:
-        raise TokbenchError(f"{path}: of no form that is known; name it with --from, one of {', '.join(FORMS)}")
+        raise TokbenchError(f"{path}: not a known format; name it with --from, one of {', '.join(FORMS)}")
     return form
 
 
@@ -120,7 +117,7 @@ def _of_json(content: bytes, path: Path) -> str | None:
 
 
 def _of_lines(content: bytes) -> str | None:
-    """What every one of the first lines is: a token and its rank, a token, or two parts of one."""
+    """Return the form that all of the first lines have: a token and its rank, a token, or two parts of one."""
     lines = [line.removesuffix(b"\r") for line in content.split(b"\n", LINES)[:LINES]]
     lines = [line for line in lines if line.strip()]
     if lines and lines[0].startswith(FIRST.encode()):
@@ -149,4 +146,4 @@ def _is_merge(line: bytes) -> bool:
 
 
 LINE = {"tiktoken": _is_rank, "tokens": _is_token, "merges": _is_merge}
-"""What a line of each form is, the narrower ones first."""
+"""Tests of a line by form, the stricter ones first."""

@@ -1,6 +1,6 @@
-"""Other people's libraries behind one interface: text to ids and back, by the library that a file was made for.
+"""Common interface of other libraries: text to ids and back, by the library that a file was made for.
 
-Characters that a normaliser changes, counted by where each part of a normalised text comes from.
+Characters changed by a normaliser are counted by the alignment of a text with its normalised form.
 """
 
 import importlib
@@ -14,9 +14,9 @@ from tokbench.io.text_files import first_line
 from tokbench.runtime.exit_status import may_be_short
 
 MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
-"""The libraries, each with the module that knows it; a library is installed by its own name."""
+"""Libraries, each with its module here; a library is installed under its own name."""
 LONGEST_UNKNOWN = 1024
-"""Bytes that each unknown character of a text may become. Real files have up to 10."""
+"""Maximum number of bytes that an unknown character may decode to. Real files have up to 10."""
 
 
 class Library(Protocol):
@@ -24,24 +24,23 @@ class Library(Protocol):
 
     @property
     def unknown(self) -> int | None:
-        """The id of what the vocabulary cannot spell, None where there is none."""
+        """Id of the unknown token, None if there is none."""
         ...
 
     def encode(self, text: str) -> Sequence[int]:
-        """Ids of a text, without ids that frame it."""
+        """Return the ids of a text, without ids that frame it."""
         ...
 
     def spans(self, text: str) -> Sequence[tuple[int, int]] | None:
-        """The first character of a text that each of its tokens stands for, and that behind the last; None where the
-        library tells nothing of it."""
+        """Return start and end of each token in the characters of a text; None if the library reports no offsets."""
         ...
 
     def decode(self, ids: list[int], names: Mapping[int, bytes]) -> bytes:
-        """Decode a whole sequence of ids.
+        """Decode a complete sequence of ids.
 
         Args:
             ids: the sequence.
-            names: names of special ids, for libraries that leave these out or do not know them.
+            names: names of special ids, for libraries that omit these or do not know them.
 
         Raises:
             KeyError: the library has no such id.
@@ -49,7 +48,7 @@ class Library(Protocol):
         ...
 
     def name(self, one: int) -> bytes:
-        """What the library calls an id: its bytes, or the UTF-8 of its name; empty where there is no such id."""
+        """Return the library's name of an id: its bytes, or its name in UTF-8; empty if there is no such id."""
         ...
 
     def id_of(self, name: str) -> int | None:
@@ -57,26 +56,28 @@ class Library(Protocol):
         ...
 
     def bytes_of(self, one: int) -> bytes:
-        """What an id stands for within a text, where decoding it alone may drop a blank or not be UTF-8.
+        """Return the bytes of an id within a text; decoding it separately may drop a space, or not be UTF-8.
 
-        Raises KeyError for an id that there is not.
+        Raises:
+            KeyError: there is no such id.
         """
         ...
 
     def normalized(self, text: str) -> str:
-        """A text as it is before it is cut."""
+        """Return a text as normalised before pre-tokenization."""
         ...
 
     def changed(self, text: str) -> int:
-        """Count the characters of a text, white space excluded, that the normaliser changes for good.
+        """Count the characters of a text, whitespace excluded, that the normaliser changes and decoding does not
+        restore.
 
-        Marks that the decoder removes, such as the mark for a blank, are no changes.
+        Marks that the decoder removes, such as the mark for a space, are not changes.
         """
         ...
 
 
 class Sets(Protocol):
-    """The sets of characters of a library: its module."""
+    """Interface to a library's sets of characters, implemented by its module."""
 
     def unmatched(self, pattern: str, text: str) -> str:
         """Return the characters of a text that are not in a match of a pattern."""
@@ -84,23 +85,23 @@ class Sets(Protocol):
 
 
 def sets_of(name: str) -> Sets:
-    """Return the module that knows the sets of characters of a library."""
+    """Return the module of a library, for its sets of characters."""
     found: Any = importlib.import_module(f"{__name__}.{MODULES[name]}")
     sets: Sets = found
     return sets
 
 
 def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: str) -> Library:
-    """A tokenizer of another library.
+    """Open a tokenizer of another library.
 
     Args:
         name: the library.
         content: its file.
-        settings: what the file does not say, see the library's module.
-        place: what messages call the file.
+        settings: settings that the file lacks, see the library's module.
+        place: name of the file in messages.
 
     Raises:
-        TokbenchError: the library is not installed, or does not take the file.
+        TokbenchError: the library is not installed, or does not read the file.
     """
     try:
         module = importlib.import_module(f"{__name__}.{MODULES[name]}")
@@ -125,10 +126,10 @@ def open_library(name: str, content: bytes, settings: Mapping[str, Any], place: 
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Whatever a library raises, told in one line; those in Rust raise what is no ``Exception``.
+    """Convert exceptions of a library to one line; those of Rust libraries may not be an ``Exception``.
 
     Raises:
-        TokbenchError: something was raised.
+        TokbenchError: the library raised an exception.
     """
     try:
         yield
@@ -137,17 +138,19 @@ def told(what: str) -> Iterator[None]:
     except BaseException as error:
         if may_be_short(error):
             raise
-        raise TokbenchError(f"{what} ({shortened(first_line(error), 200)}); give a whole file of its form") from None
+        raise TokbenchError(
+            f"{what} ({shortened(first_line(error), 200)}); pass a complete file of its format"
+        ) from None
 
 
 def characters_changed(text: str, parts: Iterable[tuple[str, int, int]]) -> int:
-    """Count the characters of a text, white space excluded, that are missing from its normalised form.
+    """Count the characters of a text, whitespace excluded, that are missing from its normalised form.
 
-    Parts that come from the same characters are one part. In each, characters are counted in any order.
+    Parts that come from the same characters are merged. Within a part, the order of characters is ignored.
 
     Args:
-        text: the text before it is normalised.
-        parts: the normalised text in order, each part with the start and the end of the characters it comes from.
+        text: the text before normalisation.
+        parts: the normalised text in order, each part with start and end of the characters that it comes from.
     """
     kept = start = end = 0
     normalised = ""
@@ -160,7 +163,7 @@ def characters_changed(text: str, parts: Iterable[tuple[str, int, int]]) -> int:
 
 
 def solid(text: str) -> str:
-    """Return a text without white space."""
+    """Return a text without whitespace."""
     return "".join(text.split())
 
 

@@ -1,10 +1,8 @@
-"""Hugging Face's ``tokenizers``: any ``tokenizer.json``.
+"""Hugging Face's ``tokenizers``: any ``tokenizer.json``, with a limit on the growth of texts.
 
-The growth of a text in a ``tokenizer.json``: how many characters its steps may make of one, before any step runs.
-
-A few nested replacements make a billion characters of one, for which no memory suffices. The bound comes from the steps
-as written. Where a step decomposes characters, texts are measured in compatibility decomposition, which no normal form
-makes longer.
+A few nested replacements may turn one character into a billion and exhaust memory. So the growth is bounded from the
+steps of the file before any of them runs. If a step decomposes characters, lengths are those of the compatibility
+decomposition, which no normal form makes longer.
 """
 
 import base64
@@ -28,15 +26,15 @@ from tokbench.errors import TokbenchError
 from tokbench.tokenizer.hugging_face import BYTE_OF
 
 MOST = LONGEST
-"""Largest growth that is read. Unicode's normal forms make up to 18 characters of one, UTF-8 up to 4 bytes."""
+"""Largest accepted growth. Unicode's normal forms make up to 18 characters of one, UTF-8 up to 4 bytes."""
 DECOMPOSED = 18
 """Characters of the longest compatibility decomposition, that of U+FDFA."""
 SHOWN = 1e12
-"""Growth that is shown as a number; floats count beyond, up to infinity."""
+"""Largest growth shown as a number; it is computed in floats, which may become infinite."""
 UNICODE = frozenset(("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "BertNormalizer", "Precompiled"))
-"""Steps that decompose characters. What one of them has decomposed, the next leaves as it is."""
+"""Steps that decompose characters. A second one does not decompose further."""
 PER_CHARACTER = {"ByteLevel": 4, "Metaspace": 2, "BertNormalizer": 3}
-"""Growth of other steps: bytes of a character, a mark before it, and blanks around an ideograph."""
+"""Growth of other steps: bytes of a character, a mark before it, and spaces around an ideograph."""
 LISTS = ("normalizers", "pretokenizers", "decoders")
 
 
@@ -44,12 +42,12 @@ def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
     """Reject steps that may make more than :data:`MOST` characters of one.
 
     Args:
-        normalizer: as the library writes it in JSON, None for none.
-        pre_tokenizer: likewise.
-        decoder: likewise.
+        normalizer: normalizer in the library's JSON, None for none.
+        pre_tokenizer: pre-tokenizer, likewise.
+        decoder: decoder, likewise.
 
     Raises:
-        TokbenchError: encoding or decoding may grow a text too much.
+        TokbenchError: encoding or decoding may lengthen a text too much.
     """
     encoding = [*_steps(normalizer), *_steps(pre_tokenizer)]
     decoding = [step for step in _steps(decoder) if step["type"] == "Replace"]
@@ -62,7 +60,7 @@ def check_growth(normalizer: Any, pre_tokenizer: Any, decoder: Any) -> None:
 
 
 def growth(steps: Sequence[Mapping[str, Any]]) -> float:
-    """Return the number of characters that one of a long text may become, as an upper bound."""
+    """Return an upper bound on the growth of a long text: characters after all steps by character before."""
     decomposes = any(step["type"] in UNICODE for step in steps)
     length = _decomposed if decomposes else len
     total, tables = 1.0, 0
@@ -82,7 +80,7 @@ def growth(steps: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _steps(step: Any) -> Iterator[Mapping[str, Any]]:
-    """The steps of sequences within each other, in order."""
+    """Yield the steps of nested sequences, in order."""
     if step is None:
         return
     inner = next((step[key] for key in LISTS if key in step), None)
@@ -94,7 +92,7 @@ def _steps(step: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _replaced(step: Mapping[str, Any], length: Callable[[str], int]) -> float:
-    """The growth by a replacement: for each match, or between any two characters where a match may be empty."""
+    """Return the growth by a replacement of each match, or between any two characters if a match may be empty."""
     [(kind, pattern)] = step["pattern"].items()
     made = length(step["content"])
     if kind == "String" and pattern:
@@ -103,7 +101,7 @@ def _replaced(step: Mapping[str, Any], length: Callable[[str], int]) -> float:
 
 
 def _may_be_empty(pattern: str) -> bool:
-    """Return whether a pattern may match nothing; True where that is not known."""
+    """Return whether a pattern may match the empty string; True if that is not known."""
     try:
         translated(pattern, ONIGURUMA)
     except NotNativeError:
@@ -115,22 +113,22 @@ def _decomposed(text: str) -> int:
     return len(unicodedata.normalize("NFKD", text))
 
 
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not outlive a fork.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # Its threads do not survive a fork.
 
 BY_TOKEN = frozenset(("ByteLevel", "ByteFallback", "Metaspace", "Replace", "Fuse", "Strip"))
-"""Steps of decoders that are known here; the last two are for the whole of a text."""
+"""Supported steps of decoders; the last two apply to a complete text."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 WORD = tokenizers.Regex(r"\S+")
-"""The parts by which a text is compared with its normalised form."""
+"""Parts in which a text is compared with its normalised form."""
 
 
 class HuggingFace:
-    """A ``tokenizer.json``, without truncation, padding and what frames a text.
+    """A ``tokenizer.json``, without truncation, padding and framing ids.
 
     Args:
-        tokenizer: the library's.
+        tokenizer: the library's object.
         special: whether special tokens in a text become their ids.
-        unknown: the id of what the vocabulary cannot spell.
+        unknown: id of the unknown token, None if there is none.
     """
 
     def __init__(self, tokenizer: tokenizers.Tokenizer, special: bool, unknown: int | None) -> None:
@@ -186,7 +184,7 @@ class HuggingFace:
 
     @cached_property
     def _steps(self) -> list[dict[str, Any]]:
-        """What the decoder does, one after another; it is asked for once, since it is told as JSON."""
+        """Steps of the decoder, in order; cached, as the library returns them as JSON."""
         values = _written(self.tokenizer.decoder)
         if values is None:
             return []
@@ -197,7 +195,7 @@ class HuggingFace:
         return text if normalizer is None else str(normalizer.normalize_str(text))
 
     def changed(self, text: str) -> int:
-        """See :meth:`Library.changed`. As in the library, added tokens that are looked for first are not normalised."""
+        """See :meth:`Library.changed`. As in the library, added tokens that are searched first are not normalised."""
         if self.tokenizer.normalizer is None:
             return 0
         first = AddedTokens.of({one: token for one, token in self._added.items() if not token.normalized})
@@ -215,7 +213,7 @@ class HuggingFace:
         return characters_changed(text, ((part, *span) for part, span, _ in whole.get_splits("original", "char")))
 
     def _normalise(self, text: tokenizers.NormalizedString) -> None:
-        """Normalise a text, and let the decoder replace its marks."""
+        """Normalise a text, and replace marks as the decoder does."""
         self.tokenizer.normalizer.normalize(text)
         for step in self._steps:
             if step["type"] == "Metaspace":
@@ -230,10 +228,10 @@ def _known(step: Mapping[str, Any]) -> bool:
 
 
 def open(content: bytes, special: bool = False, unknown: int | None = None) -> HuggingFace:
-    """The tokenizer of a file; an error of the library where it is none.
+    """Open the tokenizer of a file; an invalid file raises an exception of the library.
 
     Raises:
-        TokbenchError: it may make texts too long, see :mod:`tokbench.adapters.libraries.hugging_face`.
+        TokbenchError: it may make texts too long, see :func:`check_growth`.
     """
     tokenizer = tokenizers.Tokenizer.from_str(content.decode())
     check_growth(*map(_written, (tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder)))
@@ -241,7 +239,7 @@ def open(content: bytes, special: bool = False, unknown: int | None = None) -> H
 
 
 def _written(part: Any) -> Any:
-    """A part of a tokenizer as the library writes it in JSON, with all types named."""
+    """Return a part of a tokenizer in the library's JSON, with all types named."""
     return None if part is None else json.loads(part.__getstate__())
 
 
@@ -252,9 +250,9 @@ def unmatched(pattern: str, text: str) -> str:
 
 
 def isolated(step: str, text: str) -> set[str]:
-    """Return the characters of a text that ``Digits`` or ``Punctuation`` cuts out.
+    """Return the characters of a text that ``Digits`` or ``Punctuation`` isolates.
 
-    Each character is given twice, so that all others are in longer pieces.
+    Each character is doubled, so that all others are in longer pieces.
     """
     cut = Digits(individual_digits=True) if step == "Digits" else Punctuation("isolated")
     pieces = cut.pre_tokenize_str("".join(character * 2 for character in text))
@@ -262,10 +260,10 @@ def isolated(step: str, text: str) -> set[str]:
 
 
 def scores_as_read(model: Mapping[str, Any]) -> list[float]:
-    """Scores of a Unigram model as the library has them once it has read them.
+    """Return the scores of a Unigram model as the library reads them.
 
-    Its reader of JSON may miss the nearest double by one, and what ties between segmentations are broken by is how
-    their sums are rounded.
+    Its JSON reader may miss the nearest double by one unit, and the rounding of sums decides ties between
+    segmentations.
     """
     content = json.dumps({"model": {"type": "Unigram", "unk_id": model.get("unk_id"), "vocab": model["vocab"]}})
     read = json.loads(tokenizers.Tokenizer.from_str(content).to_str())

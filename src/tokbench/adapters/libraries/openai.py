@@ -8,10 +8,10 @@ from tokbench.adapters.forms.ranks import parse_ranks
 
 
 class Tiktoken:
-    """Ranks and a pattern; a special token that the encoding knows is cut out of texts, all others are text.
+    """Ranks and a pattern; special tokens of the encoding are recognised in texts, all others are plain text.
 
     Args:
-        encoding: the library's.
+        encoding: the library's object.
     """
 
     unknown = None
@@ -63,13 +63,13 @@ def unmatched(pattern: str, text: str) -> str:
 
 
 def open(content: bytes, pattern: str, shift: int = 0, special: Mapping[str, int] | None = None) -> Tiktoken:
-    """The tokenizer of a file of ranks.
+    """Open the tokenizer of a file of ranks.
 
     Args:
         content: lines of base64 and rank.
-        pattern: the regular expression that cuts texts.
-        shift: what is added to a rank to get an id.
-        special: special tokens that are cut out of texts, with their ids.
+        pattern: pre-tokenization pattern.
+        shift: number added to a rank for its id, default: 0.
+        special: special tokens recognised in texts, with their ids; default: none.
     """
     ranks = {token: rank + shift for token, rank in parse_ranks(content, "ranks").items()}
     marks = dict(special or {})

@@ -8,14 +8,14 @@ import sentencepiece
 from tokbench.adapters.libraries import characters_changed
 
 BLANK = "\u2581"
-"""The character by which pieces spell a blank."""
+"""Character that represents a space in pieces."""
 
 
 class SentencePiece:
     """A model, without the ids that begin and end a text.
 
     Args:
-        processor: the library's.
+        processor: the library's object.
     """
 
     def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
@@ -28,7 +28,8 @@ class SentencePiece:
         return ids
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """As its message of a text has them: of a character in several pieces the last has it, the others nothing."""
+        """Return the library's spans; of a character in several pieces, only the last piece has it, the others are
+        empty."""
         pieces = self.processor.encode(text, out_type="immutable_proto").pieces
         return [(piece.begin, piece.end) for piece in pieces]
 
@@ -62,7 +63,7 @@ class SentencePiece:
         if one >= self.size:
             raise KeyError(one)
         piece = str(self.processor.id_to_piece(one))
-        if self.processor.is_byte(one):  # Called <0x41>.
+        if self.processor.is_byte(one):  # Its name is <0x41>.
             return bytes([int(piece[1:-1], 16)])
         return piece.replace(BLANK, " ").encode()
 
@@ -79,7 +80,7 @@ class SentencePiece:
 
 
 def open(content: bytes) -> SentencePiece:
-    """The tokenizer of a model; an error of the library where it is none."""
+    """Open the tokenizer of a model; an invalid file raises an exception of the library."""
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
     return SentencePiece(processor)

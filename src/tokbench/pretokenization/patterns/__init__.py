@@ -1,15 +1,14 @@
-r"""Patterns compiled to scanners: regular expressions of the kind that pre-tokenization uses, and what becomes of them.
+r"""Compilation of pre-tokenization patterns (regular expressions) to scanners.
 
-:func:`scanner_of` is all that others need. A pattern is read (``parse``, the language is told there) and becomes an
-automaton over classes of characters (``automaton``), which finds the very match that a backtracking search would, in
-one pass. What two neighbouring characters say about a border, whatever stands around them, is read off its states
-(``borders``): where texts may be cut, and the program by which ASCII is cut 64 bytes at a time (``masks``). Patterns by
-which some texts would take more than linear time get no scanner (``linear``). The kernel is
-:mod:`tokbench.kernels.pattern`.
+:func:`compile_scanner` is the entry point. A pattern is parsed (``parse`` defines the language) and translated to an
+automaton over classes of characters (``automaton``). The automaton finds the same match as a backtracking search, in
+one pass. Some borders follow from two neighbouring characters in any context; they are derived from the automaton's
+states (``borders``). They define where a text may be divided, and a program that splits ASCII 64 bytes at a time
+(``masks``). A pattern that needs more than linear time for some text gets no scanner (``is_linear`` in ``borders``).
+The kernel is :mod:`tokbench.kernels.pattern`.
 
-A scanner agrees with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is no part of
-valid UTF-8 is a character by itself, neither letter, number nor blank. Its pieces are the matches, and the text between
-them.
+A scanner agrees with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte outside valid UTF-8
+is one character, neither letter, number nor whitespace. Its pieces are the matches and the text between them.
 """
 
 from collections.abc import Sequence
@@ -26,19 +25,19 @@ from tokbench.pretokenization.patterns.masks import masks_of
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 
-__all__ = ["scanner_of"]
+__all__ = ["compile_scanner"]
 
 ENDS = np.uint32(1 << 31)
 
 
 def compile_scanner(pattern: str | Sequence[str]) -> Scanner | None:
-    """The scanner of a pattern, or of several that are applied one after another to the pieces of the one before.
+    """Return the scanner of a pattern, or of several that are applied in turn, each to the pieces of the one before.
 
     Args:
-        pattern: a regular expression, as the ``regex`` package reads it without flags; or several.
+        pattern: a regular expression in the syntax of the ``regex`` package without flags, or several.
 
     Returns:
-        None where it is not of the language that is compiled.
+        None if the pattern is outside the compiled language.
     """
     return _compiled((pattern,) if isinstance(pattern, str) else tuple(pattern))
 
@@ -77,7 +76,8 @@ def _scanner(automaton: Automaton) -> PatternScanner:
 
 
 def _by_code_point(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """The class of every code point: of each 256 of them the number of a block, and the blocks, each once."""
+    """Return the class of each code point as a two-level table: block numbers [4352], and the unique blocks [n,
+    256]."""
     starts, numbers = np.array(classes.runs).T
     lengths = np.diff([*starts.tolist(), 0x110000])
     every = np.repeat(numbers.astype(np.uint8), lengths).reshape(-1, 256)

@@ -1,15 +1,16 @@
-"""Patterns as automata over classes of characters: one table that says, character by character, how a match goes on.
+"""Automata of patterns over classes of characters: one table of steps, one character at a time.
 
-A pattern becomes a graph of nodes (Thompson 1968) in which of two ways on the preferred one is named first. A state of
-the automaton is a list of nodes in order of preference, as a backtracking search would try them: where the end of a
-match is reached, what follows in the list is dropped, for the search would never come to it; of nodes that are equal
-the first stays. So the automaton finds the same match as backtracking, the leftmost with the preferred way through, in
-one pass (Pike's threads, determinised; Cox, "Regular expression matching: the virtual machine approach").
+A pattern becomes a graph of nodes (Thompson 1968) in which the preferred of two branches comes first. A state of the
+automaton is a list of nodes in order of preference, as a backtracking search would try them. If the end of a match is
+reached, the rest of the list is dropped, since the search would never try it. Of equal nodes only the first is kept. So
+the automaton finds the same match as backtracking (leftmost, preferred branch) in one pass. (Pike's threads,
+determinised; Cox, "Regular expression matching: the virtual machine approach".)
 
-Characters that no part of the pattern tells apart are one class. Whether a match may end before a character, and
-whether a look-ahead is content, is known when its class is: every step takes the next character's class, says whether
-a match ends before it, and goes to the next state. The end of the text is a class, too, and so is a line feed that ends
-it where the pattern has ``$``. A possessive run of a set is a greedy one that stops only before what is not of the set.
+Characters that no part of the pattern distinguishes form one class. The class of a character determines whether a match
+may end before it and whether a look-ahead is satisfied. So every step reads the next character's class, reports whether
+a match ends before it, and goes to the next state. The end of the text is a class, too. If the pattern contains ``$``,
+so is a line feed at the end of the text. A possessive run of a set is a greedy one that stops only before characters
+outside the set.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +28,12 @@ DEAD, START = 0, 1
 
 @dataclass(frozen=True)
 class Classes:
-    """All code points by class, numbered from 0.
+    """Partition of all code points into classes, numbered from 0.
 
     Attributes:
         runs: first code point and class of each run, ascending; the first starts at 0.
-        count: how many classes there are.
-        members: of each set given, its classes as bits.
+        count: number of classes.
+        members: bit mask of classes of each input set.
     """
 
     runs: tuple[tuple[int, int], ...]
@@ -40,7 +41,7 @@ class Classes:
     members: dict[Ranges, int]
 
     def of_ascii(self) -> bytes:
-        """The classes of the first 128 characters."""
+        """Return the classes of the first 128 characters."""
         found = bytearray(128)
         for first, number in self.runs:
             found[first:] = bytes([number]) * (128 - first) if first < 128 else b""
@@ -48,10 +49,10 @@ class Classes:
 
 
 def classes_of(sets: Iterable[Ranges]) -> Classes:
-    """The coarsest classes of which each set is made.
+    """Return the coarsest partition of which each set is a union.
 
     Raises:
-        LanguageError: there are too many.
+        LanguageError: there are too many classes.
     """
     known = list(dict.fromkeys(sets))
     changes: dict[int, int] = {0: 0}
@@ -76,7 +77,7 @@ def classes_of(sets: Iterable[Ranges]) -> Classes:
 
 
 def sets_in(node: Node) -> Iterator[Ranges]:
-    """The sets of characters that a pattern names."""
+    """Yield the sets of characters in a pattern."""
     match node:
         case Characters(ranges) | Ahead(ranges):
             yield ranges
@@ -91,7 +92,7 @@ def sets_in(node: Node) -> Iterator[Ranges]:
 
 
 def looks_for_end(node: Node) -> bool:
-    """Whether a line feed that ends the text is something by itself."""
+    """Return whether a pattern treats a line feed at the end of the text specially (``$``)."""
     match node:
         case Ahead(final=final):
             return final
@@ -106,12 +107,12 @@ def looks_for_end(node: Node) -> bool:
 
 @dataclass(frozen=True)
 class Symbols:
-    """What a step may take: the classes, then a line feed that ends the text where that is told apart, then the end.
+    """Input symbols of a step: the classes, a line feed at the end of the text (if distinguished), and the end.
 
     Attributes:
-        classes: of characters.
+        classes: classes of characters.
         feed: class of the line feed.
-        final: the number of a line feed that ends the text; None where it is like any other.
+        final: number of a line feed that ends the text; None if it is not distinguished.
     """
 
     classes: Classes
@@ -127,22 +128,22 @@ class Symbols:
         return self.end + 1
 
     def of_class(self, number: int) -> tuple[int, ...]:
-        """The symbols that a character of a class may be."""
+        """Return the symbols that a character of a class may be."""
         return (number, self.final) if self.final is not None and number == self.feed else (number,)
 
     def taking(self, ranges: Ranges) -> int:
-        """The symbols, as bits, that are a character of a set."""
+        """Return the symbols in a set of characters, as a bit mask."""
         found = self.classes.members[ranges]
         return found | 1 << self.final if self.final is not None and found >> self.feed & 1 else found
 
     def before(self, ahead: Ahead) -> int:
-        """The symbols, as bits, with which a look-ahead is content."""
+        """Return the symbols that satisfy a look-ahead, as a bit mask."""
         found = self.taking(ahead.ranges) | (ahead.end << self.end)
         return found | 1 << self.final if ahead.final and self.final is not None else found
 
 
 def symbols_of(nodes: Sequence[Node], more: Iterable[Ranges] = ()) -> Symbols:
-    """The symbols of patterns, told apart by further sets, too."""
+    """Return the symbols of patterns; further sets are distinguished, too."""
     ends = any(map(looks_for_end, nodes))
     feed = single("\n")
     sets = [ranges for node in nodes for ranges in sets_in(node)]
@@ -153,7 +154,7 @@ def symbols_of(nodes: Sequence[Node], more: Iterable[Ranges] = ()) -> Symbols:
 
 @dataclass
 class PatternGraph:
-    """Nodes of patterns, numbered: one that takes symbols, one that looks at them, a choice, or the end of a match."""
+    """Numbered nodes of patterns: each reads a symbol, looks at it, is a choice, or is the end of a match."""
 
     symbols: Symbols
     kinds: list[str] = field(default_factory=lambda: ["match"])
@@ -169,7 +170,7 @@ class PatternGraph:
         return len(self.kinds) - 1
 
     def build(self, node: Node, then: int) -> int:
-        """Where a node begins that goes on to ``then``."""
+        """Add a node that continues at ``then``; return its number."""
         match node:
             case Characters(ranges):
                 return self.add("take", self.symbols.taking(ranges), then)
@@ -185,7 +186,7 @@ class PatternGraph:
                 return self.repeat(node, then)
 
     def repeat(self, node: Repeat, then: int) -> int:
-        """Copies of what is repeated, so many as there have to be and then those that may be left out."""
+        """Add copies of a repeated node: the required ones, then the optional ones."""
         leave = then
         if node.possessive and isinstance(node.node, Characters):
             every = (1 << self.symbols.count) - 1
@@ -204,7 +205,7 @@ class PatternGraph:
         return start
 
     def follow(self, threads: Sequence[int], symbol: int) -> tuple[bool, tuple[int, ...]]:
-        """Whether a match ends before a symbol, and the nodes after it, in order of preference."""
+        """Return whether a match ends before a symbol, and the nodes after it in order of preference."""
         seen: set[int] = set()
         found: dict[int, None] = {}
         stack = list(reversed(threads))
@@ -228,13 +229,13 @@ class PatternGraph:
 
 @dataclass(frozen=True)
 class Automaton:
-    """A table of steps. State 0 is the end of all hope, state 1 the start of a match.
+    """A table of steps. State 0 is dead (no match can follow), state 1 is the start of a match.
 
     Attributes:
-        symbols: what a step takes.
-        targets: of each state, the next one by symbol.
-        ends: of each state, the symbols, as bits, before which a match ends.
-        worlds: of each class, the pattern that it belongs to (see :func:`automaton_of`).
+        symbols: input symbols of a step.
+        targets: next state by state and symbol.
+        ends: symbols before which a match ends, as a bit mask, by state.
+        worlds: number of the pattern that each class belongs to (see :func:`automaton_of`).
     """
 
     symbols: Symbols
@@ -243,7 +244,7 @@ class Automaton:
     worlds: tuple[int, ...]
 
     def match(self, text: Sequence[int], start: int = 0) -> int:
-        """Where the match ends that starts at a place in a text of symbols, the last of them the end."""
+        """Return the end of the match that starts at ``start`` in a list of symbols; the last symbol is the end."""
         state, found = START, start
         for place in range(start, len(text)):
             if self.ends[state] >> text[place] & 1:
@@ -255,13 +256,13 @@ class Automaton:
 
 
 def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int]) -> Automaton:
-    """The automaton of one pattern, or of several that share a text out among themselves.
+    """Return the automaton of one pattern, or of several that share a text.
 
     Args:
-        symbols: what they take.
+        symbols: input symbols.
         nodes: the patterns.
-        worlds: of each class of characters, which pattern it belongs to. A match takes characters of one world only,
-            and takes the others for the end of the text.
+        worlds: number of the pattern that each class of characters belongs to. A match reads characters of one world
+            only, and treats others as the end of the text.
 
     Raises:
         LanguageError: the automaton has too many states, or a match may be empty.
@@ -312,9 +313,9 @@ def automaton_of(symbols: Symbols, nodes: Sequence[Node], worlds: Sequence[int])
 
 
 def groups_of(automaton: Automaton) -> list[int]:
-    """The number of each state's group: states of a group are told apart by no text (Moore 1956).
+    """Return the group of each state: states of a group behave equally on every text (Moore 1956).
 
-    The dead state is in group 0, the start in group 1, alone.
+    Group 0 contains the dead state, group 1 only the start.
     """
     rows = range(len(automaton.targets))
     group = [0 if state == DEAD else 1 if state == START else 2 for state in rows]
@@ -334,7 +335,7 @@ def groups_of(automaton: Automaton) -> list[int]:
 
 
 def smallest(automaton: Automaton) -> Automaton:
-    """The same with as few states as can be; the dead state stays 0 and the start 1."""
+    """Return the equivalent automaton with the fewest states; the dead state stays 0 and the start 1."""
     group = groups_of(automaton)
     first = {number: state for state, number in reversed(list(enumerate(group)))}
     order = [first[number] for number in range(len(first))]

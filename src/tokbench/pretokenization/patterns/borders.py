@@ -1,38 +1,36 @@
-r"""What two neighbouring characters say about a border between them, whatever stands around them.
+r"""Borders that follow from two neighbouring characters in any context, and the test for linear time.
 
-A text is cut from left to right: a *scan* starts at every border and reads as far as its automaton lives; the match
-ends where the last end was seen. Where nothing matches, the text up to the next match is one piece, a *gap*; scans fail
-there at every character. Let b be the character at a place and a the one before it, and let the *live states* be all
-those in which some scan can be once it has read a: what is reached by any text that ends with a, which may be more.
+A text is split from left to right: a *scan* starts at every border and reads until its automaton is dead; the match
+ends at the last end seen. If nothing matches, the text up to the next match is one piece, a *gap*; scans fail there at
+every character. Let b be the character at a place and a the one before it. Let the *live states* be all states of any
+scan after it has read a, over all texts that end with a (or a superset).
 
-**Always.** If the automaton dies on b in every live state, there is a border before b, provided that a or b is *sure*,
-that is, that every match which is tried at it succeeds, or that they are of two worlds. If a lies in a match, the scan
-of that match is in a live state, hence it reads no further; as its match holds a, it ends before b. If a lies in a gap,
-it is not sure; so b is, and a match starts there and ends the gap, or the world does.
+**Always.** If the automaton dies on b in every live state, there is a border before b, provided that a or b is *sure*
+or that they belong to two worlds. A character is sure if every match tried at it succeeds. If a is in a match, the scan
+of that match is in a live state, hence it reads no further; as its match contains a, it ends before b. If a is in a
+gap, it is not sure; so b is, and a match starts there and ends the gap, or the world does.
 
-**Never.** If in no live state a match ends before b that is not surely outdone by a longer one, then no match ends
-there. So there is no border if a lies in a match, as where a is sure; nor if no match starts at b and the world is the
-same: gaps end where matches start and where worlds end.
+**Never.** If in no live state a match ends before b that is not surely superseded by a longer one, then no match ends
+there. So there is no border if a is in a match, as it is if a is sure. There is none either if no match starts at b and
+the world is the same: gaps end where matches start and where worlds end.
 
-**Settled.** The text before b has its own pieces if there is always a border before b, and if in every live state a
-match ends before b just where one would at the end of the text. Scans that died before b never saw it. The others die
-on b, or at the end of the text, and their matches end at the same places either way. Line feeds that end a text are
-told from others where a pattern has ``$``: after one of these nothing is settled.
+**Settled.** The text before b has independent pieces under two conditions. There is always a border before b, and in
+every live state a match ends before b exactly if one would at the end of the text. Scans that died before b never saw
+it. The others die on b, or at the end of the text, and their matches end at the same places in both cases. If a pattern
+contains ``$``, a line feed at the end of a text differs from others: after a line feed nothing is settled.
 
-More is known where the scan has read one character only, because there is a border before a (*first*); where it has
-read more, because there is none (*later*); or where for ``reach`` characters no *hazard* has come by, such as the
-apostrophe of a contraction. Characters beyond ASCII count as hazards here.
+More is known in three cases: the scan has read one character only, because there is a border before a (*first*); it has
+read more, because there is none (*later*); or no *hazard*, such as the apostrophe of a contraction, is among the last
+``reach`` characters. Characters beyond ASCII count as hazards here.
 
-Whether a text is scanned in time that grows with its length, whatever it is.
+**Linear time.** A scan may read beyond the end of its match, as ``\s*[\r\n]+`` reads whitespace after a line feed while
+it looks for another, and those characters are read again. If every scan read to the end of a run in this way, time
+would grow with the square of the run.
 
-A scan may read beyond the end of its match, as ``\s*[\r\n]+`` reads blanks after a line feed in the hope of another,
-and what it read in vain is read again. Were every scan to read to the end of a run that way, time would grow with the
-square of the run.
-
-A scan *waits* while no end was seen since some place and none is certain to come. Let scan i wait over a stretch, and
-a later scan j start within it. Follow both over the same characters: pairs of states, of which the second begins at the
-start of a match. If there is no cycle among the pairs in which both wait, then both wait together over at most N
-characters, N being the number of pairs. Take any character, and the first scan that waits over it. Every other scan
+A scan *waits* while it has seen no end since some place and none is certain to come. Let scan i wait over a stretch,
+and a later scan j start within it. Follow both over the same characters, as pairs of states in which the second starts
+at the start of a match. If there is no cycle among the pairs in which both wait, then both wait together over at most N
+characters, N being the number of pairs. Choose any character, and the first scan that waits over it. Every other scan
 that waits over it began to wait at most N characters before, each at another place, as matches are not empty. So no
 character is read by more than N + 2 scans.
 """
@@ -45,7 +43,7 @@ from typing import TypeVar
 from tokbench.pretokenization.patterns.automaton import DEAD, START, Automaton
 
 FREQUENT = {" ": 170.0, "\n": 15.0, "'": 5.0, '"': 5.0, ",": 12.0, ".": 10.0, "-": 3.0}
-"""Roughly how often characters occur in English, in thousandths; the others by :func:`frequency`."""
+"""Approximate frequency of characters in English, in thousandths; others by :func:`frequency`."""
 LONGEST_REACH = 3
 MOST_HAZARDS = 3
 
@@ -61,7 +59,7 @@ def frequency(code: int) -> float:
 
 @dataclass(frozen=True)
 class Says:
-    """What pairs of classes say: of each class before, the classes after it, as bits."""
+    """Statements of pairs of classes: for each first class, the second classes as a bit mask."""
 
     always: tuple[int, ...]
     never: tuple[int, ...]
@@ -72,14 +70,14 @@ class Says:
 
 @dataclass(frozen=True)
 class Borders:
-    """What pairs of classes say about a border, of ASCII where ``hazards`` are left out.
+    """Statements of pairs of ASCII classes about a border between them; ``hazards`` are excluded.
 
     Attributes:
-        anywhere: no hazard among the ``reach`` characters before the place.
-        first: there is a border before the first of the two.
-        later: there is none, and no hazard as above.
-        hazards: classes as bits.
-        reach: characters.
+        anywhere: no hazard is among the ``reach`` characters before the border.
+        first: there is a border before the first character of the pair.
+        later: there is none, and no hazard as in ``anywhere``.
+        hazards: bit mask of classes.
+        reach: number of characters.
     """
 
     anywhere: Says
@@ -90,13 +88,13 @@ class Borders:
 
 
 class Steps:
-    """An automaton by sets of states, as bits.
+    """Operations of an automaton on sets of states, as bit masks.
 
     Attributes:
-        classes: how many classes of characters there are.
-        beside: of each class, those of its world, as bits.
-        sure: the classes, as bits, at which every match that is tried succeeds.
-        starts: the classes, as bits, at which a match may start.
+        classes: number of classes of characters.
+        beside: bit mask of the classes in the same world, by class.
+        sure: bit mask of the classes at which every match that is tried succeeds.
+        starts: bit mask of the classes at which a match may start.
     """
 
     def __init__(self, automaton: Automaton) -> None:
@@ -143,7 +141,7 @@ class Steps:
 
     @cached_property
     def surely(self) -> int:
-        """The states in which a match that ends at this place or later is certain."""
+        """States in which a match is certain to end at this place or later."""
         automaton = self._automaton
         held = (1 << len(automaton.targets)) - 2
         while True:
@@ -158,11 +156,12 @@ class Steps:
 
     @cached_property
     def every(self) -> int:
-        """All states but the dead one."""
+        """All states except the dead one."""
         return (1 << len(self._automaton.targets)) - 2
 
     def after(self, states: int, number: int) -> int:
-        """The live states that a class of characters leads to, also where it ends the text but for what is cut off."""
+        """Return the live states after a character of a class, including those after a line feed at the end of the
+        text."""
         found = 0
         for state, targets in enumerate(self._automaton.targets):
             if states >> state & 1:
@@ -171,7 +170,7 @@ class Steps:
         return found & ~1
 
     def closed(self, states: int, classes: Iterable[int]) -> int:
-        """The states that any number of characters of these classes leads to, none included."""
+        """Return the states after any number of characters of these classes, including zero."""
         while True:
             found = states
             for number in classes:
@@ -181,7 +180,7 @@ class Steps:
             states = found
 
     def says(self, live: Callable[[int], int]) -> Says:
-        """What pairs say, given the live states after each class."""
+        """Return the statements of pairs, given a function from a class to the live states after it."""
         always, never = [], []
         for before in range(self.classes):
             states, ends, goes_on = live(before), self.gap_ends(before), self.gap_goes_on(before)
@@ -192,18 +191,19 @@ class Steps:
         return Says(tuple(always), tuple(never))
 
     def gap_ends(self, before: int) -> int:
-        """The classes at which a gap ends that a character of this class may lie in; all where it lies in none."""
+        """Return the classes that end a gap after a character of class ``before``; all (-1) if that is in no gap."""
         return -1 if self.sure >> before & 1 else self.sure | ~self.beside[before]
 
     def gap_goes_on(self, before: int) -> int:
-        """The classes at which no such gap ends; all where there is none."""
+        """Return the classes that do not end a gap after a character of class ``before``; all (-1) if that is in no
+        gap."""
         return -1 if self.sure >> before & 1 else self.beside[before] & ~self.starts
 
 
 def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
-    """Of each class before a place, the classes after it, as bits, between which a text may be cut.
+    """Return the classes after each class, as bit masks, between which a text may be divided.
 
-    What precedes has its own pieces, what follows has its own, whatever the rest of the text is.
+    Both parts then have their own pieces, which do not depend on the rest of the text.
     """
     steps = Steps(automaton)
     every = steps.closed(steps.every, range(steps.classes))
@@ -222,7 +222,7 @@ def settled_pairs(automaton: Automaton) -> tuple[int, ...]:
 
 
 def borders_of(automaton: Automaton) -> Borders:
-    """What pairs of ASCII characters say, with such hazards as leave the fewest places of English text open."""
+    """Return the statements of ASCII pairs, with hazards chosen to leave the fewest places of English text open."""
     steps = Steps(automaton)
     shares = [0.0] * steps.classes
     for code, number in enumerate(automaton.symbols.classes.of_ascii()):
@@ -242,7 +242,7 @@ def borders_of(automaton: Automaton) -> Borders:
 
 
 def _with(steps: Steps, found: list[int], hazards: int, reach: int) -> Borders:
-    """Pairs outside the reach of these hazards; of the classes that ASCII has."""
+    """Return the statements of pairs of ASCII classes that are out of reach of these hazards."""
     safe = [number for number in found if not hazards >> number & 1]
     started = 1 << START
     alone = steps.closed(started, safe)
@@ -267,7 +267,7 @@ def _after_any(steps: Steps, states: int, classes: Iterable[int]) -> int:
 
 
 def _open(borders: Borders, shares: list[float], found: list[int]) -> float:
-    """Roughly which share of places is left open, and of those that hazards open beside."""
+    """Return the approximate share of places left open, including places within reach of hazards."""
     cost = sum(borders.reach * shares[number] for number in found if borders.hazards >> number & 1)
     for before in found:
         for after in found:
@@ -282,7 +282,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def is_linear(automaton: Automaton) -> bool:
-    """Whether no two scans can wait over the same characters for any length."""
+    """Return whether no two scans can wait over the same characters for any length."""
     surely = Steps(automaton).surely
     letters = range(automaton.symbols.end)
     waits = [
@@ -322,7 +322,8 @@ def is_linear(automaton: Automaton) -> bool:
 
 
 def _cycle(ways: Mapping[Node, set[Node]]) -> bool:
-    """Whether a graph has a cycle: what is left when nodes without a way are taken out again and again."""
+    """Return whether a graph has a cycle: whether nodes remain after nodes without successors are removed
+    repeatedly."""
     left = {node: set(others) for node, others in ways.items()}
     while ended := {node for node, others in left.items() if not others}:
         left = {node: others - ended for node, others in left.items() if node not in ended}

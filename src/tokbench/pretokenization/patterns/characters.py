@@ -1,4 +1,4 @@
-"""Sets of characters, as ranges of code points, and the properties of Unicode that patterns name."""
+"""Sets of characters as ranges of code points, and the Unicode properties in patterns."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -7,13 +7,13 @@ from tokbench.kernels import unicode_classes
 from tokbench.pretokenization.patterns import unicode_properties
 
 Ranges = tuple[tuple[int, int], ...]
-"""First and last code point of each run, ascending; no two touch."""
+"""First and last code point of each run, ascending; adjacent runs are merged."""
 
 LAST = 0x10FFFF
 
 
 def merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The ranges in order, those that touch or overlap made one."""
+    """Sort ranges and merge those that touch or overlap."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:
@@ -28,7 +28,7 @@ def union(*sets: Ranges) -> Ranges:
 
 
 def without(ranges: Ranges) -> Ranges:
-    """All characters but these."""
+    """Return the complement of a set."""
     found, next_first = [], 0
     for first, last in ranges:
         if first > next_first:
@@ -49,7 +49,7 @@ def contains(ranges: Ranges, code: int) -> bool:
 
 
 def cases_of(letter: str) -> Ranges:
-    """An ASCII letter as ``(?i:...)`` of the ``regex`` package takes it: ``s`` is U+017F, too."""
+    """Return the characters that ``(?i:letter)`` of the ``regex`` package matches; for ``s`` that includes U+017F."""
     lower = letter.lower()
     return merged((ord(each), ord(each)) for each in unicode_properties.FOLDED.get(lower, lower + lower.upper()))
 
@@ -61,7 +61,7 @@ def _read(words: Iterable[str]) -> Ranges:
 
 @cache
 def _named() -> dict[str, Ranges]:
-    """Every general category of two letters and every script, by name."""
+    """Return every two-letter general category and every script, by name."""
     found = {}
     for table in (unicode_properties.CATEGORIES, unicode_properties.SCRIPTS):
         words: list[str] = []
@@ -77,7 +77,7 @@ def _named() -> dict[str, Ranges]:
 
 @cache
 def property_of(name: str) -> Ranges | None:
-    r"""What ``\p{name}`` matches; None for a property that is not among ours."""
+    r"""Return the set of ``\p{name}``; None for a property that is not included."""
     for prefix in ("Script=", "sc="):
         if name.startswith(prefix):
             return _named().get(name.removeprefix(prefix)) if len(name.removeprefix(prefix)) > 2 else None
@@ -89,7 +89,7 @@ def property_of(name: str) -> Ranges | None:
 
 @cache
 def shorthand(letter: str) -> Ranges | None:
-    r"""What ``\letter`` matches where that is a set."""
+    r"""Return the set of ``\letter`` (s, d, w and their complements); None for another letter."""
     if letter == "s":
         return _read(unicode_classes.BLANKS.split())
     if letter == "d":

@@ -1,10 +1,8 @@
-"""Proof that the matches of a pattern leave nothing of any text out.
+"""Coverage of texts by a pattern's matches, and texts that exercise each step of its automaton.
 
-Texts that lead a pattern's automaton through each of its steps: tests of another engine for the same pattern.
-
-For each state there is a shortest text that leads to it (the access string of conformance testing, Chow 1978). Each is
-extended by characters of every class, drawn from the ends of its runs. So the texts contain the pattern's literals,
-their cases, and the neighbours of its sets.
+The texts test another engine for the same pattern. For each state there is a shortest text that leads to it (the access
+string of conformance testing, Chow 1978). Each is extended by characters of every class, drawn from the ends of its
+runs. So the texts contain the pattern's literals, their cases, and the neighbours of its sets.
 """
 
 from collections import deque
@@ -18,16 +16,16 @@ from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 
 
 def left_out(pattern: str) -> str | None:
-    """Return a character that may lie outside of all matches, None if there is none.
+    """Return a character that may be outside of all matches, None if there is none.
 
-    None is a proof: from every character on, all paths of the automaton lead to a match. A character is no proof of the
-    contrary.
+    None is a proof: from every character, all paths of the automaton lead to a match. A character is no proof of the
+    opposite.
 
     Args:
         pattern: a regular expression.
 
     Raises:
-        LanguageError: the pattern is not compiled.
+        LanguageError: the pattern is outside the compiled language.
     """
     automaton = automaton_of_sequence((pattern,))
     sure = Steps(automaton).sure
@@ -35,20 +33,20 @@ def left_out(pattern: str) -> str | None:
 
 
 MOST = 2_000
-"""Texts of a sequence of patterns; if there are more, this many are drawn."""
+"""Maximum number of texts for a sequence of patterns; if there are more, a sample of this size is drawn."""
 FEW = 4
-"""Characters of a class that extend one text."""
+"""Maximum number of characters of a class that extend one text."""
 
 
 def access_texts(patterns: Sequence[str], without: frozenset[int] = frozenset()) -> Iterator[str]:
-    """Yield the texts of patterns that are applied one after another.
+    """Yield texts for patterns that are applied in turn.
 
     Args:
-        patterns: regular expressions that are compiled.
-        without: code points that are not used.
+        patterns: regular expressions of the compiled language.
+        without: code points to exclude.
 
     Raises:
-        LanguageError: one of the patterns is not compiled.
+        LanguageError: a pattern is outside the compiled language.
     """
     try:
         automata = [automaton_of_sequence(patterns)]

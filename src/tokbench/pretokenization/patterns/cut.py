@@ -1,10 +1,10 @@
-"""Cutting text by searching for regular expressions, each in every piece that the one before left.
+"""Splitting of text by regular expressions, applied in turn, each to every piece of the one before.
 
-What matches is a piece, and what lies between two matches, as in the ``tokenizers`` library's ``Split`` with behaviour
-``isolated``. Patterns are those of the ``regex`` package. A byte that is no part of valid UTF-8 is a character by
-itself, neither letter, number nor blank: ``regex`` is given one of the lone surrogates U+DC80 to U+DCFF in its place.
+Matches are pieces, and so is the text between two matches, as in ``Split`` of the ``tokenizers`` library with behaviour
+``isolated``. Patterns have the syntax of the ``regex`` package. A byte outside valid UTF-8 is one character, neither
+letter, number nor whitespace: ``regex`` reads it as a lone surrogate, U+DC80 to U+DCFF.
 
-Cutting by regular expressions: by a scanner where they are compiled, by searching where they are not.
+A compiled pattern is applied by a scanner, another one by a search.
 """
 
 import warnings
@@ -23,26 +23,27 @@ if TYPE_CHECKING:
 
 
 class Boundaries(Protocol):
-    """How a pre-tokenization without options is called."""
+    """Signature of a pre-tokenization without options."""
 
     def __call__(self, text: bytes) -> "NDArray[np.int64]":
-        """Where pre-tokens begin and end: int64 [n + 1], the first 0, the last the length; ``[0]`` for an empty text.
+        """Return the boundaries of pre-tokens: int64 [n + 1], from 0 to the length; ``[0]`` for an empty text.
 
-        Bytes that are not valid UTF-8 count as characters that are neither space, letter nor number.
+        Each byte that is not valid UTF-8 counts as a character that is neither space, letter nor number.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What a pre-tokenization does once its options are chosen.
+    """Splitting functions of a pre-tokenization with given options.
 
     Attributes:
-        boundaries: where it cuts a text.
-        splits: regular expressions that do the same on text, each applied to every piece that the one before left; both
-            what matches and what lies between is a piece. Empty where a document stays whole, None where none do it.
-        scanner: what kernels cut by without a call into Python; None where they call ``boundaries``.
-        characters: the same as ``splits``, each a function from text to where its pieces end, in characters; None where
+        boundaries: function from bytes to the boundaries of pre-tokens.
+        splits: equivalent regular expressions on text, each applied to every piece of the one before; matches are
+            pieces, and so is the text between them. Empty if documents are not split, None if no expressions are
+            equivalent.
+        scanner: scanner for kernels, which needs no call into Python; None if kernels call ``boundaries``.
+        characters: equivalent functions for ``splits``, each from text to the ends of its pieces in characters. None if
             the pre-tokenization works on bytes.
         modules: modules of other pre-tokenizations that it calls.
     """
@@ -55,10 +56,10 @@ class Cut:
 
 
 def cut_by_patterns(*patterns: str) -> Cut:
-    """A cut by patterns, one after another, each on every piece of the one before.
+    """Return a cut by patterns in turn, each applied to every piece of the one before.
 
     Raises:
-        ValueError: a pattern is broken, or matches the empty string.
+        ValueError: a pattern is invalid, or matches the empty string.
     """
     scanned = cut_by_scanner(*patterns)
     if scanned is not None:
@@ -68,7 +69,7 @@ def cut_by_patterns(*patterns: str) -> Cut:
 
 
 def cut_by_scanner(*patterns: str) -> Cut | None:
-    """The same without a call into Python; None where a pattern is not of the language that is compiled."""
+    """Return a cut by a compiled scanner; None if a pattern is outside the compiled language."""
     from tokbench.pretokenization.patterns import compile_scanner
 
     scanner = compile_scanner(patterns)
@@ -78,56 +79,58 @@ def cut_by_scanner(*patterns: str) -> Cut | None:
 
 
 Characters = Callable[[str], Iterable[int]]
-"""Where the pieces of a text end, in characters, ascending; the last is its length."""
+"""Function from a text to the ends of its pieces in characters, ascending; the last is its length."""
 PATIENCE = 10.0
-"""Seconds that a pattern may take of any text."""
+"""Seconds that a pattern may need for any text."""
 SLOWEST = 20_000
-"""Characters for which it may take a second more; usual patterns come through millions."""
+"""Characters for which a pattern may need one more second; usual patterns process millions."""
 PROBES = ("", "Ab's 1\u00b2, \n\t\u00e9\u4e2d!")
-"""Texts on which a pattern is tried before it is used."""
+"""Texts that a pattern is tested on before use."""
 SHOWN = 20
-"""Characters that a message repeats of a text."""
+"""Characters of a text that a message shows."""
 
 
 def expression_of(pattern: str) -> "regex.Pattern[str]":
-    """Return a compiled regular expression.
+    """Compile a regular expression.
 
     Raises:
-        ValueError: the pattern is broken.
+        ValueError: the pattern is invalid.
     """
     import regex
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of signs that a later edition of the package may read in another way.
+            warnings.simplefilter("ignore")  # about syntax whose meaning a later version of the package may change
             return regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"is no regular expression ({error}); correct it") from None
+        raise ValueError(f"is not a regular expression ({error}); correct it") from None
 
 
 def matches_nothing(made: "regex.Pattern[str]") -> bool:
-    """Return whether an expression matches the empty string in a probe."""
+    """Return whether an expression matches the empty string in a probe text."""
     return any(match.end() == match.start() for text in PROBES for match in made.finditer(text))
 
 
 @cache
 def compiled(pattern: str) -> "regex.Pattern[str]":
-    """A pattern that can cut texts.
+    """Compile a pattern that splits texts; cached.
 
     Raises:
-        ValueError: it is broken, or matches the empty string.
+        ValueError: it is invalid, or matches the empty string in a probe text.
     """
     made = expression_of(pattern)
     if matches_nothing(made):
-        raise ValueError("matches the empty string, by which nothing is cut; let it match a character or more")
+        raise ValueError("matches the empty string, which splits nothing; let it match a character or more")
     return made
 
 
 def regex_cut(pattern: str) -> Characters:
-    """A cut by a pattern; it raises a TokbenchError where that matches the empty string after all, or takes too long.
+    """Return a function that splits text by a pattern.
+
+    The function raises TokbenchError if the pattern matches the empty string in its text, or needs too long.
 
     Raises:
-        ValueError: as :func:`compiled`.
+        ValueError: see :func:`compiled`.
     """
     made = compiled(pattern)
     named = f"pattern '{shortened(pattern)}'"
@@ -148,8 +151,8 @@ def regex_cut(pattern: str) -> Characters:
         except TimeoutError:
             place = shortened(text[end : end + SHOWN], SHOWN)
             raise TokbenchError(
-                f"{named}: takes more than {allowed:.0f} s for {len(text):,} characters and stands at '{place}'; "
-                "put no repetition within another"
+                f"{named}: needs more than {allowed:.0f} s for {len(text):,} characters and is at '{place}'; "
+                "avoid a repetition within another"
             ) from None
         if end < len(text):
             yield len(text)
@@ -160,13 +163,13 @@ def regex_cut(pattern: str) -> Characters:
 def cut_by_functions(
     *steps: Characters, splits: tuple[str, ...] | None, first: Boundaries | None = None, done: int = 0
 ) -> Cut:
-    """A cut that takes steps one after another, each on every piece of the one before.
+    """Return a cut that applies steps in turn, each to every piece of the one before.
 
     Args:
-        steps: one or more.
-        splits: the patterns that do the same.
-        first: what does the same as the first steps, on bytes.
-        done: how many of the steps that is.
+        steps: one function or more.
+        splits: equivalent patterns.
+        first: equivalent function on bytes for the first ``done`` steps, which are then skipped.
+        done: number of steps that ``first`` replaces.
     """
     import numpy as np
 
@@ -188,7 +191,7 @@ def cut_by_functions(
 
 
 def _within(text: str, ends: Iterable[int], step: Characters) -> Iterator[int]:
-    """The pieces that a step leaves of those that end there."""
+    """Yield the ends of pieces after a step is applied to each piece."""
     start = 0
     for end in ends:
         if end - start > 1:
@@ -199,7 +202,7 @@ def _within(text: str, ends: Iterable[int], step: Characters) -> Iterator[int]:
 
 
 def _sizes(text: str) -> "NDArray[np.int64]":
-    """Bytes of each character, int64 [characters]; what stands for an invalid byte has one."""
+    """Return the bytes of each character, int64 [characters]; a surrogate of an invalid byte has one."""
     import numpy as np
 
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -1,10 +1,10 @@
-"""Borders in ASCII by bit masks: what pairs of characters say, as a program of a few operations on words of 64 bits.
+"""Borders in ASCII by bit masks: statements of pairs of characters as a program on words of 64 bits.
 
-Bit i of a mask stands for byte i of a stretch of text that begins at a border. There is a mask for each group of
-characters that the pairs do not tell apart; a pair "a, then b" is ``a << 1 & b``. The program computes where there
-certainly is a border and where the pairs leave it *open*. Where they do, a second look takes into account whether there
-is a border one character before. Both are right only where no hazard is in reach, nor anything beyond ASCII, since the
-last border before: the third mask says where these are, and who runs the program looks out for them.
+Bit i of a mask represents byte i of a stretch of text that begins at a border. There is a mask for each group of
+characters that the pairs do not distinguish; a pair "a, then b" is ``a << 1 & b``. The program computes certain
+borders, and the places that pairs leave *open*. For these, a second test considers whether there is a border one
+character before. Both are valid only if there is no hazard within reach and nothing beyond ASCII since the last border
+before. The third mask marks those, and the caller must check it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,19 +16,19 @@ from tokbench.pretokenization.patterns.borders import Borders
 MOST_REGISTERS = 32
 OR, AND, AND_NOT, SHIFT = range(4)
 BEYOND, EVERY, EDGE = range(3)
-"""Registers that are set beforehand: bytes that are not ASCII; all; the first byte of the stretch."""
+"""Registers with preset values: bytes that are not ASCII, all bytes, the first byte of the stretch."""
 FOLD = 0x20
 Row = tuple[int, int, int, int]
 
 
 @dataclass
 class Program:
-    """Operations on registers, each a mask of a stretch of text; None is a register of zeros.
+    """Operations on registers, each a mask of a stretch of text; None represents a register of zeros.
 
     Attributes:
-        loads: register; bits that are set in each byte beforehand; first and last byte: what it takes from the text.
-        operations: operation; register of the result; registers of its arguments.
-        registers: how many there are.
+        loads: rows of (register, bits set in each byte before the comparison, first byte, last byte).
+        operations: rows of (operation, register of the result, registers of the arguments).
+        registers: number of registers.
     """
 
     loads: list[Row] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Program:
     _known: dict[tuple[int, int, int], int] = field(default_factory=dict)
 
     def load(self, codes: Sequence[int]) -> int:
-        """A register of the bytes that are one of these characters."""
+        """Add a load of the bytes that are one of these characters; return its register."""
         self.loads += [(self.registers, *run) for run in _folded(_runs(codes))]
         self.registers += 1
         return self.registers - 1
@@ -56,7 +56,7 @@ class Program:
         return left if right is None else self._apply(AND_NOT, left, right)
 
     def shifted(self, register: int | None, times: int = 1) -> int | None:
-        """The bytes after these."""
+        """Return the register of the bytes that follow these."""
         for _ in range(times):
             register = self._apply(SHIFT, register, register)
         return register
@@ -72,9 +72,9 @@ class Program:
         return self._known[key]
 
     def compact(self, results: Sequence[int]) -> tuple[Sequence["Row"], Sequence["Row"], Sequence[int]]:
-        """The loads, the operations that lead to the results, and where these are, in as few registers as may be.
+        """Return the loads, the operations needed for the results, and the results' registers, with registers reused.
 
-        A register is free again once its last reader has run; that may write to it, as masks are read before.
+        A register is free after its last reader. That reader may write to it, as arguments are read first.
         """
         last: dict[int, int] = dict.fromkeys((BEYOND, EVERY, EDGE, *results), len(self.operations))
         kept = []
@@ -103,15 +103,15 @@ class Program:
 
 @dataclass(frozen=True)
 class Masks:
-    """A program and where it leaves what it found.
+    """A program and the registers of its results.
 
     Attributes:
-        loads: register; bits that are set in each byte beforehand; first and last byte: what it takes from the text.
-        operations: operation; register of the result; registers of its arguments.
+        loads: rows of (register, bits set in each byte before the comparison, first byte, last byte).
+        operations: rows of (operation, register of the result, registers of the arguments).
         always: register of the borders.
-        open: register of what the pairs leave open.
-        hazards: register of hazards and of what is not ASCII.
-        reach: over how many characters after a hazard nothing is certain.
+        open: register of the places that pairs leave open.
+        hazards: register of hazards and of bytes that are not ASCII.
+        reach: number of characters after a hazard at which nothing is certain.
     """
 
     loads: Sequence[Row]
@@ -123,7 +123,8 @@ class Masks:
 
 
 def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
-    """The program of what pairs say; None where it would need too many registers."""
+    """Return the program for the statements of pairs; None if nothing is certain or it would need too many
+    registers."""
     of_ascii = automaton.symbols.classes.of_ascii()
     groups = _groups(sorted(set(of_ascii)), borders)
     program = Program()
@@ -131,7 +132,8 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
     first = [group[0] for group in groups]
 
     def pairs(chosen: Callable[[int, int], bool]) -> int | None:
-        """Where pairs stand of which something is true. What follows a hazard is within its reach anyway."""
+        """Return the mask of pairs that satisfy a condition. Pairs after a hazard are skipped: they are in its
+        reach."""
         rows: dict[tuple[int, ...], list[int]] = {}
         for number, before in enumerate(first):
             if borders.hazards >> before & 1:
@@ -149,7 +151,7 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
         )
 
     def told(says: str, kind: str) -> int | None:
-        """Where pairs stand that are open at first, and of which another table says something."""
+        """Return the mask of pairs that are open at first, but decided by another table."""
         table = getattr(getattr(borders, says), kind)
         return pairs(lambda before, after: borders.anywhere.open(before, after) and bool(table[before] >> after & 1))
 
@@ -180,7 +182,7 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
 
 
 def _planes(program: Program, members: Sequence[Sequence[int]]) -> list[int | None]:
-    """A register for each group of characters. That of the most runs is what is in none of the others."""
+    """Return a register for each group of characters. The group with the most runs is computed as the remainder."""
     rest = max(range(len(members)), key=lambda number: len(_folded(_runs(members[number]))))
     planes: list[int | None] = [None if number == rest else program.load(codes) for number, codes in enumerate(members)]
     planes[rest] = program.without(EVERY, program.union(BEYOND, *planes))
@@ -188,7 +190,7 @@ def _planes(program: Program, members: Sequence[Sequence[int]]) -> list[int | No
 
 
 def _groups(classes: Sequence[int], borders: Borders) -> list[list[int]]:
-    """Classes of ASCII that no table tells apart."""
+    """Return groups of ASCII classes that no table distinguishes."""
 
     def code(before: int, after: int) -> tuple[bool, ...]:
         if borders.hazards >> before & 1:
@@ -207,7 +209,7 @@ def _groups(classes: Sequence[int], borders: Borders) -> list[list[int]]:
 
 
 def _runs(codes: Iterable[int]) -> list[tuple[int, int]]:
-    """First and last of each run of codes."""
+    """Return the first and last code of each run."""
     found: list[tuple[int, int]] = []
     for code in codes:
         if found and code == found[-1][1] + 1:
@@ -218,7 +220,7 @@ def _runs(codes: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _folded(runs: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """The runs with the bits that are set before they are looked for; both cases of letters are one."""
+    """Return the runs with bits to set before the comparison: ranges of both cases of letters are merged."""
     small = {(first + FOLD, last + FOLD) for first, last in runs if first >= 0x40 and last < 0x60}
     both = small & set(runs)
     kept = [(first, last) for first, last in runs if (first + FOLD, last + FOLD) not in both]

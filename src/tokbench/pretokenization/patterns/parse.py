@@ -1,8 +1,8 @@
-"""Regular expressions of the kind that pre-tokenization uses, as trees.
+"""Parser of the regular expressions used for pre-tokenization.
 
-The language is that part of the ``regex`` package's (its version 0, without flags) in which a match depends on nothing
-before it: characters, sets, groups, alternatives, quantifiers, and looking ahead by one character. Whatever lies
-outside, or means something else to another engine and might be meant so, is :class:`LanguageError`.
+The language is a part of the ``regex`` package's (version 0, without flags): a match depends on nothing before it. It
+has characters, sets, groups, alternatives, quantifiers, and look-ahead by one character. Other syntax raises
+:class:`LanguageError`; so does syntax that other engines interpret differently.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ MOST_REPEATED = 100
 
 
 class LanguageError(Exception):
-    """The pattern is not of the language. Where it was read, the message is the part that is not."""
+    """The pattern is outside the compiled language. If a part of it is the reason, the message is that part."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Characters:
 
 @dataclass(frozen=True)
 class Ahead:
-    """The next character is of a set, or there is none.
+    """A look-ahead: the next character is in a set, or the text ends.
 
     Attributes:
         ranges: the set.
-        end: whether the text may end here.
-        final: whether a line feed may come here that ends the text.
+        end: whether the end of the text is accepted.
+        final: whether a line feed at the end of the text is accepted.
     """
 
     ranges: Ranges
@@ -56,19 +56,20 @@ class Sequence:
 
 @dataclass(frozen=True)
 class Choice:
-    """The first of the options that leads to a match."""
+    """Alternatives; the first one that leads to a match is chosen."""
 
     options: tuple["Node", ...]
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A node several times.
+    """A repeated node.
 
     Attributes:
-        most: None for any number.
-        lazy: as few as lead to a match, instead of as many.
-        possessive: as many as there are, whether that leads to a match or not.
+        least: minimum number of repetitions.
+        most: maximum number; None for no limit.
+        lazy: match as few as possible, instead of as many.
+        possessive: match as many as there are, without backtracking.
     """
 
     node: "Node"
@@ -83,12 +84,12 @@ Node = Characters | Ahead | Sequence | Choice | Repeat
 
 @dataclass(frozen=True)
 class ParsedPattern:
-    """A pattern that was parsed.
+    """A parsed pattern.
 
     Attributes:
-        node: the tree.
-        sets: the set of each part that stands for one character, by the text of the part.
-        caseless: the contents of groups that match letters of either case.
+        node: syntax tree.
+        sets: set of characters by source text, for each part that matches one character.
+        caseless: contents of case-insensitive groups.
     """
 
     node: Node
@@ -97,19 +98,19 @@ class ParsedPattern:
 
 
 def parsed(pattern: str) -> Node:
-    """The tree of a pattern.
+    """Parse a pattern and return its syntax tree.
 
     Raises:
-        LanguageError: it is not of the language, or no regular expression.
+        LanguageError: it is outside the compiled language, or not a regular expression.
     """
     return reading_of(pattern).node
 
 
 def reading_of(pattern: str) -> ParsedPattern:
-    """Return the tree of a pattern and the sets of characters that it names.
+    """Parse a pattern and return its syntax tree and sets of characters.
 
     Raises:
-        LanguageError: the pattern is not of the language, or not a regular expression.
+        LanguageError: it is outside the compiled language, or not a regular expression.
     """
     reader = _Reader(pattern)
     try:
@@ -122,7 +123,7 @@ def reading_of(pattern: str) -> ParsedPattern:
 
 
 def nullable(node: Node) -> bool:
-    """Whether a node may match without any character."""
+    """Return whether a node may match the empty string."""
     match node:
         case Characters():
             return False
@@ -137,7 +138,7 @@ def nullable(node: Node) -> bool:
 
 
 class _Reader:
-    """Reads a pattern from left to right."""
+    """Recursive-descent parser of one pattern."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern, self.place = pattern, 0
@@ -149,7 +150,7 @@ class _Reader:
         return self.pattern[self.place : self.place + count]
 
     def take(self, expected: str = "") -> str:
-        """The next character, or those that are expected."""
+        """Return the next character, or the expected text, and move past it."""
         found = self.peek(len(expected) or 1)
         if not found or (expected and found != expected):
             raise LanguageError
@@ -200,7 +201,7 @@ class _Reader:
         return Repeat(node, least, most, lazy, possessive)
 
     def bounds(self) -> tuple[int, int | None]:
-        """``{m}``, ``{m,}``, ``{m,n}``."""
+        """Parse ``{m}``, ``{m,}`` or ``{m,n}``."""
         self.take("{")
         least = self.number()
         most: int | None = least
@@ -230,7 +231,7 @@ class _Reader:
         return node
 
     def single(self, *, any_case: bool) -> Node:
-        """A character, a set or the end of the text."""
+        """Parse a character, a set or the end of the text."""
         if self.taken("["):
             return Characters(self.set(any_case=any_case))
         if self.taken("$"):
@@ -270,7 +271,7 @@ class _Reader:
         return node
 
     def escape(self) -> str | Ranges:
-        """What follows a backslash: a character or a set."""
+        """Parse an escape: return a character or a set."""
         self.take("\\")
         letter = self.take()
         if letter in CONTROLS:
@@ -307,7 +308,7 @@ class _Reader:
         return without(found) if negated else found
 
     def set(self, *, any_case: bool) -> Ranges:
-        """What stands between brackets, the first of them taken."""
+        """Parse a set after its opening bracket."""
         negated = self.taken("^")
         if negated and any_case:
             raise LanguageError
@@ -337,7 +338,7 @@ class _Reader:
         return without(found) if negated else found
 
     def member(self) -> str | Ranges:
-        """One of a set. Signs that sets of version 1 give a meaning are not taken, nor the brackets of POSIX."""
+        """Parse a member of a set. Operators of version-1 sets and POSIX brackets are rejected."""
         if self.peek() == "[" or self.peek(2) in ("--", "&&", "~~", "||"):
             raise LanguageError
         return self.escape() if self.peek() == "\\" else self.take()
@@ -352,7 +353,7 @@ def _cased(character: str, *, any_case: bool) -> Ranges:
 
 
 def _ahead(node: Node, *, negated: bool) -> Ahead:
-    """A look-ahead of one character, or of the end, or of either."""
+    """Return a look-ahead of one character, of the end, or of both."""
     options = node.options if isinstance(node, Choice) else (node,)
     ranges: Ranges = ()
     end = final = False

@@ -1,23 +1,19 @@
-"""Several patterns, each applied to the pieces of the one before, as one automaton.
+"""Automaton of several patterns, each applied to the pieces of the one before.
 
-All but the last have to be runs of a set: ``[set]+``, or ``[set]{1,n}``, no two of them with a character in common.
-Such a pattern cuts a text where characters of its set meet others. So the characters fall into *worlds*, one for each
-set and one for what is in none, and a match within one takes what is of another for the end of the text. Within the
-world of a run of any length the last pattern cuts as anywhere else. Within that of a counted run it must not cut: that
-is tried on all runs.
+**Runs first.** Patterns before the last must be runs of a set, ``[set]+`` or ``[set]{1,n}``, with disjoint sets. Such a
+pattern splits a text where characters of its set meet others. So the characters are divided into *worlds*: one for each
+set, and one for the remaining characters. A match within one world treats other characters as the end of the text.
+Within the world of an unlimited run, the last pattern splits as usual. Within the world of a limited run it must not
+split; all runs are tried to check this.
 
-Patterns after such a one may cut its pieces further where that can be done as one reads (:mod:`.refined`), as numbers
-after the pattern of GPT-2.
+**Further splits.** Later patterns may split these pieces further, as numbers after the pattern of GPT-2
+(:func:`intersect`). At each place, such a pattern must already determine whether its match ends there, without reading
+ahead. Examples are a number, up to three numbers, a number or one other character, and runs of a set. Then both
+automata are followed in parallel, and a match of their combination ends at the first end of either.
 
-A pattern's pieces cut further by a second one, as one automaton.
-
-The second must know of every place, as it comes to it, whether its match ends there: it never reads on in vain. A
-number, up to three of them, one or what is none, and runs of a set are such. Then both are followed side by side, and a
-match of the two ends where the second's does, or where the first's does, whichever comes first.
-
-Two things have to hold. Where the second cuts, it must be settled that the first's match goes on to there, and does not
-end before. And whatever the first has read when it is cut, from there on it must cut as at the start of a match, for a
-scan starts there with nothing known. Both are tried in every state; states are equal if no text tells them apart.
+This is valid under two conditions. Where the second pattern splits, the match of the first must be certain to continue
+to there and not to end before. After such a split, the first pattern must continue as at the start of a match, because
+a scan starts there without history. Both are checked in every state; states are equal if no text distinguishes them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,20 +35,20 @@ from tokbench.pretokenization.patterns.characters import Ranges
 from tokbench.pretokenization.patterns.parse import Characters, LanguageError, Node, Repeat, parsed
 
 GAP = -1
-"""The state of the second pattern between two matches."""
+"""State of the second pattern between two matches."""
 MOST_PAIRS = 4000
 Pair = tuple[int, int]
 
 
 def intersect(first: Automaton, second: Automaton) -> Automaton:
-    """The automaton that cuts every piece of the first by the second.
+    """Return the automaton that splits every piece of the first by the second.
 
     Args:
-        first: matches at every character that there is.
-        second: of the same symbols.
+        first: automaton that matches at every character.
+        second: automaton over the same symbols.
 
     Raises:
-        LanguageError: there is none, or it has too many states.
+        LanguageError: there is no such automaton, or it has too many states.
     """
     cutting = _Cutting(second)
     surely, ends_later = Steps(first).surely, able(first)
@@ -103,11 +99,11 @@ def intersect(first: Automaton, second: Automaton) -> Automaton:
 
 
 class _Cutting:
-    """The second pattern, character by character."""
+    """State of the second pattern, character by character."""
 
     def __init__(self, automaton: Automaton) -> None:
         self._automaton = automaton
-        for state in self._reached():  # Where a match goes on no longer, it ends: so it never ends before.
+        for state in self._reached():  # A match must end where it can no longer continue, hence never before.
             ends, targets = automaton.ends[state], automaton.targets[state]
             if any(target == DEAD and not ends >> symbol & 1 for symbol, target in enumerate(targets)):
                 raise LanguageError
@@ -123,11 +119,11 @@ class _Cutting:
                     yield target
 
     def begun(self, symbol: int) -> int:
-        """The state after the first character of a piece."""
+        """Return the state after the first character of a piece."""
         return self._automaton.targets[START][symbol] or GAP
 
     def step(self, state: int, symbol: int) -> tuple[bool, int]:
-        """Whether there is a cut before a character, and the state after it."""
+        """Return whether there is a split before a character, and the state after it."""
         if state == GAP:
             begun = self.begun(symbol)
             return begun != GAP, begun
@@ -136,7 +132,7 @@ class _Cutting:
 
 
 def able(automaton: Automaton) -> int:
-    """The states, as bits, in which a match may still end."""
+    """Return the states in which a match may still end, as a bit mask."""
     found = sum(1 << state for state, ends in enumerate(automaton.ends) if ends)
     while True:
         more = found
@@ -152,10 +148,10 @@ MOST_RUNS = 10_000
 
 
 def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
-    """The automaton of one pattern or several.
+    """Return the automaton of one pattern or several.
 
     Raises:
-        LanguageError: a pattern is not of the language, or their sequence is none that is compiled.
+        LanguageError: a pattern, or the sequence of patterns, is outside the compiled language.
     """
     if not patterns:
         raise LanguageError
@@ -170,7 +166,7 @@ def automaton_of_sequence(patterns: Sequence[str]) -> Automaton:
 
 
 def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
-    """The pieces of an automaton cut further by patterns, one after another."""
+    """Return an automaton whose pieces are split by further patterns in turn."""
     if any(map(looks_for_end, nodes)):
         raise LanguageError
     for node in nodes:
@@ -179,7 +175,7 @@ def _cut_further(first: Automaton, nodes: Sequence[Node]) -> Automaton:
 
 
 def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
-    """The automaton of runs and a last pattern; symbols tell apart what further ones do."""
+    """Return the automaton of runs and a last pattern; its symbols also distinguish the sets of ``more``."""
     *before, last = every
     runs = [_run(node) for node in before]
     sets = [node.ranges for node, _ in runs]
@@ -206,7 +202,7 @@ def _runs_first(every: Sequence[Node], more: Sequence[Node]) -> Automaton:
 
 
 def _run(node: Node) -> tuple[Characters, int | None]:
-    """The set that is repeated, and how often at most."""
+    """Return the repeated set and its maximum number of repetitions (None for no limit)."""
     if isinstance(node, Characters):
         return node, 1
     if isinstance(node, Repeat) and isinstance(node.node, Characters) and node.least == 1 and not node.lazy:
@@ -220,14 +216,14 @@ def _classes(members: dict[Ranges, int], ranges: Ranges) -> list[int]:
 
 
 def _texts(letters: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """All texts of up to so many letters."""
+    """Return all texts of 1 to ``most`` letters."""
     if sum(len(letters) ** length for length in range(1, most + 1)) > MOST_RUNS:
         raise LanguageError
     return [text for length in range(1, most + 1) for text in product(letters, repeat=length)]
 
 
 def _cuts(automaton: Automaton, text: Sequence[int]) -> bool:
-    """Whether a text is more than one piece."""
+    """Return whether a text is split into more than one piece."""
     symbols = [*text, automaton.symbols.end]
     matches = [automaton.match(symbols, start) for start in range(len(text))]
     return matches[0] != len(text) and any(end > start for start, end in enumerate(matches))
