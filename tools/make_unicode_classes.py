@@ -68,10 +68,10 @@ def properties() -> str:
         [
             HEADER.format(what="properties", version=regex.__version__),
             *(assigned(name, "\n".join(lines)) for name, lines in named.items()),
-            assigned("WORDS_OUTSIDE", wrapped(outside)) + '"""Of \\\\w what is in none of L, M, Nd and Pc."""\n',
+            assigned("WORDS_OUTSIDE", wrapped(outside)) + '"""Characters of \\\\w outside of L, M, Nd and Pc."""\n',
             "FOLDED = {\n"
             + "".join(f'    "{letter}": {found!a},\n'.replace("'", '"') for letter, found in spelled.items())
-            + '}\n"""Letters of ASCII that equal more than their two cases where case is ignored."""\n',
+            + '}\n"""Letters of ASCII that equal more than their two cases if case is ignored."""\n',
         ]
     )
 

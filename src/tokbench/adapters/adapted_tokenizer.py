@@ -43,8 +43,8 @@ class AdaptedSettings(BaseModel):
         name: name of the tokenizer in tables.
         library: library of the tokenizer.
         settings: settings of the library in addition to its file.
-        special: ids that no text gives, with their names in hexadecimal.
-        size: number of tokens that texts can give.
+        special: ids that encoding never returns, with their names in hexadecimal.
+        size: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
         sha256: checksum of the file and of all other settings.
         origin: record of the import: source and losses.
@@ -189,7 +189,7 @@ OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "option
 """Attributes of a tokenizer in Tokbench's three phases that this one lacks."""
 MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
-"""Letters, numbers and signs that hardly any vocabulary has, and a long word: they give the unknown token."""
+"""Letters, numbers and signs that hardly any vocabulary has, and a long word: they are encoded to the unknown token."""
 
 
 class AdaptedTokenizer(Tokenizer):
@@ -202,8 +202,8 @@ class AdaptedTokenizer(Tokenizer):
         library: name of the library, see :mod:`tokbench.adapters.libraries`.
         content: file that the library reads.
         settings: settings of the library in addition to the file.
-        special: ids that no text gives, with their names.
-        tokens: number of tokens that texts can give.
+        special: ids that encoding never returns, with their names.
+        tokens: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
         name: name of the tokenizer in tables; default: empty.
         origin: record of the import: source and losses; default: empty.
@@ -265,7 +265,7 @@ class AdaptedTokenizer(Tokenizer):
 
     @property
     def entries(self) -> int:
-        """Number of ids that some text may give: the tokens, and the unknown token if a text gives it."""
+        """Number of ids that encoding may return: the tokens, and the unknown token if a text has one."""
         unknown = self.library.unknown
         return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in STRANGE))
 
@@ -332,8 +332,7 @@ class AdaptedTokenizer(Tokenizer):
         return byte_spans(self.library, as_bytes(text), self._who)
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
-        """Return start and end of each token in the characters of a text, int64 [tokens, 2], as the library reports
-        them.
+        """Return start and end of each token in the characters of a text, int64 [tokens, 2], from the library.
 
         Raises:
             TokbenchError: the text is not a ``str``, or see :meth:`offsets`, if the library reports no offsets.

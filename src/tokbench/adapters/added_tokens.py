@@ -72,8 +72,7 @@ class AddedTokens:
 
     @classmethod
     def of(cls, tokens: Mapping[int, Any]) -> "AddedTokens":
-        """Return the added tokens from a mapping of ids to ``AddedToken`` of ``transformers``; equal ones are
-        cached."""
+        """Return the added tokens from a mapping of ids to ``AddedToken`` of ``transformers``; cached."""
         return _made(
             tuple(
                 AddedToken(index, *(getattr(token, name) for name in AddedToken._fields[1:]))
@@ -195,7 +194,7 @@ def end_of_text(
 
     Args:
         found: The parsed file.
-        special: Ids that no text gives, with their names.
+        special: Ids that encoding never returns, with their names.
         chosen: The token named by the user.
         place: The file, for messages.
 

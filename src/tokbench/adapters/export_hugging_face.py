@@ -1,4 +1,4 @@
-"""Export to ``tokenizer.json``, if Hugging Face's models give the same ids as ours.
+"""Export to ``tokenizer.json``, if Hugging Face's models return the same ids as ours.
 
 Pre-tokenizations become ``Split`` of the ``tokenizers`` library with the same patterns, whose engine is Oniguruma. The
 two engines agree on characters of Unicode 16; for later characters each has its own version of Unicode. If Oniguruma
@@ -179,8 +179,10 @@ def _merges(tokenizer: Tokenizer) -> NDArray[np.int32]:
 
 
 def _finite(vocabulary: Vocabulary) -> list[float]:
-    """Return scores as ``likelihood`` reads them; barred tokens get one that the bytes always exceed (JSON has no
-    infinity)."""
+    """Return scores as ``likelihood`` reads them; barred tokens get a finite one that their bytes always exceed.
+
+    JSON has no infinity.
+    """
     assert vocabulary.scores is not None
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
     below = 2 * min(float(scores.min()), -1.0)
@@ -198,7 +200,7 @@ def _scored(tokenizer: Tokenizer, scores: Mapping[str, float], ids: Mapping[str,
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, most: int = MOST_COMPARED) -> str:
-    """Write ``tokenizer.json`` if it gives the same ids on every pre-token that is text; return a message.
+    """Write ``tokenizer.json`` if it returns the same ids on every pre-token that is text; return a message.
 
     The written file is compared, as the library may read a score with another value than it wrote.
 

@@ -1,4 +1,4 @@
-"""Export to a SentencePiece model, if it gives the same ids as ours on pre-tokens.
+"""Export to a SentencePiece model, if it returns the same ids as ours on pre-tokens.
 
 SentencePiece processes characters, our tokens are bytes. Pieces are therefore tokens in GPT-2's printable spelling, one
 character a byte. The model's normalization table maps each character of a text to the spelling of its bytes, its

@@ -1,4 +1,4 @@
-"""Export to a file of ranks, if ``tiktoken`` gives the same ids as ours.
+"""Export to a file of ranks, if ``tiktoken`` returns the same ids as ours.
 
 A line contains a token in base64 and its rank, which is its id. tiktoken encodes a pre-token that is a token as that
 token. In any other it repeatedly merges the adjacent pair whose joined bytes have the lowest rank. This equals our
@@ -61,7 +61,7 @@ def _special(tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:
-    """Write ``tokenizer.tiktoken`` and ``tiktoken.json`` if they give the same ids on every pre-token that is text.
+    """Write ``tokenizer.tiktoken`` and ``tiktoken.json`` if they return the same ids on every pre-token that is text.
 
     Args:
         tokenizer: tokenizer to export.

@@ -96,6 +96,6 @@ COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,
 }
-"""Exports whose library must give the same ids, by form."""
+"""Exports whose library must return the same ids, by form."""
 FORMS = (*COMPARED, "tokens")
 """Forms of an export."""

@@ -106,7 +106,7 @@ def read_tokenizer(
     name: str = "",
     texts: Iterable[bytes] | None = None,
 ) -> Tokenizer:
-    """Read an external tokenizer: native if Tokbench's three phases give its ids, otherwise run by its library.
+    """Read an external tokenizer: native if Tokbench's three phases return its ids, otherwise run by its library.
 
     Args:
         path: its file or folder.

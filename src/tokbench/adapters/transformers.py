@@ -268,7 +268,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         return self.clean_up_tokenization(text) if cleaned else text
 
     def _pieces(self, ids: Iterable[int], skip_special_tokens: bool) -> Iterator[bytes]:
-        """Yield the bytes of ids; an added token gives its content, an id above all tokens nothing."""
+        """Yield the bytes of ids; an added token is its content, an id above all tokens is skipped."""
         left_out = set(self.all_special_ids) if skip_special_tokens else set()
         added = self.added_tokens_decoder
         known = (one for one in ids if one not in left_out and (one < len(self._names) or one in added))

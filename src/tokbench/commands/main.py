@@ -252,8 +252,7 @@ def _check_threads() -> None:
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line. Exit status: 2 for a user's mistake, 3 if memory is insufficient, with one error line
-    each."""
+    """Run the command line. Exit status: 2 for a user's mistake, 3 if memory is insufficient."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # Their discovery reads every distribution.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # OpenBLAS interrupts the process if its threads cannot start.
     own_process = arguments is None

@@ -56,7 +56,7 @@ def measure_command(
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, or on documents; print JSON.
 
-    External tokenizers need --documents. If ours gives the same ids, the documents' pre-tokens are counted first. If
+    External tokenizers need --documents. If ours returns the same ids, the documents' pre-tokens are counted first. If
     not, each document is encoded by the external library, and metrics over pre-tokens have no value. "loss" is the
     number of documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """

@@ -305,8 +305,7 @@ def _all(command: Command, *options: Callable[[Command], Command]) -> Command:
 
 
 def coloured() -> bool:
-    """Return whether to write in colour: NO_COLOR disables it, FORCE_COLOR enables it; default: if in a capable
-    terminal."""
+    """Return whether to write in colour: NO_COLOR disables it, FORCE_COLOR enables it; default: in terminals."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")

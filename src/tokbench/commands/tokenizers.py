@@ -345,7 +345,7 @@ FORMS = ("tokenizer_json", "tiktoken", "sentencepiece", "tokens")
 )
 @click.option("-o", "--output", required=True, type=OutputFolder("export"), help="Folder of the files.")
 def export_command(folder: str, form: str, counts: str | None, output: str) -> None:
-    """Write the tokenizer in FOLDER for another library if that gives the same ids; if not, print the reason."""
+    """Write the tokenizer in FOLDER for another library if that returns the same ids; if not, print the reason."""
     from tokbench.adapters.exports import export
     from tokbench.io.atomic import atomic_folder
     from tokbench.pretokens import PretokenCounts

@@ -120,8 +120,7 @@ class Experiment(Options):
         return self.built[variant].sizes or self.sizes if variant in self.built else [OWN]
 
     def sizes_in(self, run: ModelRuns, variant: str) -> Sequence[Size]:
-        """Return the vocabulary sizes of a variant in a run: the run's if given; ``["own"]`` for an external
-        variant."""
+        """Return the vocabulary sizes of a variant in a run: the run's if given; ``["own"]`` if external."""
         return run.sizes or self.sizes_of(variant) if variant in self.built else [OWN]
 
     def sizes_between(self, run: TranslationRuns, source: str, target: str) -> Sequence[Size]:

@@ -33,7 +33,7 @@ from tokbench.statistics.verdicts import DETECT, LEAST
 
 LONGEST_DOCUMENT = 16_000_000
 PIECES = 1_000_000, 2_000_000_000
-"""Smallest and largest value of ``longest_document``, in bytes; a shard takes no longer document."""
+"""Smallest and largest value of ``longest_document``, in bytes; a shard cannot contain a longer document."""
 Split = Literal["byte_lm", "tokenizer", "evaluation", "pretraining"]
 DEFAULT_FRACTIONS: dict[Split, float | Split] = {
     "byte_lm": 0.15,
@@ -134,8 +134,7 @@ else:
 
 
 def told_apart(built: Any, elsewhere: Any) -> Any:
-    """Return the union of both kinds of variant, discriminated by ``from`` (or by ``path`` without
-    ``construction``)."""
+    """Return the union of both kinds of variant, discriminated by ``from`` (or ``path``)."""
 
     def kind(value: Any) -> str:
         keys = value if isinstance(value, Mapping) else ()

@@ -22,8 +22,7 @@ class DigitsOptions(Options):
 
 @pretokenization("digits", options=DigitsOptions, cites=("singh2024",))
 def digits(options: DigitsOptions) -> Cut:
-    """Digits (Nd) in groups from the right; the text between two numbers is one pre-token. Used as a step of a
-    sequence."""
+    """Digits (Nd) in groups from the right; text between numbers is one pre-token. For use in a sequence."""
     from tokbench.pretokenization.patterns.cut import cut_by_functions
 
     group = options.group

@@ -16,8 +16,7 @@ PATTERN = " [^ ]*|[^ ]+"
 
 @pretokenization("metaspace", pattern=PATTERN, options=Options, cites=("kudo2018sentencepiece",))
 def metaspace(options: Options) -> Cut:
-    """SentencePiece: every space begins a pre-token, which ends before the next space; no space is added before a
-    text."""
+    """SentencePiece: every space begins a pre-token, which ends before the next space; none is added to a text."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 
     return cut_by_patterns(PATTERN)

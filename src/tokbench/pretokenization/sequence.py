@@ -52,8 +52,7 @@ def sequence(options: SequenceOptions) -> Cut:
 
 
 def _cut(steps: list[Pretokenization], splits: tuple[str, ...] | None) -> Cut:
-    """Return one scanner for all steps if there is one, else a scanner for the first steps and functions for the
-    rest."""
+    """Return one scanner for all steps if possible, else a scanner for the first steps and functions."""
     from tokbench.pretokenization.patterns.cut import cut_by_scanner
 
     compiled = list(takewhile(lambda step: step.scanner is not None and step.splits is not None, steps))

@@ -105,6 +105,5 @@ def superbpe_1(options: Options) -> Cut:
 
 @pretokenization("superbpe_2", pattern=SUPERBPE_2, options=Options, cites=("liu2025",))
 def superbpe_2(options: Options) -> Cut:
-    """SuperBPE's second stage (PythonNut/superbpe): words are split only from numbers and symbols, not from each
-    other."""
+    """SuperBPE's second stage (PythonNut/superbpe): words are split only from numbers and symbols."""
     return _cut(SUPERBPE_2)

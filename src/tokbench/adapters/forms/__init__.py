@@ -93,10 +93,10 @@ class ParsedTokenizer:
         content: file as passed to that library.
         settings: settings of the library in addition to the file.
         opened: The tokenizer of the library, if parsing opened it.
-        special: ids that no text gives, with their names.
-        added: Special and added tokens that texts can give, by id.
+        special: ids that encoding never returns, with their names.
+        added: Special and added tokens that encoding can return, by id.
         ends: Ends of text named by the file or its folder, the preferred one first.
-        tokens: number of tokens that texts can give.
+        tokens: number of tokens that encoding can return.
         ids: number of ids, one more than the largest.
         told: notes about the file, in sentences without full stops.
     """
@@ -116,7 +116,7 @@ class ParsedTokenizer:
 
 
 def marks_told(number: int, kind: str) -> str:
-    """Return a note about a number of tokens that no text gives."""
+    """Return a note about a number of tokens that encoding never returns."""
     which = f"{kind} tokens and marks are" if number > 1 else f"{kind} token or mark is"
     return f"{number:,} {which} text in texts"
 

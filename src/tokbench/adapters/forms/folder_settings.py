@@ -34,7 +34,7 @@ CONTEXTS = ("{}", "a{}", "{}a", "a {} a", "\n{}\n")
 
 @dataclass(frozen=True)
 class Model:
-    """Parts of a model that decide which ids a text can give.
+    """Parts of a model that decide which ids encoding can return.
 
     Attributes:
         ids: Tokens with their ids.
@@ -52,9 +52,9 @@ class AddedTokenSettings:
     """The added tokens of a file, by the ids of the library.
 
     Attributes:
-        special: Tokens that stay text and whose id no text gives, with their names.
+        special: Tokens that stay text and whose id encoding never returns, with their names.
         kept: Tokens that the library recognises in a text.
-        given: Special tokens whose id a text can give.
+        given: Special tokens whose id encoding can return.
         notes: Differences from the file, one sentence each without a full stop.
     """
 
@@ -85,8 +85,8 @@ def added_tokens(
 ) -> AddedTokenSettings:
     """Return the added tokens by the ids of the library.
 
-    A special token counts as a normal token if a text can give its id. That is true of the bytes of a model with byte
-    fallback, and of a token of the model that the library produces from the token's own name.
+    A special token counts as a normal token if encoding can return its id. That is true of the bytes of a model with
+    byte fallback, and of a token of the model that the library produces from the token's own name.
 
     Args:
         entries: The added tokens as returned by :func:`added_entries`.
@@ -134,7 +134,7 @@ def added_tokens(
 
 
 def _is_given(content: str, number: int, library: Library, model: Model) -> bool:
-    """Return whether a text can give the id of a special token of the model."""
+    """Return whether encoding can return the id of a special token of the model."""
     if number == model.unknown or content not in model.ids:
         return False
     if model.byte_fallback and BYTE.fullmatch(content):

@@ -77,7 +77,7 @@ def added_mark(content: str, number: Any) -> dict[str, Any]:
 def _number_added(ids: dict[str, Any], settings: FolderSettings) -> None:
     """Add the folder's tokens to the model, as the library keeps ids only there.
 
-    No merge makes them, so no text gives them unless they are recognised as added tokens.
+    No merge makes them, so encoding never returns them unless they are recognised as added tokens.
     """
     taken = set(ids.values())
     for entry in tokens_to_add(settings, set(ids)):

@@ -42,7 +42,7 @@ ASCII_SIGNS = r"!-/:-@\[-`{-~"
 
 
 def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentation: str | None) -> NativeTokenizer:
-    """Return a tokenizer in Tokbench's three phases that gives the same ids.
+    """Return a tokenizer in Tokbench's three phases that returns the same ids.
 
     Args:
         values: content of the file, with added tokens as in ``added``.
@@ -122,7 +122,7 @@ def _of_step(part: str, kind: str, *, repeated: bool = False) -> TranslatedPatte
 
 
 def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mapping[str, Any]) -> set[int]:
-    """Return the ids of marks that pre-tokenization splits: no text gives them, though the model has them."""
+    """Return the ids of marks that pre-tokenization splits: encoding never returns them, though the model has them."""
     vocabulary, scheme = model["vocab"], pretokenization_of(setting)
     if isinstance(vocabulary, list):
         vocabulary = {spelt: number for number, (spelt, _) in enumerate(vocabulary)}
@@ -196,7 +196,7 @@ MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
 def _spelt(
     ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings
 ) -> tuple[list[bytes], list[int], dict[int, bytes]]:
-    """Return tokens by id, their ids, and the ids that no text gives with their names."""
+    """Return tokens by id, their ids, and the ids that encoding never returns, with their names."""
     special = dict(added.special)
     found: dict[int, bytes] = {}
     for spelt, number in ids.items():

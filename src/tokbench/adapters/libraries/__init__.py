@@ -68,8 +68,7 @@ class Library(Protocol):
         ...
 
     def changed(self, text: str) -> int:
-        """Count the characters of a text, whitespace excluded, that the normaliser changes and decoding does not
-        restore.
+        """Count characters, whitespace excluded, that the normaliser changes and decoding does not restore.
 
         Marks that the decoder removes, such as the mark for a space, are not changes.
         """

@@ -28,8 +28,7 @@ class SentencePiece:
         return ids
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the library's spans; of a character in several pieces, only the last piece has it, the others are
-        empty."""
+        """Return the library's spans; a character in several pieces belongs to the last, the others are empty."""
         pieces = self.processor.encode(text, out_type="immutable_proto").pieces
         return [(piece.begin, piece.end) for piece in pieces]
 

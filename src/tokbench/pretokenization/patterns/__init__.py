@@ -76,8 +76,7 @@ def _scanner(automaton: Automaton) -> PatternScanner:
 
 
 def _by_code_point(classes: Classes) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-    """Return the class of each code point as a two-level table: block numbers [4352], and the unique blocks [n,
-    256]."""
+    """Return the class of each code point as a two-level table: block numbers [4352], and blocks [n, 256]."""
     starts, numbers = np.array(classes.runs).T
     lengths = np.diff([*starts.tolist(), 0x110000])
     every = np.repeat(numbers.astype(np.uint8), lengths).reshape(-1, 256)

@@ -160,8 +160,7 @@ class Steps:
         return (1 << len(self._automaton.targets)) - 2
 
     def after(self, states: int, number: int) -> int:
-        """Return the live states after a character of a class, including those after a line feed at the end of the
-        text."""
+        """Return the live states after a character of a class, also after a line feed at the end of the text."""
         found = 0
         for state, targets in enumerate(self._automaton.targets):
             if states >> state & 1:
@@ -195,8 +194,7 @@ class Steps:
         return -1 if self.sure >> before & 1 else self.sure | ~self.beside[before]
 
     def gap_goes_on(self, before: int) -> int:
-        """Return the classes that do not end a gap after a character of class ``before``; all (-1) if that is in no
-        gap."""
+        """Return the classes that do not end a gap after class ``before``; all (-1) if that is in no gap."""
         return -1 if self.sure >> before & 1 else self.beside[before] & ~self.starts
 
 
@@ -322,8 +320,7 @@ def is_linear(automaton: Automaton) -> bool:
 
 
 def _cycle(ways: Mapping[Node, set[Node]]) -> bool:
-    """Return whether a graph has a cycle: whether nodes remain after nodes without successors are removed
-    repeatedly."""
+    """Return whether a graph has a cycle: removes nodes without successors until none is left to remove."""
     left = {node: set(others) for node, others in ways.items()}
     while ended := {node for node, others in left.items() if not others}:
         left = {node: others - ended for node, others in left.items() if node not in ended}

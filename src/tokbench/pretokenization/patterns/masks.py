@@ -123,8 +123,7 @@ class Masks:
 
 
 def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
-    """Return the program for the statements of pairs; None if nothing is certain or it would need too many
-    registers."""
+    """Return the program for the statements of pairs; None if there is none with few enough registers."""
     of_ascii = automaton.symbols.classes.of_ascii()
     groups = _groups(sorted(set(of_ascii)), borders)
     program = Program()
@@ -132,8 +131,7 @@ def masks_of(automaton: Automaton, borders: Borders) -> Masks | None:
     first = [group[0] for group in groups]
 
     def pairs(chosen: Callable[[int, int], bool]) -> int | None:
-        """Return the mask of pairs that satisfy a condition. Pairs after a hazard are skipped: they are in its
-        reach."""
+        """Return the mask of pairs that satisfy a condition, without pairs that begin with a hazard."""
         rows: dict[tuple[int, ...], list[int]] = {}
         for number, before in enumerate(first):
             if borders.hazards >> before & 1:

@@ -380,11 +380,11 @@ WORDS_OUTSIDE = """
 16EE-16F0 200C-200D 2160-2182 2185-2188 24B6-24E9 3007 3021-3029 3038-303A A6E6-A6EF 10140-10174 10341 1034A
 103D1-103D5 12400-1246F 12475-1247F 12550-12686 16FF4-16FF6 1F130-1F149 1F150-1F169 1F170-1F189
 """
-"""Of \\w what is in none of L, M, Nd and Pc."""
+"""Characters of \\w outside of L, M, Nd and Pc."""
 
 FOLDED = {
     "i": "Ii\u0130",
     "k": "Kk\u212a",
     "s": "Ss\u017f",
 }
-"""Letters of ASCII that equal more than their two cases where case is ignored."""
+"""Letters of ASCII that equal more than their two cases if case is ignored."""
