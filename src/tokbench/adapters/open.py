@@ -94,7 +94,7 @@ def reading_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--added",
             type=click.Choice(ADDED),
-            help="Added tokens to recognise in texts: words and spaces, none (text), or all (tokens). Default: words.",
+            help="Added tokens to recognise in texts: words and whitespace (default), none (text), or all (tokens).",
         ),
         click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL),
     )

@@ -222,7 +222,7 @@ def build_command(
     type=click.Choice(ADDED),
     default="words",
     show_default=True,
-    help="Added tokens to recognise in texts: words and blanks, none (text), or all (tokens).",
+    help="Added tokens to recognise in texts: words and whitespace, none (text), or all (tokens).",
 )
 @click.option("--special", multiple=True, metavar="NAME=ID", help=SPECIAL)
 @click.option(
