@@ -219,7 +219,7 @@ def test_counts(tmp_path: Path, plain: Path, counts: PretokenCounts, tokenizer: 
     )
     Tokenizer(Vocabulary(BYTES), "space", "greedy").save(tokenizer)
     assert tokbench("measure", tokenizer, "--counts", other).message.startswith(
-        f"tokbench: {other}: counted with 'gpt2', but {tokenizer} cuts by 'space'; count with --pretokenization space"
+        f"tokbench: {other}: counted with 'gpt2', but {tokenizer} uses 'space'; count with --pretokenization space"
     )
     empty = tmp_path / "empty.tsv"
     empty.touch()

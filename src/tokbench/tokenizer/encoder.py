@@ -333,7 +333,7 @@ class TokenBytes:
         if self._places is not None and values.size:
             places = self._places[values]
             if places.min() < 0:
-                raise TokbenchError(f"id {values[places.argmin()]} is not in the vocabulary, whose ids have holes")
+                raise TokbenchError(f"id {values[places.argmin()]} is not in the vocabulary, whose ids have gaps")
             values = places
         return bytes(joined(values.astype(np.int64), *self._flat))
 
