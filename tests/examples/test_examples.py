@@ -428,4 +428,4 @@ def test_rejections(arguments: list[str], message: str, tokbench: Tokbench) -> N
 
 def test_a_text_that_is_too_long(two: list[Path], tokbench: Tokbench) -> None:
     message = tokbench("show", two[0], "-", stdin=b"a" * 100_001).message
-    assert message == "tokbench: show: the text has 100,001 bytes; give 100,000 or fewer"
+    assert message == "tokbench: show: the text has 100,001 bytes; pass 100,000 or fewer"

@@ -291,7 +291,7 @@ def test_a_native_one_is_measured_as_if_it_were_counted(
     counted = measured(tokbench, tmp_path / "own", "--counts", tmp_path / "counts.parquet")
     assert measured(tokbench, tmp_path / "own", "--documents", shard) == counted
     assert counted["size"] == len(native) == 420
-    assert "give --counts or --documents" in tokbench("measure", tmp_path / "own").message
+    assert "pass --counts or --documents" in tokbench("measure", tmp_path / "own").message
 
 
 def test_what_is_not_given_back_is_counted_beside_measurements(

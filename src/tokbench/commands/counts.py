@@ -101,7 +101,7 @@ def import_counts_command(pretokenization: str, output: str, megabytes: int | No
     from tokbench.pretokens.spilling_counter import MemoryBound
 
     if len(files) > 2:
-        raise TokbenchError(f"{len(files)} files of counts; give one table, or words and their counts")
+        raise TokbenchError(f"{len(files)} files of counts; pass one table, or words and their counts")
     scheme = chosen_scheme(pretokenization)
     exit_status.describe_task(f"take the counts of {files[0]}")
     if len(files) == 1 and (known := read_parts(files[0])[0]) not in (None, scheme.text):

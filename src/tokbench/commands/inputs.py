@@ -83,7 +83,7 @@ def content_options(command: Callable[..., None]) -> Callable[..., None]:
         from tokbench.options import validated
         from tokbench.report.content import load
 
-        remedy = "give the configuration as one JSON object"
+        remedy = "pass the configuration as one JSON object"
         configuration = parse_json(experiment, "--experiment", remedy=remedy)
         checked = validated(configuration, Experiment, "--experiment")
         folders = {"tables": tables, "statistics": statistics, **({"examples": examples} if examples else {})}

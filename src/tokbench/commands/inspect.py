@@ -250,7 +250,7 @@ def show_command(
     if not names:
         raise TokbenchError("show: no tokenizer given; tokbench show TOKENIZER 'some text'")
     if len(text) > MOST_BYTES:
-        raise TokbenchError(f"show: the text has {len(text):,} bytes; give {MOST_BYTES:,} or fewer")
+        raise TokbenchError(f"show: the text has {len(text):,} bytes; pass {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")
     found = _told_apart(opened_at_sizes((resolve_target(name, results) for name in names), reading), names)
     cuts = [cut(one.name, one.tokenizer, text, one.source) for one in found]

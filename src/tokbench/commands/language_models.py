@@ -387,7 +387,7 @@ def draw_bytes_command(
     options, scheme = byte_lm_recipe(recipe), chosen_scheme(pretokenization)
     encoded = [text.encode() for text in texts]
     if not all(encoded):
-        raise TokbenchError("--text: an empty sentence; give one with a byte or more")
+        raise TokbenchError("--text: an empty sentence; pass one with a byte or more")
     threshold = percentile_of(
         [partial(part.signals, signal) for part in read_scores(scores, scheme.text).parts()], percentile
     )

@@ -66,7 +66,7 @@ def measure_command(
     from tokbench.tokenizer import Tokenizer
 
     if (counts is None) == (not documents):
-        raise TokbenchError("measure: no text, or two; give --counts or --documents, such as --documents text.txt")
+        raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)

@@ -221,7 +221,7 @@ def cut_examples_command(recipe: str, folders: tuple[str, ...], shards: tuple[st
     from tokbench.tabulation.table import write_tables
 
     exit_status.describe_task("cut examples")
-    asked = validated(parse_json(recipe, "--recipe", remedy="give one JSON object"), Recipe, "--recipe")
+    asked = validated(parse_json(recipe, "--recipe", remedy="pass one JSON object"), Recipe, "--recipe")
     known = {"/".join(Path(folder).parts[-2:]): folder for folder in folders}
     chosen = Chosen(
         _folders(asked.shown, known),
@@ -339,7 +339,7 @@ def cite_command(configuration: str | None, keys: str | None, output: str | None
     if (configuration is None) == (keys is None):
         raise TokbenchError("cite: name the file of a configuration, or pass --cited, one of the two")
     if keys is not None:
-        remedy = "give a list of keys and entries as JSON"
+        remedy = "pass a list of keys and entries as JSON"
         found = parse_json(keys, "--cited", remedy=remedy)
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise TokbenchError(f"--cited: not a list of texts; {remedy}")
