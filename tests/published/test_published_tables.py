@@ -248,7 +248,8 @@ def test_translations_stand_beside_the_papers_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["pathpiece", "greedtok", "picky_bpe", "bytespan", "pathpiece_sizes", "picky_bpe_sizes"]
+    "name",
+    ["pathpiece", "greedtok", "picky_bpe", "bytespan", "pathpiece_sizes", "picky_bpe_sizes", "bytespan_sizes"],
 )
 def test_pages_name_the_cells_that_are_farthest_from_the_papers(name: str) -> None:
     folder = Path(__file__).parents[2] / "results" / "published" / name
