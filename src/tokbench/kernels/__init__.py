@@ -1,1 +1,1 @@
-"""Inner loops in Cython, and the threads, flat arrays and exact sums that they use."""
+"""Cython kernels, with their threads, flat arrays and exact sums."""

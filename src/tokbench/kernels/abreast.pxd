@@ -1,5 +1,5 @@
-# Short pre-tokens merged side by side: while the pairs of one are fetched from memory, the others go on. All that is
-# looked up of a pair is one entry of eight bytes, at a place that is known before anything of it is read.
+# Interleaved merging of short pre-tokens: while the pairs of one are fetched from memory, the others proceed. A pair is
+# looked up in one entry of eight bytes, whose address is known before anything is read.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -13,49 +13,50 @@ cdef extern from *:
 
 cdef enum:
     NUMBER_BITS = 21
-    NOTHING = (1 << NUMBER_BITS) - 1    # no token: what stands before the first and behind the last, and what many pairs make
+    # no token: before the first and after the last one, and the result of most pairs
+    NOTHING = (1 << NUMBER_BITS) - 1
     PLACE_BITS = 6
-    NEVER = NOTHING << PLACE_BITS       # from which on a place is not merged
-    MOST_BYTES = 62                     # of a pre-token here
-    NOWHERE = 64                        # a place that is not looked at
-    NO_PAIR = -1                        # of which no entry is
+    NEVER = NOTHING << PLACE_BITS       # keys from here on are not merged
+    MOST_BYTES = 62                     # longest pre-token, in bytes
+    NOWHERE = 64                        # a place that is never read
+    NO_PAIR = -1                        # a pair without an entry
 
 
 cdef struct BytePair:
-    # Two bytes a and b that stand side by side.
-    int32_t number          # of the token that they make
-    int32_t from_left       # the least of a token made of one that ends with a, and of b
-    int32_t from_right      # the least of a token made of a, and of one that begins with b
+    # Two adjacent bytes a and b.
+    int32_t number          # token made of both
+    int32_t from_left       # lowest token made of a token that ends with a, and of b
+    int32_t from_right      # lowest token made of a, and of a token that begins with b
     int32_t nothing
 
 
 cdef struct AbreastView:
-    const uint64_t* entries         # of pairs: left, right and what they make, NUMBER_BITS each
-    const uint8_t* turns            # by which every pair has an entry of its own
+    const uint64_t* entries         # pairs: left, right and result, NUMBER_BITS each
+    const uint8_t* turns            # turn of the second hash, by the first hash
     const BytePair* of_bytes        # [65536], by 256 a + b
-    const int32_t* ids              # of tokens by number,
-    int32_t listed                  # of these so many; all further ids follow their numbers
-    int32_t further                 # by so much
-    uint64_t size                   # entries
-    int turn_shift                  # 64 less the binary logarithm of the number of turns
+    const int32_t* ids              # ids of tokens by number,
+    int32_t listed                  # for this many numbers; each later id is the number
+    int32_t further                 # plus this offset
+    uint64_t size                   # number of entries
+    int turn_shift                  # 64 minus the binary logarithm of the number of turns
 
 
 cdef struct Asked:
-    # A pair that is on its way from memory.
+    # A pair being fetched from memory.
     uint64_t pair
     const uint64_t* entry
     int64_t place
 
 
 cdef struct Lane:
-    # A pre-token being merged. Place i is its byte i; a token stands at its first byte's.
-    int32_t[65] keys                # what the token there and the next make, and the place below it
-    uint32_t[64] numbers            # of tokens, each one place further on
-    uint64_t live                   # where tokens are, one place further on; a bit before and one behind, too
-    Asked after                     # what the last token to be made makes with the next one,
-    Asked before                    # and what the one before makes with it
+    # A pre-token being merged. Place i is its byte i; a token is at the place of its first byte.
+    int32_t[65] keys                # result of the token at the place and the next token, and the place in the low bits
+    uint32_t[64] numbers            # tokens, shifted by one place
+    uint64_t live                   # places with a token, shifted by one place, with a sentinel bit at either end
+    Asked after                     # pair of the last made token and the next one
+    Asked before                    # pair of the token before it and the last made token
     int64_t size
-    int64_t width                   # places among which the lowest key is sought
+    int64_t width                   # places among which the lowest key is searched
 
 
 cdef inline uint64_t hash_of_pair(uint64_t pair) noexcept nogil:
@@ -72,7 +73,7 @@ cdef inline uint64_t entry_of(const AbreastView* view, uint64_t hashed, uint64_t
 
 
 cdef inline void ask(Asked* asked, const AbreastView* view, uint64_t left, uint64_t right, int64_t place) noexcept nogil:
-    """Fetch what two tokens make, the first of which stands at ``place``."""
+    """Prefetch the result of two tokens; the first is at ``place``."""
     cdef uint64_t pair = left << NUMBER_BITS | right, hashed = hash_of_pair(pair)
     asked.pair = pair
     asked.entry = &view.entries[entry_of(view, hashed, view.turns[turn_of(view, hashed)])]
@@ -81,15 +82,16 @@ cdef inline void ask(Asked* asked, const AbreastView* view, uint64_t left, uint6
 
 
 cdef inline int32_t made(const Asked* asked) noexcept nogil:
-    """The number of the token that two make, NOTHING where they make none."""
+    """Return the number of the token made of a pair; NOTHING if there is none."""
     cdef uint64_t entry = asked.entry[0]
     return <int32_t>(entry & NOTHING) if entry >> NUMBER_BITS == asked.pair else <int32_t>NOTHING
 
 
 cdef inline uint64_t certain(Lane* lane, const AbreastView* view, const uint8_t* text, int64_t size) noexcept nogil:
-    """The places whose byte and the next are merged whatever else is, as nothing that could take one of them comes first.
+    """Return the places whose byte pair is merged first in any case: no token that could use either byte has a lower
+    rank.
 
-    No two of them stand side by side. Puts the keys of all places.
+    No two of these places are adjacent. Also writes the keys of all places.
     """
     cdef uint64_t places = 0
     cdef int32_t from_left = NOTHING
@@ -107,7 +109,7 @@ cdef inline uint64_t certain(Lane* lane, const AbreastView* view, const uint8_t*
 
 
 cdef inline void begin(Lane* lane, const AbreastView* view, const uint8_t* text, int64_t size) noexcept nogil:
-    """Take up a pre-token of 1 to MOST_BYTES bytes."""
+    """Start a pre-token of 1 to MOST_BYTES bytes."""
     cdef Asked[MOST_BYTES + 2] asked
     cdef uint64_t merged = certain(lane, view, text, size) if size > 1 else 0, left = merged
     cdef int64_t i, asks = 0
@@ -136,7 +138,7 @@ cdef inline void begin(Lane* lane, const AbreastView* view, const uint8_t* text,
         ask(&asked[asks], view, lane.numbers[place + 1], lane.numbers[next_place + 1], place)
         asks += 1
         last_place = 62 - __builtin_clzll(lane.live & ((<uint64_t>2 << place) - 1))
-        # Asked in any case and counted where it is wanted, which no branch can foresee.
+        # Ask always and count conditionally; a branch here would be mispredicted.
         ask(&asked[asks], view, lane.numbers[last_place + 1], lane.numbers[place + 1], last_place)
         asks += (last_place >= 0) & ~(merged << 1 >> (last_place + 1)) & 1
     for i in range(asks):
@@ -144,7 +146,7 @@ cdef inline void begin(Lane* lane, const AbreastView* view, const uint8_t* text,
 
 
 cdef inline int32_t lowest(const int32_t* keys, int64_t width) noexcept nogil:
-    """Of 16, 32 or 64 keys, eight at a time."""
+    """Return the minimum of 16, 32 or 64 keys, eight at a time."""
     cdef int32_t[8] least
     cdef int64_t i, k
     for k in range(8):
@@ -158,13 +160,13 @@ cdef inline int32_t lowest(const int32_t* keys, int64_t width) noexcept nogil:
 
 
 cdef inline bint merge_once(Lane* lane, const AbreastView* view) noexcept nogil:
-    """Take in what has been asked for and merge the leftmost pair of the lowest rank, if there is any."""
+    """Store the results asked for and merge the leftmost pair of the lowest rank; return False if there is none."""
     cdef int32_t key, number, after, before
     cdef int place, gone, next_place, last_place
     cdef uint64_t behind
     after = made(&lane.after) << PLACE_BITS | <int32_t>lane.after.place
     before = made(&lane.before) << PLACE_BITS | <int32_t>lane.before.place
-    # The two are written after the keys are read: what has just been written in parts is slow to read as a whole.
+    # Write the two keys after reading all keys: a wide load of narrow recent stores stalls.
     key = min(lowest(lane.keys, lane.width), min(after, before))
     lane.keys[lane.after.place] = after
     lane.keys[lane.before.place] = before
@@ -185,7 +187,7 @@ cdef inline bint merge_once(Lane* lane, const AbreastView* view) noexcept nogil:
 
 
 cdef inline int64_t write(const Lane* lane, const AbreastView* view, int32_t* ids) noexcept nogil:
-    """Write the ids of what has been merged and return how many they are."""
+    """Write the ids of the merged pre-token and return their number."""
     cdef uint64_t left = lane.live & ((<uint64_t>2 << lane.size) - 2)
     cdef int64_t count = 0
     cdef int32_t number, listed

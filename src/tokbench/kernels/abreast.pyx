@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by merging of short pre-tokens, several at a time.
+"""Segmentation of short pre-tokens by merging, several at a time.
 
-The merges that text needs are known (:mod:`tokbench.kernels.derivations`): every token is made of one pair, and tokens
-are numbered by rank. So what two tokens make is also the rank at which they are merged, and beside the place it orders
-all merges of a pre-token.
+Only the merges that text can need are used (:mod:`tokbench.kernels.derivations`). Every token is made of one pair, and
+tokens are numbered by rank. So the number of the token made of a pair is also the rank of the merge. Rank and place
+together order all merges of a pre-token.
 
-About half of the merges are certain from the start: those of two bytes for which every token that could take one of
-them away, from the left with the byte before or from the right with the byte behind, is of a higher rank. They may come
-first, as no merge before them could tell. Of the rest, a round makes one merge of each pre-token.
+About half of the merges are certain from the start. These join two bytes for which every other token that could use one
+of them, with the byte before or the byte after, has a higher rank. They can be made first, because no other merge
+depends on their order. After that, each round makes one merge in each pre-token.
 
-Pairs are hashed without collisions: a first hash says for each by what turn of the second hash it is found, and turns
-are chosen for the fullest first, so that all that share a turn find entries that are free. What is not in the table
-meets another pair's entry, which tells.
+Pairs are in a perfect hash table. A first hash selects the turn (seed) of the second hash. Turns are chosen for the
+fullest buckets first, so that all pairs of a bucket get free entries. A pair that is not in the table meets the entry
+of another pair and is recognised by comparison.
 
 Source of the table: Belazzougui, Botelho and Dietzfelbinger, "Hash, displace, and compress" (2009), sections 2 and 3.
 
@@ -28,22 +28,22 @@ import numpy as np
 
 cdef enum:
     BYTES = 256
-    FEWER_BITS = 2          # by which there are fewer turns than places for twice as many pairs
-    FREE_OF = 7             # pairs for which an entry is free: few, so that near caches hold more of the table
+    FEWER_BITS = 2          # binary logarithm by which there are fewer turns than places for twice the pairs
+    FREE_OF = 7             # pairs per spare entry: a dense table, so that near caches cover more of it
     TURNS = 1 << 8
     MOST_OF_A_TURN = 40
     EMPTY = -1
 
 
 cdef class Abreast:
-    """What two tokens make, for :func:`merge_once`.
+    """Table of pairs for :func:`merge_once`.
 
     Args:
-        derivations: how tokens are made, complete.
+        derivations: Derivations of the tokens, complete.
 
     Attributes:
-        complete: whether all pairs have found entries, which fails only of more than two million tokens or by a chance
-            of next to nothing. If not, nothing else is there.
+        complete: True if all pairs have an entry. This fails only with more than two million tokens, or with negligible
+            probability. If False, the table is empty.
     """
 
     def __init__(self, Derivations derivations not None):
@@ -88,13 +88,13 @@ cdef class Abreast:
         self.complete = True
 
     cdef int put_bytes(self, Derivations derivations, int32_t[:, ::1] of_bytes) except -1:
-        """What is known of two bytes side by side, which is ``nothing`` so far."""
+        """Fill in the table of adjacent byte pairs, initially NOTHING."""
         cdef const Derived* tokens = derivations.view.tokens
         cdef uint8_t[::1] first = np.arange(derivations.count).astype(np.uint8)
         cdef uint8_t[::1] last = first.copy()
         cdef int32_t k, left, right
         cdef BytePair* pair
-        # Tokens ascend, so that the first of a kind is the least.
+        # Tokens ascend, so the first of a kind is the lowest.
         for k in range(BYTES, derivations.count):
             left, right = tokens[k].left, tokens[k].right
             first[k], last[k] = first[left], last[right]
@@ -110,7 +110,7 @@ cdef class Abreast:
     cdef bint put(
         self, uint64_t[::1] pairs, const int64_t[::1] starts, uint64_t[::1] entries, uint8_t[::1] turns
     ) noexcept nogil:
-        """Give every pair an entry; ``pairs`` that share a turn stand together. Whether all have one."""
+        """Find an entry for every pair; ``pairs`` of the same turn are adjacent. Return whether all have one."""
         cdef const AbreastView* view = &self.view
         cdef int64_t size, which, k, turn
         cdef uint64_t[MOST_OF_A_TURN] taken

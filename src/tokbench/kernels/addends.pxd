@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef struct Slots:
-    # Where a task lists the next addend of the first half of the tokens, and the next of the second half.
+    # Write positions of a task: next addend of the first half of the tokens, and next addend of the second half.
     double* numbers
     int32_t* tokens
     int64_t low
@@ -11,11 +11,12 @@ cdef struct Slots:
 
 
 cdef class Addends:
-    cdef double[::1] numbers        # of each task: of the first half of the tokens in order, from the end back the others
+    # per task: addends of the first half of the tokens from the start, of the second half from the end
+    cdef double[::1] numbers
     cdef int32_t[::1] tokens
-    cdef const int64_t[::1] firsts  # the first edge of each task
-    cdef int64_t[:, ::1] ends       # of each task: after the last of the first half, before the last of the second
-    cdef int32_t middle             # the first token of the second half
+    cdef const int64_t[::1] firsts  # first edge of each task
+    cdef int64_t[:, ::1] ends       # per task: end of the first half, and end of the second half (exclusive, backwards)
+    cdef int32_t middle             # first token of the second half
 
     cdef Slots begin(self, int32_t task) noexcept nogil
     cdef void end(self, int32_t task, Slots slots) noexcept nogil
@@ -23,7 +24,7 @@ cdef class Addends:
 
 
 cdef inline void put(Slots* slots, int32_t token, double number) noexcept nogil:
-    """List what an edge adds to its token's sum; what is 0 is written over by the next."""
+    """Append an addend to its token's list; a 0 is overwritten by the next one."""
     cdef bint counts = number != 0, later = token >= slots.middle
     slots.numbers[slots.low] = slots.numbers[slots.high] = number
     slots.tokens[slots.low] = slots.tokens[slots.high] = token

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Numbers that several threads find, edge by edge, and that are added to the sums of tokens in the order of the edges.
+"""Sums over edges per token, computed by several threads and added in the order of the edges.
 
-Whoever goes through words lists what their edges add; after that the tokens' sums are made by two threads, of one half
-of the tokens each. So every sum is rounded as if one thread had gone through all.
+Each thread lists the addends of its words. Then two threads add up the tokens' sums, half of the tokens each. So every
+sum is rounded as if a single thread had processed all words.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef class Addends:
-    """Room for one number an edge.
+    """Storage for one number per edge.
 
     Args:
-        tokens: int32 [edges], the token of each.
-        kinds: how many tokens there are.
-        firsts: int64 [tasks + 1], the first edge of each task; the last entry is how many edges there are.
+        tokens: int32 [edges], token of each edge.
+        kinds: Number of tokens.
+        firsts: int64 [tasks + 1], first edge of each task; the last entry is the number of edges.
     """
 
     def __init__(self, tokens: NDArray[np.int32], int64_t kinds, const int64_t[::1] firsts):
@@ -26,7 +26,7 @@ cdef class Addends:
         self.middle = np.searchsorted(np.cumsum(np.bincount(tokens, minlength=kinds)), len(tokens) // 2)
 
     cdef Slots begin(self, int32_t task) noexcept nogil:
-        """Where a task's addends go."""
+        """Return the write positions of a task."""
         cdef Slots slots
         slots.numbers, slots.tokens, slots.middle = NULL, NULL, self.middle
         slots.low, slots.high = self.firsts[task], self.firsts[task + 1] - 1
@@ -35,11 +35,11 @@ cdef class Addends:
         return slots
 
     cdef void end(self, int32_t task, Slots slots) noexcept nogil:
-        """Nothing more comes from a task."""
+        """Finish a task."""
         self.ends[task, 0], self.ends[task, 1] = slots.low, slots.high
 
     cdef void sum_up(self, int32_t half, double[::1] sums) noexcept nogil:
-        """Make the sums of the first or the second half of the tokens."""
+        """Add up the sums of the first or the second half of the tokens."""
         cdef int64_t t, i
         cdef int32_t task
         for t in range(self.middle if half else 0, sums.shape[0] if half else self.middle):

@@ -3,10 +3,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from tokbench.kernels.crew cimport Crew
 
 cdef enum:
-    KEEP = 10       # kinds of tasks that every ascent has: to keep potentials of words
-    CHOOSE = 11     # to say which tokens are in the vocabulary
-    USE = 12        # to note how often each was of late
-    AIM = 13        # where prices of words are to move, which is the subclass's to say
+    KEEP = 10       # task kinds of every ascent: store the potentials of words
+    CHOOSE = 11     # mark the tokens in the vocabulary
+    USE = 12        # update the recent usage of tokens
+    AIM = 13        # compute the direction of prices of words (defined by the subclass)
 
 
 cdef class Ascent(Crew):
@@ -14,13 +14,13 @@ cdef class Ascent(Crew):
     cdef double size, bound, best, mu, share
     cdef double[::1] kept, before, usage
     cdef uint8_t[::1] chosen
-    cdef double[::1] of_words       # of each word its path's length, then how far its prices are to move
-    cdef double[::1] order          # the sums of those that may be let in
-    cdef int64_t[::1] at_mu         # of each task, the tokens that are worth as much as the last that are let in
-    cdef int64_t to_take            # steps
-    cdef double upper               # tokens of the best vocabulary known
-    cdef double stride              # how far prices are to move before they are evaluated again
-    cdef bint aimed                 # whether they are
+    cdef double[::1] of_words       # per word: length of its path, then the squared norm of its moves
+    cdef double[::1] order          # scratch for the sums of candidate tokens
+    cdef int64_t[::1] at_mu         # per task: number of tokens whose price equals the threshold
+    cdef int64_t to_take            # steps left
+    cdef double upper               # token count of the best known vocabulary
+    cdef double stride              # step length of all prices
+    cdef bint aimed                 # whether a step is pending
 
     cdef void step(self) noexcept nogil
     cdef void weigh(self) noexcept nogil

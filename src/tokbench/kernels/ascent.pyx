@@ -1,7 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""What every ascent of a bound has: the vocabulary that prices choose, the bound that it and the words' lengths give,
-and how far steps go (subgradients, with Polyak's step and a size that follows what was gained)."""
+"""Subgradient ascent of a lower bound: selection of the vocabulary by prices, the bound, and step sizes.
+
+Steps follow Polyak's rule, with a factor that grows with progress and shrinks without it.
+"""
 
 import numpy as np
 
@@ -13,22 +15,22 @@ from tokbench.kernels.crew cimport TASKS, Crew
 
 
 cdef enum:
-    GAINS = 4           # steps in a row that gained, after which steps grow
-    PATIENCE = 20       # steps without a gain, after which they shrink
+    GAINS = 4           # successful steps in a row after which steps grow
+    PATIENCE = 20       # steps without progress after which steps shrink
 
 
 cdef class Ascent(Crew):
-    """The state of an ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
+    """State of an ascent. The arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences of the words.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        kinds: how many tokens there are.
-        limit: how many may be in the vocabulary.
-        threads: threads to use; they do not show.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        kinds: Number of tokens.
+        limit: Maximum number of tokens in the vocabulary.
+        threads: Number of threads (default: 1). The result does not depend on it.
     """
 
     def __init__(
@@ -46,37 +48,37 @@ cdef class Ascent(Crew):
 
     @property
     def lower(self) -> float:
-        """The best bound so far, in floating point and over the given tokens only: no proof, see ``potentials``."""
+        """Best bound so far, in floating point and over the given tokens only. For a proof see ``potentials``."""
         return self.best
 
     @property
     def price(self) -> float:
-        """What a place in the vocabulary is worth: the last price of those that are let in."""
+        """Value of one place in the vocabulary: the lowest price among selected tokens."""
         return self.mu
 
     @property
     def taken_steps(self) -> int:
-        """Steps taken so far."""
+        """Number of steps so far."""
         return self.steps
 
     def potentials(self) -> NDArray[np.float64]:
-        """Float64 [nodes], for every node the cost of the bytes before it under the best prices so far."""
+        """Return float64 [nodes], the cost of the bytes before each node under the best prices so far."""
         return np.asarray(self.kept).copy()
 
     def token_prices(self) -> NDArray[np.float64]:
-        """Float64 [tokens], the sum of each token's prices in the last step."""
+        """Return float64 [tokens], the sum of each token's prices in the last step."""
         return np.asarray(self.sums).copy()
 
     def token_usage(self) -> NDArray[np.float64]:
-        """Float64 [tokens], how often each was in the vocabulary of late, from 0 to 1."""
+        """Return float64 [tokens], the share of recent steps in which each token was selected, from 0 to 1."""
         return np.asarray(self.usage).copy()
 
     def advance(self, int64_t steps, double upper) -> None:
-        """Take some steps.
+        """Run some steps.
 
         Args:
-            steps: how many.
-            upper: tokens of the best vocabulary known; steps are in proportion to what is still between.
+            steps: Number of steps.
+            upper: Token count of the best known vocabulary. Step lengths are proportional to the remaining gap.
         """
         self.to_take, self.upper = steps, upper
         self.work()
@@ -102,7 +104,7 @@ cdef class Ascent(Crew):
                 self.usage[t] = 0.98 * self.usage[t] + (0.02 if self.chosen[t] == 1 else 0.0)
 
     cdef void weigh(self) noexcept nogil:
-        """The vocabulary by the sums of tokens, and the bound."""
+        """Select the vocabulary by the sums of tokens, and compute the bound."""
         cdef Py_ssize_t w, t
         cdef int64_t above = 0, equal = 0
         cdef double paths = 0, top = 0
@@ -120,7 +122,7 @@ cdef class Ascent(Crew):
         self.bound = paths - top - (self.mu * <double>(self.limit - above) if equal else 0)
 
     cdef bint fell(self) noexcept nogil:
-        """Keep what gained, and let steps grow or shrink; whether the bound fell so far that it is to go back."""
+        """Store an improved bound and adapt the step size. Return whether the bound fell too far to continue."""
         if self.bound > self.best:
             self.best = self.bound
             self.share_out(KEEP)
@@ -136,7 +138,7 @@ cdef class Ascent(Crew):
         return self.bound < self.best - 0.3 * (self.upper - self.best)
 
     cdef void move(self) noexcept nogil:
-        """Say how far all prices move."""
+        """Compute the step length of all prices."""
         cdef Py_ssize_t w
         cdef double norm = 0
         self.share_out(AIM)
@@ -147,8 +149,8 @@ cdef class Ascent(Crew):
         self.stride, self.aimed = self.size * (self.upper - self.bound) / norm, True
 
     cdef void let_in(self) noexcept nogil:
-        """What the last of the tokens with the greatest sums is worth; 0 where there is room for all."""
-        cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are greater than it has been
+        """Compute the lowest sum among the selected tokens; 0 if there is room for all."""
+        cdef int64_t listed = self.list_above(0.8 * self.mu), t    # few are above the previous threshold
         if listed <= self.limit:
             listed = self.list_above(0)
         for t in range(listed):

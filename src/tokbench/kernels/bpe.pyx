@@ -2,14 +2,16 @@
 # distutils: language = c++
 """Byte-pair merging over counted words.
 
-Every symbol knows its neighbours and the pair that it starts, so a merge finds the pairs to lessen by position; the
-pairs to raise all contain the new symbol and are found through two arrays indexed by the other one. No pair is ever
-hashed. The queue is lazy: counts fall in place, and a pair is put right when it reaches the top. It holds pairs from a
-count of 2**level on, so that it stays small: most pairs are too rare ever to be merged, and wait by the logarithms of
-their counts until the level has fallen to these.
+Every symbol has links to its neighbours and to the pair it starts. So a merge finds the pairs to decrement by position.
+The pairs to increment all contain the new symbol, and are found through two arrays indexed by the other symbol, without
+hashing.
 
-One fact keeps this small: a pair gets all its positions when the younger of its symbols is made, so that it is queued
-once and its count can only fall. The alphabet may be anything, the 256 bytes or the tokens of a vocabulary.
+The queue is lazy: counts fall in place, and a pair is updated when it reaches the top. The queue contains only pairs
+with a count of 2**level or more, so it stays small. Rarer pairs wait in lists by the logarithm of their counts until
+the level falls to theirs; most are never merged.
+
+A pair gets all its positions when the younger of its symbols is made. So it is queued once, and its count can only
+fall. The alphabet is arbitrary: the 256 bytes or the tokens of a vocabulary.
 
 Reference: :mod:`tokbench.reference.bpe`.
 """
@@ -27,13 +29,13 @@ from tokbench.kernels.symbols cimport Numbers, Symbol, fetch_ahead, lay_out, num
 
 
 cdef enum:
-    LEVELS = 63     # that a count may have
+    LEVELS = 63     # levels of a count
 
 
 cdef struct Pair:
     int64_t count
-    int64_t start   # of its positions in the store
-    int32_t size    # number of positions, with those at which it has since been broken up
+    int64_t start   # of its first position in the store
+    int32_t size    # number of positions, including those since broken up
     int32_t left
     int32_t right
 
@@ -44,20 +46,20 @@ cdef struct Event:
 
 
 cdef class Merging:
-    """The state of one training run."""
+    """State of one training run."""
 
     cdef vector[Symbol] symbols
     cdef vector[int64_t] lengths    # of each symbol id, in the unit of the alphabet's lengths
     cdef vector[uint64_t] ranks     # of each symbol id
     cdef vector[Pair] pairs
-    cdef vector[int32_t] of_left    # during a merge: the pair of a symbol with the new one after it, -1 for none
-    cdef vector[int32_t] of_right   # the same, with the new one before it
-    cdef vector[Event] events       # positions given to pairs by the merge under way, in order
-    cdef size_t queued              # pairs that are or have been in the queue
+    cdef vector[int32_t] of_left    # during a merge: pair of a symbol followed by the new one, -1 for none
+    cdef vector[int32_t] of_right   # likewise, preceded by the new one
+    cdef vector[Event] events       # positions added to pairs by the current merge, in order
+    cdef size_t queued              # number of pairs that are or were in the queue
     cdef vector[int32_t] store
     cdef vector[Key] heap
-    cdef vector[vector[int32_t]] waiting    # pairs, each by the logarithm to base 2 of the count that it had
-    cdef int32_t level              # pairs with a count of 2**level or more are, or have been, in the queue
+    cdef vector[vector[int32_t]] waiting    # pairs by the binary logarithm of their count when last examined
+    cdef int32_t level              # pairs with a count of 2**level or more are or were in the queue
     cdef int64_t min_count
     cdef int64_t max_length
 
@@ -113,7 +115,7 @@ cdef class Merging:
         return 0
 
     cdef int enqueue(self) except -1 nogil:
-        """Queue the new pairs that may be merged one day, and store their positions."""
+        """Queue the new pairs with sufficient counts, and store their positions."""
         cdef int64_t end = self.store.size()
         cdef size_t i
         cdef Pair *pair
@@ -135,7 +137,7 @@ cdef class Merging:
         return 0
 
     cdef int await_turn(self, int32_t id) except -1 nogil:
-        """Queue a pair, or let it wait; one that is too rare to be merged is forgotten."""
+        """Queue a pair or add it to a waiting list. Drop a pair that is too rare to be merged."""
         cdef const Pair *pair = &self.pairs[id]
         cdef Untold untold
         cdef Key key
@@ -150,7 +152,7 @@ cdef class Merging:
         return 0
 
     cdef int lower(self) except -1 nogil:
-        """Queue the pairs that have waited for the next level."""
+        """Lower the level and queue the pairs that waited for it."""
         cdef vector[int32_t] due
         cdef size_t i
         self.level -= 1
@@ -160,7 +162,7 @@ cdef class Merging:
         return 0
 
     cdef int32_t take(self) except -2 nogil:
-        """Take the foremost pair from the queue; -1 when there is none to be merged."""
+        """Remove the first pair from the queue and return it; -1 if none is left to merge."""
         cdef Untold untold
         cdef Key top
         cdef int64_t count
@@ -182,7 +184,7 @@ cdef class Merging:
             self.lower()
 
     cdef int merge(self, int32_t merged) except -1 nogil:
-        """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
+        """Create the symbol of a pair and replace every occurrence of the pair, from left to right."""
         cdef int32_t id = <int32_t>self.lengths.size(), position
         cdef Pair pair = self.pairs[merged]
         cdef int64_t first = self.pairs.size(), i
@@ -223,7 +225,7 @@ cdef class Merging:
         return 0
 
     cdef inline int32_t new_pair(self, int32_t left, int32_t right, int32_t *known) except -2 nogil:
-        """The pair (left, right), as known or made known there; -1 where it would be too long."""
+        """Return the pair (left, right), created if necessary and cached in ``known``; -1 if it would be too long."""
         if known[0] < 0 and self.lengths[left] + self.lengths[right] <= self.max_length:
             known[0] = self.add_pair(left, right)
         return known[0]
@@ -239,29 +241,30 @@ def train(
     int64_t min_count,
     int64_t max_length,
 ) -> NDArray[np.int32]:
-    """Merge the most frequent pair, again and again, until there are ``size`` symbols or no pair is left.
+    """Merge the most frequent pair repeatedly until there are ``size`` symbols or no pair is left.
 
-    Where equal words are equal symbols, no two merges spell the same string: the symbols between two boundaries that
-    no merge has crossed depend on nothing outside them, so that equal strings are always built in the same way. That
-    holds for bytes, and for words cut by longest prefix.
+    Every merge results in a new string if equal words are equal symbols, as for bytes and for words split by longest
+    prefix. The symbols between two boundaries that no merge has crossed do not depend on anything outside them. So
+    equal strings are always built in the same way.
 
     Args:
-        text: int32 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word, all positive.
-        ranks: int64 [alphabet], the place of each symbol of the alphabet among ties, from 0 to alphabet - 1. Merged
-            symbols follow in order of creation. Of equal counts, the lowest (left, right) is merged.
-        lengths: int64 [alphabet], length of each symbol of the alphabet; a merged symbol is as long as its parts.
-        size: symbols wanted, the alphabet included.
-        min_count: pairs seen less often than this, or never, are not merged.
-        max_length: longest merged symbol.
+        text: int32 [n], concatenated words in symbols of the alphabet; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        counts: int64 [words], count of each word, all positive.
+        ranks: int64 [alphabet], rank of each symbol of the alphabet for ties, from 0 to alphabet - 1. Merged symbols
+            follow in order of creation. Among equal counts, the lowest (left, right) is merged.
+        lengths: int64 [alphabet], length of each symbol of the alphabet. The length of a merged symbol is the sum of
+            its parts.
+        size: Requested number of symbols, including the alphabet.
+        min_count: Minimum count of a merged pair; at least 1.
+        max_length: Maximum length of a merged symbol.
 
     Returns:
-        int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+        int32 [m, 2] of (left, right); the resulting symbols are alphabet, alphabet + 1, ...
 
     Raises:
         OverflowError: there are 2**31 or more positions, symbols or pairs.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
     cdef Merging state = Merging()
     cdef vector[int32_t] taken

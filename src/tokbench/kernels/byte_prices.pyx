@@ -1,17 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""The bound on the fewest tokens by prices of bytes alone, raised step by step.
+"""Lower bound on the token count by dual ascent on prices of bytes only.
 
-:mod:`tokbench.kernels.relaxation` has a price for every edge and walks the shortest path of each word. Where words are
-long, most edges are of substrings that no vocabulary would hold, and every path finds another of them that has no price
-yet. Here an edge costs what the prices of its bytes exceed a token by, so that none has to be found: a token's price is
-the sum of that over its edges, and the K greatest are let in. The price of a byte goes down where more tokens of the
-vocabulary lie over it than one, and up where none does; at most to a token, which the byte alone would cost.
+:mod:`tokbench.kernels.relaxation` has a price for every edge and follows the shortest path of each word. In long words,
+most edges are of substrings that no vocabulary would contain, and each path finds further such edges without a price.
+Here the price of an edge is derived: the prices of its bytes minus the cost of one token, if positive. The price of a
+token is the sum over its edges, and the K tokens with the greatest prices are selected. The price of a byte falls if it
+is covered by more than one selected token, and rises if it is covered by none. It is at most one token, the cost of the
+byte as a token.
 
-Steps are taken in proportion to what a byte's price was moved by of late, as there are bytes that one token covers and
-bytes that twenty do (the running mean of squares of Tieleman and Hinton's RMSProp, Coursera, 2012, lecture 6.5).
+Step lengths are scaled by the recent moves of each byte's price, because some bytes are covered by one token and others
+by twenty. The scale is the running mean of squares of Tieleman and Hinton's RMSProp (Coursera, 2012, lecture 6.5).
 
-Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
+Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
 Reference: ``byte_prices`` in :mod:`tokbench.reference.bounds`.
 """
@@ -26,29 +27,30 @@ from tokbench.kernels.ascent cimport AIM, USE, Ascent
 
 
 cdef enum:
-    LAY = 0             # kinds of tasks: prices of words moved, and what they sum to
-    GO_BACK = 1         # prices of words as they were when the bound was best
+    LAY = 0             # task kinds: move the prices of words and add up their costs
+    GO_BACK = 1         # restore the prices of the best bound
 
-cdef double LEAST = 0.01        # of a mean of squares
+cdef double LEAST = 0.01        # added to a mean of squares
 
 
 cdef class BytePrices(Ascent):
-    """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
+    """State of the ascent. The arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences of the words.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        kinds: how many tokens there are.
-        limit: how many may be in the vocabulary.
-        potentials: float64 [nodes], for every node the cost of the bytes before it in its word, to begin with.
-        threads: threads to use; they do not show.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        kinds: Number of tokens.
+        limit: Maximum number of tokens in the vocabulary.
+        potentials: float64 [nodes], initial cost of the bytes before each node in its word.
+        threads: Number of threads (default: 1). The result does not depend on it.
     """
 
     cdef double[::1] prices, moves, squares     # of the byte before each node
-    cdef double[:, ::1] covers                  # of each thread: by how much more each byte is covered than the last one
+    # per thread: difference in coverage between each byte and the byte before
+    cdef double[:, ::1] covers
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
@@ -93,13 +95,13 @@ cdef class BytePrices(Ascent):
         self.move()
 
     cdef void evaluate(self) noexcept nogil:
-        """What words and tokens cost, the vocabulary, and the bound that they give."""
+        """Compute the costs of words and tokens, the vocabulary and the bound."""
         self.share_words(LAY)
         self.aimed = False
         self.weigh()
 
     cdef double lay(self, Py_ssize_t w, Slots* slots) noexcept nogil:
-        """What a word's bytes cost; what its edges do is added to their tokens' sums."""
+        """Return the cost of a word's bytes, and add the prices of its edges to the sums of their tokens."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1], node, i
         cdef double count = <double>self.counts[w], price
         self.before[begin] = 0
@@ -122,7 +124,7 @@ cdef class BytePrices(Ascent):
             self.moves[node] = 0
 
     cdef double aim(self, Py_ssize_t w, double* covers) noexcept nogil:
-        """Where the prices of a word's bytes are to move; the sum of the squares, each as far as its price goes."""
+        """Compute the moves of the prices of a word's bytes; return the sum of their scaled squares."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1], node, i
         cdef double count = <double>self.counts[w], squares = 0, cover = 0, held, wanted, move
         cdef double[3] holds

@@ -1,10 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""ByteSpan: the predictable spans of a scored document, and how often each occurs.
+"""ByteSpan: predictable spans of scored documents and their counts.
 
-"ByteSpan: Information-Driven Subword Tokenisation", section 2.2. A byte is grouped where its signal falls from the
-byte before, or is below a threshold; any other byte is a peak, the first of a document always. A span is the last peak
-before a run of grouped bytes, with that run; under the global constraint it is the run alone.
+"ByteSpan: Information-Driven Subword Tokenisation", section 2.2. A byte is grouped if its signal is lower than that of
+the byte before, or below a threshold. Any other byte is a peak; the first byte of a document is always a peak. A span
+is the last peak before a run of grouped bytes, together with the run. Under the global constraint a span is the run
+only.
 
 Reference: :mod:`tokbench.reference.bytespan`.
 """
@@ -37,7 +38,7 @@ cdef extern from *:
         return order ? order < 0 : a.inside < b.inside;
     }
 
-    /* Counts of spans, apart by whether they start a pre-token or lie inside one. */
+    /* Counts of spans, separately for spans that start a pre-token and spans inside one. */
     struct SpanTable {
         std::unordered_map<std::string, int64_t> counts[2];
 
@@ -45,7 +46,7 @@ cdef extern from *:
             counts[inside][std::string((const char *)text, width)]++;
         }
 
-        /* Count one more (by = 1) or one less (by = -1); how that changes the number of spans seen `least` times. */
+        /* Add 1 or -1 to a count; return the change in the number of spans with a count of at least `least`. */
         int change(const uint8_t *text, int64_t width, bool inside, int64_t by, int64_t least) {
             auto place = counts[inside].try_emplace(std::string((const char *)text, width), 0).first;
             const int64_t before = place->second, after = before + by;
@@ -87,7 +88,7 @@ cdef extern from *:
 
 
 cdef struct Search:
-    # Where a document is looked through: the next byte, the run of grouped bytes that it is in, the next pre-token.
+    # Search state in a document: the next byte, the current run of grouped bytes, the next pre-token.
     const uint8_t* text
     const float* signal
     const int64_t* bounds
@@ -99,14 +100,14 @@ cdef struct Search:
     int64_t start
     int64_t end
     int64_t upper
-    int64_t[3] found    # of the last span: start, end, and 1 where it does not start a pre-token
+    int64_t[3] found    # last span: start, end, and 1 if it does not start a pre-token
 
 
 cdef Search search_of(
     const uint8_t[::1] text, const float[::1] signal, const int64_t[::1] bounds, double threshold, double fall,
     bint peaks,
 ):
-    """A search of one document, as :func:`find_spans` describes it."""
+    """Return a search of one document; see :func:`find_spans`."""
     cdef Search search
     if signal.shape[0] != text.shape[0] or bounds.shape[0] < 1 or bounds[bounds.shape[0] - 1] != text.shape[0]:
         raise ValueError("signal and pre-token bounds must cover the text")
@@ -118,7 +119,7 @@ cdef Search search_of(
 
 
 cdef inline void next_run(Search* search) noexcept nogil:
-    """Go on to the next run of grouped bytes, which may be empty."""
+    """Advance to the next run of grouped bytes, which may be empty."""
     cdef const float* signal = search.signal
     cdef int64_t at = search.at, end, size = search.size
     if search.peaks:
@@ -139,7 +140,7 @@ cdef inline void next_run(Search* search) noexcept nogil:
 
 
 cdef bint next_span(Search* search) noexcept nogil:
-    """Leave the next span in ``found``; False where there is none."""
+    """Store the next span in ``found``; return False if there is none."""
     cdef int64_t stop, left, lower
     while True:
         while search.start >= search.end:
@@ -165,25 +166,27 @@ def find_spans(
     double fall,
     bint peaks=True,
 ) -> NDArray[np.int64]:
-    """The spans of one document, cut at pre-token starts; single bytes that remain are left out.
+    """Return the spans of one document, split at pre-token starts, without single bytes.
 
-    A space that starts a pre-token belongs to it: where a span starts right after such a space, it extends over it.
+    A space that starts a pre-token belongs to it: a span that starts right after such a space is extended to include
+    it.
 
     Args:
         text: uint8 [n].
         signal: float32 [n], surprisal or entropy of each byte.
-        bounds: int64, where the pre-tokens start, strictly ascending from 0, and n at the end.
-        threshold: bytes with a signal below it are grouped; minus infinity for none.
-        fall: bytes are grouped where the signal less that of the byte before is below it; 0 is the monotonic
-            constraint. Not read without peaks.
-        peaks: whether a span starts with the byte before the grouped ones. Without peaks, the global constraint, spans
-            are the runs of bytes below the threshold, and the first byte of the document is like any other.
+        bounds: int64, starts of the pre-tokens, strictly ascending from 0, and n at the end.
+        threshold: Bytes with a signal below it are grouped; minus infinity for none.
+        fall: Bytes are grouped if the signal minus that of the byte before is below it; 0 is the monotonic constraint.
+            Not used without peaks.
+        peaks: Whether a span starts with the byte before the grouped ones (default: True). Without peaks (the global
+            constraint), spans are the runs of bytes below the threshold, and the first byte of the document has no
+            special role.
 
     Returns:
-        int64 [m, 3]: start, end, and 1 where the span does not start a pre-token.
+        int64 [m, 3]: start, end, and 1 if the span does not start a pre-token.
 
     Raises:
-        ValueError: the arrays do not fit one another.
+        ValueError: the lengths of the arrays do not match.
     """
     cdef Search search = search_of(text, signal, bounds, threshold, fall, peaks)
     spans = np.empty((text.shape[0], 3), np.int64)
@@ -197,7 +200,7 @@ def find_spans(
 
 
 cdef class SpanCounter:
-    """How often each span occurs, apart by whether it starts a pre-token."""
+    """Counts of spans, separately for spans that start a pre-token and spans inside one."""
 
     cdef SpanTable table
 
@@ -210,14 +213,14 @@ cdef class SpanCounter:
         double fall,
         bint peaks=True,
     ) -> None:
-        """Count the spans of one document, as :func:`find_spans` gives them."""
+        """Count the spans of one document; the arguments are those of :func:`find_spans`."""
         cdef Search search = search_of(text, signal, bounds, threshold, fall, peaks)
         with nogil:
             while next_span(&search):
                 self.table.add(&text[search.found[0]], search.found[1] - search.found[0], search.found[2] != 0)
 
     def absorb(self, SpanCounter other not None) -> None:
-        """Add what another has counted."""
+        """Add the counts of another counter."""
         with nogil:
             self.table.absorb(other.table)
 
@@ -225,7 +228,7 @@ cdef class SpanCounter:
         return self.table.size()
 
     def commonest(self, int64_t limit) -> list[tuple[bytes, bool, int]]:
-        """Up to ``limit`` (bytes, inside a pre-token, count): count descending, bytes, those that start one first."""
+        """Return up to ``limit`` (bytes, inside a pre-token, count); descending count, then bytes."""
         return listed(&self.table, limit)
 
 
@@ -241,24 +244,24 @@ cdef list listed(SpanTable* table, int64_t limit):
 
 
 cdef class Segments:
-    """Segments of active bytes, growing as bytes become active, and how often each is there now.
+    """Segments of active bytes, which grow as bytes become active, and their current counts.
 
-    A segment is a run of active bytes inside a pre-token, extended over the pre-token's space where it starts right
-    after it. Single bytes, and single bytes with their word's space, are not counted.
+    A segment is a run of active bytes inside a pre-token. If it starts right after the pre-token's space, it includes
+    the space. Single bytes, with or without their word's space, are not counted.
 
     Args:
-        text: uint8 [n], the documents end to end.
-        starts: uint8 [n], 1 where a pre-token starts.
-        least: count from which a segment is frequent, at least 1.
+        text: uint8 [n], concatenated documents.
+        starts: uint8 [n], 1 at the start of a pre-token.
+        least: Count from which a segment is frequent, at least 1.
     """
 
     cdef SpanTable table
     cdef const uint8_t[::1] text
     cdef const uint8_t[::1] starts
-    cdef int64_t[::1] ends      # at either end of a run the other end; -1 where the byte is not active
+    cdef int64_t[::1] ends      # at either end of a run, the other end; -1 if the byte is not active
     cdef int64_t least
     cdef readonly int64_t frequent
-    """Different segments that are frequent now."""
+    """Number of distinct segments that are frequent now."""
 
     def __init__(self, const uint8_t[::1] text, const uint8_t[::1] starts, int64_t least):
         if text.shape[0] != starts.shape[0]:
@@ -267,7 +270,7 @@ cdef class Segments:
         self.ends = np.full(text.shape[0], -1, np.int64)
 
     def activate(self, const int64_t[::1] positions) -> None:
-        """Make bytes active, each for the first time, one after another."""
+        """Make bytes active, one after another; each must be inactive before."""
         cdef int64_t row, at, first, last, n = self.text.shape[0]
         with nogil:
             for row in range(positions.shape[0]):
@@ -293,5 +296,5 @@ cdef class Segments:
         return 0
 
     def commonest(self, int64_t limit) -> list[tuple[bytes, bool, int]]:
-        """Up to ``limit`` frequent (bytes, inside a pre-token, count), ordered as by :class:`SpanCounter`."""
+        """Return up to ``limit`` frequent (bytes, inside a pre-token, count), ordered as by :class:`SpanCounter`."""
         return listed(&self.table, min(limit, self.frequent))

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Which substring joins most: bounds of all groups, of which only the greatest are looked at again.
+"""Greedy choice of the substring that joins the most bytes, with bounds on all groups.
 
-Groups wait, level by level of their first bounds, until one on their level may be the best; then they are in a heap by
-their present bounds. Threads evaluate groups side by side where that takes long enough. What is looked at beside what
-must be does not show: the best of all is chosen, and bounds stay bounds.
+Groups wait in levels by their first bounds until one on their level may be the best. Then they move to a heap, ordered
+by their current bounds. Threads evaluate several groups in parallel if that takes long enough. Evaluating additional
+groups does not change the result: the best of all is chosen, and bounds stay valid.
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -26,16 +26,16 @@ from tokbench.kernels.threads import parallel_map
 from tokbench.kernels.flat_arrays import repeat_ranges
 
 cdef enum:
-    LEVELS = 944            # of bounds below 2^62: sixteen for each power of two
+    LEVELS = 944            # of bounds below 2^62: sixteen per power of two
     PARTS = 16              # of the text
-    MOST_TOGETHER = 64      # groups of the heap that are evaluated together
-    WAITING = 0             # kinds of tasks: to bound some of the groups that wait
-    WHOLE = 1               # to evaluate a group
-    DIVIDED = 2             # to go through some of its places
+    MOST_TOGETHER = 64      # groups of the heap evaluated together
+    WAITING = 0             # task kinds: bound some of the waiting groups
+    WHOLE = 1               # evaluate a group
+    DIVIDED = 2             # evaluate some of its places
 
 
 cdef struct Task:
-    int64_t first       # of the groups that wait, or of a group's suffixes
+    int64_t first       # among the waiting groups, or the suffixes of a group
     int64_t last
     int32_t index       # of the group in ``tried``
     int32_t kind
@@ -50,39 +50,39 @@ cdef inline int32_t level_of(int64_t gain) noexcept nogil:
 
 
 cdef inline int64_t most_of(int32_t level) noexcept nogil:
-    """The greatest gain on a level."""
+    """Return the greatest gain of a level."""
     if level < 16:
         return level
     return ((<int64_t>(level % 16) + 17) << (level // 16 - 1)) - 1
 
 
 cdef class Choice:
-    """The choice of one substring after another from a partition."""
+    """Repeated choice of the best substring from a partition."""
 
     cdef Partition state
     cdef int64_t total                      # bytes of the text
-    cdef int64_t[::1] before                # occurrences of the suffixes before each, at the start
-    cdef int64_t[::1] reach                 # of each group, from its long words, once each; where there are any
+    cdef int64_t[::1] before                # sum of the initial counts of the suffixes before each
+    cdef int64_t[::1] reach                 # per group: most bytes joined in long words, if there are any
     cdef int64_t[::1] often
-    cdef vector[int64_t] places             # of each part of the groups, where on each level the next goes
-    cdef uint8_t[::1] room                  # of those that wait: not laid out with zeros, which one thread would do
+    cdef vector[int64_t] places             # per part of the groups and level: next position in ``waiting``
+    cdef uint8_t[::1] room                  # memory of ``waiting``, not zeroed, as one thread would do that
     cdef Entry* waiting                     # groups with their first bounds, level by level
-    cdef vector[int64_t] levels             # of each level of bounds, where it ends in ``waiting``
-    cdef int32_t level                      # the next to be brought to the heap
-    cdef int64_t called                     # groups that no longer wait
+    cdef vector[int64_t] levels             # end of each level in ``waiting``
+    cdef int32_t level                      # next level to move to the heap
+    cdef int64_t called                     # number of groups that no longer wait
     cdef vector[Entry] heap
     cdef vector[Entry] aside
-    cdef vector[int32_t] tried              # groups that are evaluated together
-    cdef vector[Evaluation] found           # of each
+    cdef vector[int32_t] tried              # groups evaluated together
+    cdef vector[Evaluation] found           # their evaluations
     cdef vector[Task] tasks
-    cdef vector[int64_t] sums               # of each task that is part of a group
+    cdef vector[int64_t] sums               # per task that is part of a group
     cdef Team team
-    cdef int32_t helpers                    # threads beside the one that leads
-    cdef int64_t enough                     # places that are worth their help
-    cdef bint failed                        # whether a helper had no memory
+    cdef int32_t helpers                    # threads besides the leading one
+    cdef int64_t enough                     # number of places for which helpers are worthwhile
+    cdef bint failed                        # whether a helper ran out of memory
 
     cdef object prepare(self):
-        """Make room for what first bounds are made of, and take up occurrences in long words."""
+        """Allocate the inputs of the first bounds, and bound the gains in long words."""
         cdef int64_t i
         cdef bint some_long = False
         self.room = np.empty((self.state.groups.shape[0] + 1) * sizeof(Entry), np.uint8)
@@ -93,7 +93,7 @@ cdef class Choice:
             for i in range(self.state.counts.shape[0]):
                 self.total += self.state.counts[i] * (self.state.offsets[i + 1] - self.state.offsets[i])
                 some_long |= self.state.is_long(i)
-        if some_long:                       # most pages of these stay as the system lends them, of zeros
+        if some_long:                       # most pages of these arrays are never touched
             self.reach = np.zeros(self.state.groups.shape[0], np.int64)
             self.often = np.zeros(self.state.groups.shape[0], np.int64)
         with nogil:
@@ -103,8 +103,7 @@ cdef class Choice:
             self.places.resize(PARTS * LEVELS)
 
     cdef object add_up(self, int64_t first, int64_t last, int64_t sum):
-        """Note the occurrences before some of the suffixes, and before the one that follows; ``sum`` before the first.
-        """
+        """Write the running sum of counts after some of the suffixes; ``sum`` is the value before the first."""
         cdef int64_t i
         with nogil:
             for i in range(first, last):
@@ -112,11 +111,11 @@ cdef class Choice:
                 self.before[i + 1] = sum
 
     cdef int64_t edge(self, int64_t part) noexcept nogil:
-        """The first group of a part of them."""
+        """Return the first group of a part."""
         return self.state.groups.shape[0] * part // PARTS
 
     cdef object count_levels(self, int64_t part):
-        """Count the groups of a part on each level of bounds."""
+        """Count the groups of a part per level of bounds."""
         cdef int64_t group
         cdef int64_t* found = &self.places[part * LEVELS]
         with nogil:
@@ -124,7 +123,7 @@ cdef class Choice:
                 found[level_of(self.bound_of(<int32_t>group).gain)] += 1
 
     cdef object settle(self):
-        """Where on each level the groups of each part begin, in the order of the groups."""
+        """Compute the first position of each part's groups on each level, in the order of the groups."""
         cdef int64_t sum = 0, some
         cdef int32_t level, part
         for level in range(LEVELS - 1, -1, -1):
@@ -132,12 +131,11 @@ cdef class Choice:
                 some = self.places[part * LEVELS + level]
                 self.places[part * LEVELS + level] = sum
                 sum += some
-            self.levels[level] = sum        # where the level ends
+            self.levels[level] = sum        # end of the level
         self.level = LEVELS - 1
 
     cdef object fill(self, int64_t part):
-        """Bound every group of a part by its occurrences times the cuts inside its longest substring, and by its long
-        words."""
+        """Bound the groups of a part by count times the cuts inside the longest substring, and by their long words."""
         cdef int64_t group
         cdef Entry entry
         cdef int64_t* places = &self.places[part * LEVELS]
@@ -148,13 +146,13 @@ cdef class Choice:
                 places[level_of(entry.gain)] += 1
 
     cdef object forget(self):
-        """Give back what only first bounds are made of."""
+        """Release the inputs of the first bounds."""
         self.before = None
         self.reach = None
         self.often = None
 
     cdef Entry bound_of(self, int32_t group) noexcept nogil:
-        """A group's bound before anything is joined."""
+        """Return the bound of a group before anything is joined."""
         cdef Entry entry
         cdef int64_t inside = self.state.groups[group, 3] - 1
         cdef int64_t sum = self.before[self.state.groups[group, 1]] - self.before[self.state.groups[group, 0]]
@@ -173,10 +171,10 @@ cdef class Choice:
         return entry
 
     cdef int call_up(self, int64_t least) except -1 nogil:
-        """Bring the groups that wait to the heap, level by level, while they may join ``least`` and what its top may.
+        """Move waiting groups to the heap, level by level, while they may reach ``least`` and the top of the heap.
 
-        A level is evaluated as it comes, in the order of the text: few of its groups join as much as was thought. Those
-        in long words wait for their turn, as a look at one of them may take as many steps as there are bytes.
+        A level is evaluated when it is moved, in the order of the text, because few of its groups reach their bounds.
+        Groups in long words are not evaluated here, because one evaluation may need as many steps as there are bytes.
         """
         cdef int64_t i, end
         while self.level > 0 and (self.heap.size() == 0 or self.heap[0].gain <= most_of(self.level)):
@@ -193,7 +191,7 @@ cdef class Choice:
         return 0
 
     cdef int evaluate_waiting(self, int64_t end) except -1 nogil:
-        """Bound groups that wait, up to an index, anew."""
+        """Update the bounds of waiting groups up to an index."""
         cdef int64_t i, places = 0, part
         cdef Task task
         task.first = self.called
@@ -215,7 +213,7 @@ cdef class Choice:
         return self.share_out()
 
     cdef int bound_anew(self, int64_t first, int64_t last, Work* work) except -1 nogil:
-        """Bound groups that wait by what they join as things stand."""
+        """Replace the bounds of waiting groups by their current gains, except for groups in long words."""
         cdef Evaluation found
         cdef int64_t i
         for i in range(first, last):
@@ -225,12 +223,12 @@ cdef class Choice:
         return 0
 
     cdef int share_out(self) except -1 nogil:
-        """See that all tasks are done."""
+        """Run all tasks."""
         self.team.lay_out(<int32_t>self.tasks.size())
         try:
             self.take_part(&self.state.work)
         finally:
-            while self.team.take() >= 0:        # after an error here nobody may be left to do them
+            while self.team.take() >= 0:        # after an error here, no task may be left open
                 self.team.finish()
             self.team.wait()
         if self.failed:
@@ -239,7 +237,7 @@ cdef class Choice:
         return 0
 
     cdef int choose(self, Entry* best) except -1 nogil:
-        """Find the best substring and apply it; its gain is 0 where no substring has any."""
+        """Find the best substring and apply it. Its gain is 0 if no substring has a positive gain."""
         cdef size_t i, together = 1
         best.gain, best.length, best.group = 0, 0, -1
         self.aside.clear()
@@ -266,7 +264,7 @@ cdef class Choice:
         return 0
 
     cdef int evaluate_tried(self) except -1 nogil:
-        """Evaluate the groups of ``tried``, with the others' help where that takes long enough."""
+        """Evaluate the groups of ``tried``, with helpers if that takes long enough."""
         cdef size_t i
         cdef int64_t places = 0
         cdef int32_t group, high, part, number
@@ -306,7 +304,7 @@ cdef class Choice:
         return 0
 
     cdef int take_part(self, Work* work) except -1 nogil:
-        """Do tasks until all of them are taken."""
+        """Run tasks until none is left."""
         cdef int32_t i = self.team.take()
         cdef bint failed
         while i >= 0:
@@ -333,7 +331,7 @@ cdef class Choice:
         return self.state.evaluate(group, &self.found[task.index], work)
 
     cdef object lead(self, int64_t limit):
-        """Choose up to ``limit`` substrings: int64 [chosen, 3], as of :func:`chosen`."""
+        """Choose up to ``limit`` substrings; return int64 [chosen, 3] as in :func:`chosen`."""
         cdef vector[int64_t] taken
         cdef Entry best
         cdef int32_t start
@@ -357,7 +355,7 @@ cdef class Choice:
         return rows
 
     cdef object help(self):
-        """Take part in evaluations until all is chosen."""
+        """Help with evaluations until the choice is complete."""
         cdef Work work
         with nogil:
             ready_to_throw()
@@ -376,25 +374,26 @@ def chosen(
     int32_t threads=1,
     int64_t enough=1024,
 ) -> NDArray[np.int64]:
-    """Take the substring that joins the most bytes, applied to all words, again and again.
+    """Choose the substring that joins the most bytes, apply it to all words, and repeat.
 
-    Ties fall to the shorter substring, then to the lesser bytes.
+    Ties: the shorter substring, then the lesser bytes.
 
     Args:
-        state: a new partition with the objective.
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word; times its bytes, they sum to less than 2**62.
-        suffixes: int32 [n], the positions of ``data`` in order.
-        groups: int32 [m, 4], the substrings to choose from, as by :func:`tokbench.kernels.substrings`: groups whose
-            substrings have the same length are in byte order; m is less than 2**31.
-        limit: substrings wanted.
-        threads: threads to use; the result does not depend on them.
-        enough: places that are worth another thread's help; it does not show either.
+        state: New partition with the objective.
+        data: uint8 [n], concatenated words; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        counts: int64 [words], count of each word. The sum of counts times lengths is less than 2**62.
+        suffixes: int32 [n], positions of ``data`` in suffix order.
+        groups: int32 [m, 4], candidate substrings as by :func:`tokbench.kernels.substrings`. Groups with substrings of
+            the same length are in byte order; m is less than 2**31.
+        limit: Requested number of substrings.
+        threads: Number of threads (default: 1). The result does not depend on it.
+        enough: Number of places for which another thread is worthwhile (default: 1024). The result does not depend on
+            it.
 
     Returns:
-        int64 [chosen, 3]: start and end of one occurrence in ``data``, and the cuts cleared, each as often as its word
-        occurs. Fewer than ``limit`` where nothing more can be joined.
+        int64 [chosen, 3]: start and end of one occurrence in ``data``, and the number of cuts cleared, weighted by
+            counts. There are fewer than ``limit`` rows if nothing more can be joined.
 
     Raises:
         ValueError: there are too many bytes or groups.

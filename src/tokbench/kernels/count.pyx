@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Counting of pre-tokens: scan, hash and count in one pass over each document.
+"""Pre-token counting: scanning, hashing and counting in one pass over each document.
 
-A hash table with open addressing and linear probing. A pre-token is known by a key of sixteen bytes; where it is longer
-than that its bytes lie in an arena. Pre-tokens are taken in blocks, so that the memory of a whole block is on its way
-before the first of them is counted.
+The table uses open addressing with linear probing. A pre-token is identified by a key of sixteen bytes; the bytes of
+longer pre-tokens are in an arena. Pre-tokens are processed in blocks, so that the memory for a block is prefetched
+before the first pre-token is counted.
 
-A table may be leased so many pre-tokens and bytes. Where it has come to them, whoever feeds it grants it more, or has
-it written to a run (:mod:`tokbench.kernels.runs`) and emptied.
+A table has a lease: a maximum number of pre-tokens and of arena bytes. When it is reached, the caller either extends
+the lease, or writes the table to a run (:mod:`tokbench.kernels.runs`) and empties it.
 
 Reference: ``count`` in :mod:`tokbench.reference.ngram`.
 """
@@ -34,10 +34,10 @@ cdef enum:
 
 
 MOST_COUNTED = 2 ** 62
-"""What the counts may add up to, each times the bytes of its pre-token and one: any sum over a text stays in 63 bits."""
+"""Maximum sum of each count times (length + 1), so that any sum over a text fits into 63 bits."""
 
 SLOT_BYTES = sizeof(Slot)
-"""What the table holds for each slot; :func:`pretokens_in` says how many pre-tokens so many slots take."""
+"""Bytes per slot of the table; :func:`pretokens_in` gives the number of pre-tokens for a number of slots."""
 
 cdef int64_t LIMIT = MOST_COUNTED
 
@@ -45,27 +45,30 @@ ready_to_throw()
 
 
 def pretokens_in(int64_t slots) -> int:
-    """Pre-tokens that a table of so many slots takes before it grows."""
+    """Return the number of pre-tokens that a table of this many slots can contain before it grows."""
     return 3 * slots // 4 - BLOCK
 
 
 @final
 cdef class Counter:
-    """Counts of pre-tokens, fed document by document; not to be shared between threads.
+    """Counts of pre-tokens, one document at a time. Not thread-safe.
 
     Args:
-        scanner: what cuts the documents given to :meth:`add`, which are one pre-token each where there is none.
+        scanner: Scanner that splits the documents passed to :meth:`add` (default: none; each document is one
+            pre-token).
 
     Raises:
-        OverflowError: the counts, each times the bytes of its pre-token and one, would add up past 2^62.
-        MemoryError: there is not enough. Either failure may leave a part counted: the counter then refuses to go on.
+        OverflowError: the sum of each count times the length of its pre-token plus one would exceed 2^62.
+        MemoryError: there is not enough memory. After either error a document may be partly counted, and all further
+            calls fail.
 
     Attributes:
-        slots: of the table.
-        held: bytes of memory.
-        leased_bytes: bytes that pre-tokens longer than a slot takes may have.
-        weight: the counts, each times the bytes of its pre-token and one, of what was ever given.
-        wanted: bytes of the pre-token for which the lease had no room; 0 where the number of pre-tokens is at its end.
+        slots: Number of slots of the table.
+        held: Bytes of memory in use.
+        leased_bytes: Maximum bytes of pre-tokens longer than a key.
+        weight: Sum of each count times the length of its pre-token plus one, over everything ever added.
+        wanted: Length of the pre-token that exceeded the lease in bytes; 0 if the lease ended by the number of
+            pre-tokens.
     """
 
     cdef Scanner scanner
@@ -74,7 +77,7 @@ cdef class Counter:
     cdef int64_t used, size
     cdef int64_t most
     cdef readonly int64_t leased_bytes, weight, wanted
-    cdef bint broken        # whether only a part of what was given last is counted
+    cdef bint broken        # whether the last call counted only a part
     cdef uint64_t mask
     cdef int shift
 
@@ -97,19 +100,19 @@ cdef class Counter:
         return <int64_t>(self.table.size() * sizeof(Slot) + self.arena.size)
 
     def lease(self, int64_t most, int64_t most_bytes) -> None:
-        """Stop from now on before the table has more.
+        """Set the lease of the table.
 
         Args:
-            most: unique pre-tokens.
-            most_bytes: bytes of those that are longer than a slot takes.
+            most: Maximum number of unique pre-tokens.
+            most_bytes: Maximum bytes of pre-tokens longer than a key.
         """
         self.most, self.leased_bytes = most, most_bytes
 
     def add(self, bytes text, int64_t start=0) -> int:
-        """Cut a document into pre-tokens and count them, from the boundary ``start`` on.
+        """Split a document into pre-tokens and count them, from the boundary ``start`` on (default: 0).
 
         Returns:
-            The boundary at which the lease ended; the bytes of the document where it did not.
+            The boundary at which the lease ended, or the length of the document.
         """
         cdef const uint8_t* data = text
         cdef int64_t size = len(text), found, taken
@@ -135,18 +138,18 @@ cdef class Counter:
         const int64_t[::1] counts=None,
         int64_t start=0,
     ) -> int:
-        """Count pre-tokens that are cut already, from number ``start`` on.
+        """Count pre-tokens, from index ``start`` on (default: 0).
 
         Args:
-            data: uint8 [bytes], the pre-tokens laid end to end.
-            offsets: int64 [n + 1], where each starts, ascending, within ``data``; empty pre-tokens are passed over.
-            counts: int64 [n], how often each occurs, not negative; once each where not given.
+            data: uint8 [bytes], concatenated pre-tokens.
+            offsets: int64 [n + 1], start of each pre-token in ``data``, ascending. Empty pre-tokens are skipped.
+            counts: int64 [n], count of each, not negative (default: 1 each).
 
         Returns:
-            The number of the pre-token at which the lease ended; n where it did not.
+            The index of the pre-token at which the lease ended, or n.
 
         Raises:
-            ValueError: an array has another length or does not ascend, or a count is negative.
+            ValueError: the lengths of the arrays do not match, offsets do not ascend, or a count is negative.
         """
         cdef int64_t n = offsets.shape[0] - 1, size = data.shape[0], i, found, taken
         cdef const uint8_t* first
@@ -175,7 +178,7 @@ cdef class Counter:
         return start
 
     cdef int begin(self) except -1:
-        """Refuse to go on after a failure, and take what follows for one until it ends."""
+        """Reject calls after a failure, and mark the counter as broken until the call succeeds."""
         if self.broken:
             raise RuntimeError("counting failed before; begin with a new counter")
         self.broken = True
@@ -192,7 +195,7 @@ cdef class Counter:
     cdef int64_t count_block(
         self, const uint8_t* data, const int64_t* bounds, const int64_t* weights, int64_t n, const uint8_t* limit
     ) except -1 nogil:
-        """Count pre-tokens up to the one for which the lease has no room; return how many."""
+        """Count pre-tokens up to the first one that exceeds the lease; return their number."""
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
         cdef int64_t i, given = n
@@ -223,7 +226,7 @@ cdef class Counter:
     cdef inline int increase(
         self, const Key* key, uint64_t hash, const uint8_t* data, int64_t length, int64_t count
     ) except -1 nogil:
-        """Count one pre-token; 0 where it is new and the lease has no room for its bytes."""
+        """Count one pre-token; return 0 if it is new and exceeds the lease in bytes."""
         cdef uint64_t low = key.low, high = key.high, place = hash >> self.shift
         cdef Slot* slot = &self.table[place]
         while slot.count:
@@ -266,11 +269,11 @@ cdef class Counter:
         return 0
 
     def counts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-        """The pre-tokens counted so far, by count descending, then by bytes ascending.
+        """Return the pre-tokens counted so far, by count descending, then by bytes ascending.
 
         Returns:
-            data: uint8 [bytes], the n pre-tokens laid end to end.
-            offsets: int64 [n + 1], where each starts; the last entry is the length of ``data``.
+            data: uint8 [bytes], the n concatenated pre-tokens.
+            offsets: int64 [n + 1], start of each pre-token; the last entry is the length of ``data``.
             counts: int64 [n].
         """
         if self.broken:
@@ -293,14 +296,14 @@ cdef class Counter:
         return data, offsets, counts
 
     def spill(self, bytes path not None, bint wider=False) -> None:
-        """Write what is counted to a run, sorted by bytes, and go on with an empty table.
+        """Write the counts to a run, sorted by bytes, and empty the table.
 
         Args:
-            path: the run, as the system spells its name.
-            wider: whether that table has twice as many slots.
+            path: Path of the run, encoded for the file system.
+            wider: Whether the table gets twice as many slots (default: False).
 
         Raises:
-            OSError: it cannot be written; the counter then refuses to go on.
+            OSError: the run cannot be written. All further calls then fail.
         """
         cdef RunWriter writer
         cdef int failed

@@ -1,4 +1,4 @@
-# What the table of :mod:`tokbench.kernels.count` holds, and the orders in which that is listed.
+# Entries of the table in :mod:`tokbench.kernels.count`, and the orders in which they are listed.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -13,7 +13,7 @@ cdef extern from *:
     struct Entry {
         const uint8_t* data;
         int64_t length, count;
-        uint64_t prefix;  /* the first eight bytes, padded with zeros, as a number in byte order */
+        uint64_t prefix;  /* first eight bytes, zero-padded, as a number in byte order */
 
         bool operator<(const Entry& other) const {
             if (count != other.count) return count > other.count;
@@ -25,8 +25,8 @@ cdef extern from *:
 
     struct Slot {
         Key key;
-        int64_t count;   /* 0 where the slot is free */
-        int64_t offset;  /* in the arena, for pre-tokens that are longer than a key */
+        int64_t count;   /* 0 if the slot is free */
+        int64_t offset;  /* in the arena, for pre-tokens longer than a key */
     };
 
     static inline int64_t length_of(const Slot& slot) {
@@ -38,12 +38,12 @@ cdef extern from *:
         return slot.key.high >> 56 <= 15 ? (const uint8_t*)&slot.key : arena + slot.offset;
     }
 
-    /* Puts the slots in use first, in byte order. */
+    /* Move the used slots to the front, in byte order. */
     static inline void sort_by_bytes(Slot* slots, size_t size, const uint8_t* arena) {
         Slot* end = std::remove_if(slots, slots + size, [](const Slot& slot) { return slot.count == 0; });
         std::sort(slots, end, [arena](const Slot& one, const Slot& other) {
             const uint8_t *data = bytes_of(one, arena), *other_data = bytes_of(other, arena);
-            uint64_t prefix, other_prefix;  /* of a slot, whose bytes are padded, or of a pre-token longer than a key */
+            uint64_t prefix, other_prefix;  /* from a zero-padded key, or from a pre-token longer than a key */
             std::memcpy(&prefix, data, 8);
             std::memcpy(&other_prefix, other_data, 8);
             if (prefix != other_prefix) return __builtin_bswap64(prefix) < __builtin_bswap64(other_prefix);
@@ -53,7 +53,7 @@ cdef extern from *:
         });
     }
 
-    /* Add count times size to a total that stays within a limit; 0 where it would not. */
+    /* Add count times size to a total, up to a limit; return 0 if the limit would be exceeded. */
     static inline int add_within(int64_t *total, int64_t count, int64_t size, int64_t limit) {
         const unsigned __int128 sum = (unsigned __int128)(uint64_t)count * (uint64_t)size + (uint64_t)*total;
         if (count < 0 || sum > (uint64_t)limit) return 0;

@@ -1,9 +1,9 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# Pairs whose counts rise and fall: with every position at which they ever stood, and a queue of them.
+# Pairs whose counts rise and fall, with every position they ever had, and a queue of pairs.
 #
-# A symbol names the pair that it starts, which tells live positions from stale ones. The queue is lazy: falling counts
-# are put right when they reach the top, rising ones are queued anew, and the entry that they outdate is dropped when it
-# comes up.
+# Each symbol links to the pair it starts, which separates live positions from stale ones. The queue is lazy: falling
+# counts are updated at the top of the queue. Rising counts are queued again, and the outdated entry is dropped at the
+# top.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
@@ -15,15 +15,15 @@ from tokbench.kernels.symbols cimport Numbers, Symbol, number_of
 cdef extern from *:
     """
     struct Counted {
-        int64_t count;          // occurrences, overlapping ones included
-        int64_t queued;         // count of its entry in the queue that is not outdated; 0 where there is none
+        int64_t count;          // occurrences, including overlapping ones
+        int64_t queued;         // count of its valid entry in the queue; 0 if there is none
         uint64_t order;         // ranks of the left and of the right symbol
         int32_t left, right;
     };
 
     struct CountedPairs {
         std::vector<Counted> pairs;
-        std::vector<std::vector<int32_t>> places;   // of each pair, stale ones included
+        std::vector<std::vector<int32_t>> places;   // per pair, including stale ones
         Numbers numbers;
         std::vector<int32_t> raised;                // pairs whose counts rose since they were last queued
         std::vector<Key> queue;
@@ -47,7 +47,7 @@ cdef extern from *:
 cdef inline int join_up(
     CountedPairs &held, Symbol *symbols, int32_t position, const vector[int64_t] &ranks
 ) except -1 nogil:
-    """Count the pair that starts at a position, where both of its symbols take part in merges."""
+    """Count the pair that starts at a position, if both of its symbols can be merged."""
     cdef Symbol *symbol = symbols + position
     cdef int32_t left = symbol.id, right = symbols[symbol.next].id, number
     cdef Counted pair
@@ -67,14 +67,14 @@ cdef inline int join_up(
 
 
 cdef inline void break_up(CountedPairs &held, Symbol *symbol) noexcept nogil:
-    """No longer count the pair that a symbol starts."""
+    """Remove the pair that a symbol starts from the counts."""
     if symbol.pair >= 0:
         held.pairs[symbol.pair].count -= symbol.weight
         symbol.pair = -1
 
 
 cdef inline int enqueue(CountedPairs &held, int32_t number) except -1 nogil:
-    """Queue a pair with its count of now, which outdates any other entry of its."""
+    """Queue a pair with its current count; any earlier entry becomes outdated."""
     cdef Counted *pair = &held.pairs[number]
     cdef Untold untold
     cdef Key key
@@ -85,7 +85,7 @@ cdef inline int enqueue(CountedPairs &held, int32_t number) except -1 nogil:
 
 
 cdef inline int enqueue_raised(CountedPairs &held) except -1 nogil:
-    """Queue the pairs whose counts have risen above their entries."""
+    """Queue the pairs whose counts exceed those of their entries."""
     cdef size_t i
     for i in range(held.raised.size()):
         if held.pairs[held.raised[i]].count > held.pairs[held.raised[i]].queued:
@@ -95,7 +95,7 @@ cdef inline int enqueue_raised(CountedPairs &held) except -1 nogil:
 
 
 cdef inline int32_t take_foremost(CountedPairs &held) except -2 nogil:
-    """Take the foremost pair from the queue; -1 when there is none."""
+    """Remove the first pair from the queue and return it; -1 if there is none."""
     cdef Untold untold
     cdef Counted *pair
     cdef Key top

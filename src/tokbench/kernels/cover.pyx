@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Segmentation by a partition cover: every token in turn joins the bytes of its places where cuts stand at both ends.
+"""Segmentation by a partition cover: each token in turn joins the bytes of its matches whose two ends are cuts.
 
-Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. A place joined by one
-token is taken over by a later one that holds it whole. Matches are sorted by (id, place), so that a token's places that
-overlap are tried from left to right, and those that touch stay apart.
+Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), appendix D, algorithm 4. A joined match can be
+absorbed by a later token that contains it. Matches are sorted by (id, position): overlapping matches of a token are
+tried from left to right, and adjacent matches stay separate.
 
 Reference: ``cover`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -20,9 +20,9 @@ import numpy as np
 
 
 cdef enum:
-    FEW = 256       # matches held without asking for memory
-    SMALL = 40      # matches up to this number are sorted by insertion
-    INSIDE = -1     # in place of an id: no cut stands here
+    FEW = 256       # matches stored on the stack
+    SMALL = 40      # up to this number of matches, insertion sort is used
+    INSIDE = -1     # in place of an id: no cut at this position
 
 
 cdef inline void order(uint64_t* matches, int64_t size) noexcept nogil:
@@ -41,18 +41,18 @@ cdef inline void order(uint64_t* matches, int64_t size) noexcept nogil:
 
 
 cdef class CoverSegmenter(PretokenSegmenter):
-    """Applies the tokens of two bytes and more in the order of their ids.
+    """Segmenter that applies the tokens of two or more bytes in the order of their ids.
 
     Args:
-        trie: the tokens; it must hold the 256 bytes.
-        lengths: int32 [tokens], bytes of each token.
+        trie: Trie of the tokens, including the 256 bytes.
+        lengths: int32 [tokens], length of each token in bytes.
 
     Raises:
-        ValueError: the trie lacks a byte, or a token of it has no length.
+        ValueError: the trie lacks a byte, or a token has no length.
     """
 
     cdef Trie trie
-    cdef SuffixLinks links      # None where no token is long
+    cdef SuffixLinks links      # None if no token is long
     cdef const int32_t[::1] lengths
 
     def __init__(self, Trie trie not None, lengths: NDArray[np.int32]):
@@ -67,9 +67,9 @@ cdef class CoverSegmenter(PretokenSegmenter):
     cdef int64_t match(
         self, const uint8_t* text, int64_t size, int32_t* ids, uint64_t* matches, int64_t room
     ) noexcept nogil:
-        """Write the first ``room`` matches and the ids of the bytes, and return how many matches there are.
+        """Write the first ``room`` matches and the ids of the bytes; return the number of matches.
 
-        Where a token is the whole text, ``ids[0]`` is that token and -1 is returned.
+        If the text is a token, ``ids[0]`` is that token and -1 is returned.
         """
         cdef const TrieView* trie = &self.trie.view
         cdef int64_t found = 0, start, end
@@ -98,7 +98,7 @@ cdef class CoverSegmenter(PretokenSegmenter):
     cdef int64_t match_by_links(
         self, const uint8_t* text, int64_t size, int32_t* ids, uint64_t* matches, int64_t room
     ) noexcept nogil:
-        """The same, from the ends of the matches."""
+        """Do the same as ``match``, from the ends of the matches."""
         cdef const TrieView* trie = &self.trie.view
         cdef const int32_t* suffix = &self.links.suffix[0]
         cdef const int32_t* last = &self.links.last[0]
@@ -121,13 +121,13 @@ cdef class CoverSegmenter(PretokenSegmenter):
         return found
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        # While tokens are applied, ids[p] is the token that starts at p, or INSIDE.
+        # During application, ids[p] is the token that starts at p, or INSIDE.
         cdef uint64_t few[FEW]
         cdef uint64_t* matches = few
         cdef int64_t found = self.match(text, size, ids, matches, FEW), i, p, start, end, written
         cdef int32_t token
         if found < 0:
-            return 1        # the ends of the text are always cut, and nothing joins across a part of a joined place
+            return 1        # the ends of the text are always cuts, and no token crosses a part of a joined match
         if found > FEW:
             matches = <uint64_t*>reserve(scratch, found * sizeof(uint64_t))
             self.match(text, size, ids, matches, found)

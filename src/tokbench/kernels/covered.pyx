@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Pairs of adjacent bytes that lie inside an occurrence of a token, any occurrence of any token.
+"""Adjacent byte pairs covered by tokens: pairs inside any occurrence of any token.
 
 Reference: ``covered`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -18,18 +18,18 @@ def covered_pairs(
     const int64_t[::1] offsets,
     const int64_t[::1] counts,
 ) -> int:
-    """How many pairs of adjacent bytes the tokens cover, weighted by the pre-tokens' counts.
+    """Count the adjacent byte pairs covered by tokens, weighted by the pre-tokens' counts.
 
-    Of the tokens that begin at one place the longest covers all that the others do.
+    Among tokens that begin at the same place, the longest covers every pair that the others cover.
 
     Args:
-        trie: the tokens.
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts.
-        counts: int64 [n], occurrences of each pre-token.
+        trie: Trie of the tokens.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token.
+        counts: int64 [n], count of each pre-token.
 
     Returns:
-        The sum, an int of 64 bits.
+        The sum, which fits into 64 bits.
     """
     cdef const TrieView* view = &trie.view
     cdef int64_t item, start, place, end, reach, found, total = 0
@@ -39,7 +39,7 @@ def covered_pairs(
     with nogil:
         for item in range(counts.shape[0]):
             found = 0
-            reach = offsets[item]  # Where the last byte of the farthest occurrence so far stands.
+            reach = offsets[item]  # last byte of the farthest occurrence so far
             for start in range(offsets[item], offsets[item + 1]):
                 node = 0
                 end = start
@@ -59,14 +59,14 @@ def covered_pairs(
 cdef int64_t _covered_by_links(
     Trie trie, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts
 ) except -1:
-    """The same from the end of each pre-token: of the tokens that end at one place the longest covers the others."""
+    """Do the same from the end: among tokens that end at the same place, the longest covers the others."""
     cdef SuffixLinks links = SuffixLinks(trie)
     cdef const TrieView* view = &trie.view
     cdef int64_t item, start, end, reach, found, longest = 1, total = 0
     cdef int32_t node
     for item in range(counts.shape[0]):
         longest = max(longest, offsets[item + 1] - offsets[item])
-    cdef int32_t[::1] widths = np.zeros(longest, np.int32)      # of the longest token that ends at a place
+    cdef int32_t[::1] widths = np.zeros(longest, np.int32)      # length of the longest token that ends at each place
     with nogil:
         for item in range(counts.shape[0]):
             node = 0
@@ -74,7 +74,7 @@ cdef int64_t _covered_by_links(
                 node = follow(view, &links.suffix[0], node, data[end])
                 widths[end - offsets[item]] = links.depth[links.last[node]]
             found = 0
-            reach = offsets[item + 1] - 1       # Where the first byte of the farthest occurrence so far stands.
+            reach = offsets[item + 1] - 1       # first byte of the farthest occurrence so far
             for end in range(offsets[item + 1] - 1, offsets[item] - 1, -1):
                 start = end + 1 - max(widths[end - offsets[item]], 1)
                 if start < reach:

@@ -4,25 +4,25 @@ from tokbench.kernels.addends cimport Addends
 from tokbench.kernels.team cimport Team
 
 cdef enum:
-    TASKS = 64          # that words or tokens are shared out in
-    SUM = 100           # kinds of tasks that every crew has: to sum what words add to half of the tokens
-    LIST = 101          # to list the tokens whose sums are above one
+    TASKS = 64          # number of parts of the words or tokens
+    SUM = 100           # task kinds of every crew: add up the sums of half of the tokens
+    LIST = 101          # list the tokens whose sums exceed a threshold
 
 
 cdef class Crew:
     cdef const int64_t[::1] bounds, counts, first
     cdef const int32_t[::1] starts, tokens
     cdef int64_t kinds
-    cdef double[::1] sums           # of each token, of what its edges add
-    cdef int64_t[::1] firsts        # the first word of each task
-    cdef int64_t[::1] ranges        # the first token of each task
-    cdef Addends addends            # with threads
-    cdef int32_t[::1] listed        # tokens, from the first of each task on, then all that are listed
-    cdef int64_t[::1] listed_of     # of each task, how many
-    cdef double above               # what their sums are above
+    cdef double[::1] sums           # per token: sum over its edges
+    cdef int64_t[::1] firsts        # first word of each task
+    cdef int64_t[::1] ranges        # first token of each task
+    cdef Addends addends            # used with several threads
+    cdef int32_t[::1] listed        # tokens listed by each task, from its first token on; then all of them, compacted
+    cdef int64_t[::1] listed_of     # number of tokens listed by each task
+    cdef double above               # threshold of the list
     cdef Team team
     cdef int32_t threads
-    cdef int32_t kind               # of the tasks that are laid out
+    cdef int32_t kind               # kind of the current tasks
 
     cdef object work(self)
     cdef void share_out(self, int32_t kind, int32_t tasks=*) noexcept nogil

@@ -1,8 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Threads that go through the words of a text together, and sum what their edges add to tokens: what the ascent of a
-bound and the method for its shares have in common. One of them leads, and has tasks done, a kind at a time. What is
-done must not depend on who does it, nor may it fail."""
+"""Threads that process the words of a text together and add up sums over edges per token.
+
+Base class of the ascents of a bound and of the solver of shares. One thread leads and hands out tasks, one kind at a
+time. A task must not fail, and its result must not depend on the thread that runs it.
+"""
 
 import numpy as np
 
@@ -15,17 +17,18 @@ from tokbench.kernels.threads import parallel_map
 
 
 cdef class Crew:
-    """A subclass says what to lead is, and what a task is; its arrays are those of
-    :func:`tokbench.kernels.edges.token_edges`.
+    """Base class; subclasses implement ``lead`` and ``perform``.
+
+    The arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences of the words.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        kinds: how many tokens there are.
-        threads: threads to use.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        kinds: Number of tokens.
+        threads: Number of threads (default: 1).
     """
 
     def __init__(
@@ -35,7 +38,7 @@ cdef class Crew:
         self.bounds, self.counts, self.first, self.starts, self.tokens = bounds, counts, first, starts, tokens
         self.kinds, self.threads = kinds, threads
         self.sums = np.zeros(kinds)
-        begins = np.asarray(first)[np.asarray(bounds)]      # the first edge of each word
+        begins = np.asarray(first)[np.asarray(bounds)]      # first edge of each word
         self.firsts = np.searchsorted(begins, np.arange(TASKS + 1) * len(starts) // TASKS).astype(np.int64)
         self.firsts[0], self.firsts[TASKS] = 0, len(counts)
         self.ranges = np.arange(TASKS + 1) * kinds // TASKS
@@ -44,7 +47,7 @@ cdef class Crew:
             self.addends = Addends(tokens, kinds, begins[self.firsts])
 
     cdef object work(self):
-        """Lead once, with the others' help."""
+        """Run ``lead`` once, with helper threads."""
         self.team.convene()
         for _ in parallel_map(lambda turn: self._help(turn) if turn else self._lead(), range(self.threads), self.threads):
             pass
@@ -60,7 +63,7 @@ cdef class Crew:
                 self.take_part(turn)
 
     cdef void share_out(self, int32_t kind, int32_t tasks=TASKS) noexcept nogil:
-        """See that all tasks of a kind are done."""
+        """Run all tasks of a kind."""
         cdef int32_t task
         self.kind = kind
         if self.threads > 1:
@@ -72,7 +75,7 @@ cdef class Crew:
                 self.do_task(task, 0)
 
     cdef void share_words(self, int32_t kind) noexcept nogil:
-        """Share out tasks in which words add to the sums of tokens: one thread by itself, several as addends."""
+        """Run tasks in which words add to the sums of tokens: directly with one thread, as addends with several."""
         cdef int64_t t
         if self.threads == 1:
             for t in range(self.kinds):
@@ -82,7 +85,7 @@ cdef class Crew:
             self.share_out(SUM, 2)
 
     cdef int64_t list_above(self, double least) noexcept nogil:
-        """List the tokens whose sums are above one, in order; how many they are."""
+        """List the tokens whose sums exceed a threshold, in order; return their number."""
         cdef int64_t listed = 0
         cdef int32_t task
         self.above = least
@@ -94,7 +97,7 @@ cdef class Crew:
         return listed
 
     cdef void take_part(self, int32_t turn) noexcept nogil:
-        """Do tasks until all of them are taken."""
+        """Run tasks until none is left."""
         cdef int32_t task = self.team.take()
         while task >= 0:
             self.do_task(task, turn)
@@ -113,11 +116,11 @@ cdef class Crew:
         cdef int64_t t, listed = self.ranges[task]
         for t in range(self.ranges[task], self.ranges[task + 1]):
             self.listed[listed] = <int32_t>t
-            listed += self.sums[t] > self.above     # one that is not is written over
+            listed += self.sums[t] > self.above     # overwritten by the next one if not above
         self.listed_of[task] = listed - self.ranges[task]
 
     cdef void lead(self) noexcept nogil:
-        """What one thread does, and shares out."""
+        """Run the work of the leading thread, which hands out tasks."""
 
     cdef void perform(self, int32_t kind, int32_t task, int32_t turn) noexcept nogil:
-        """Do a task; of two threads that do tasks at once, each has a ``turn`` of its own, below ``threads``."""
+        """Run a task. Concurrent tasks have different values of ``turn``, below ``threads``."""

@@ -1,11 +1,11 @@
-# Cuts between the bytes of a text, one bit each, sixty-four at a time. The array has two words more than the text needs.
+# Cuts between the bytes of a text as a bit set. The array has two words more than the text needs.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from *:
     """
     #include <cstdint>
-    /* By hand: without an instruction of its own for it, the compiler's is a call. */
+    /* Portable popcount: without a hardware instruction, the builtin is a function call. */
     static inline int64_t popcount(uint64_t bits) {
         bits -= bits >> 1 & 0x5555555555555555ULL;
         bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
@@ -18,13 +18,13 @@ cdef extern from *:
 
 
 cdef inline uint64_t cuts_from(const uint64_t* cuts, int64_t place) noexcept nogil:
-    """The 64 cuts from ``place`` on."""
+    """Return the 64 cuts from ``place`` on."""
     cdef int64_t at = place >> 6, shift = place & 63
     return (cuts[at] >> shift) | ((cuts[at + 1] << 1) << (63 - shift))
 
 
 cdef inline int32_t next_cut(const uint64_t* cuts, int32_t place, int32_t end) noexcept nogil:
-    """The first cut at or after ``place`` and before ``end``; ``end`` where there is none."""
+    """Return the first cut at or after ``place`` and before ``end``; ``end`` if there is none."""
     cdef uint64_t some
     while place < end:
         some = cuts_from(cuts, place)
@@ -35,7 +35,7 @@ cdef inline int32_t next_cut(const uint64_t* cuts, int32_t place, int32_t end) n
 
 
 cdef inline int32_t last_cut(const uint64_t* cuts, int32_t start, int32_t end) noexcept nogil:
-    """The last cut at or after ``start`` and before ``end``; ``start - 1`` where there is none."""
+    """Return the last cut at or after ``start`` and before ``end``; ``start - 1`` if there is none."""
     cdef uint64_t some
     while end - start >= 64:
         some = cuts_from(cuts, end - 64)
@@ -50,7 +50,7 @@ cdef inline int32_t last_cut(const uint64_t* cuts, int32_t start, int32_t end) n
 
 
 cdef inline int64_t count_cuts(const uint64_t* cuts, int32_t start, int32_t end) noexcept nogil:
-    """How many cuts stand at or after ``start`` and before ``end``."""
+    """Return the number of cuts at or after ``start`` and before ``end``."""
     cdef int64_t count = 0
     while end - start >= 64:
         count += popcount(cuts_from(cuts, start))

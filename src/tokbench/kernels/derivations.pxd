@@ -6,23 +6,23 @@ from tokbench.kernels.trie cimport Trie, TrieView
 
 
 cdef struct Derived:
-    # A token, by number: the bytes are 0 to 255, and every other token is numbered later than its parts. All of it
-    # lies in half a cache line, as whatever is asked of a token is asked for the first time in a while.
+    # A token, by number: the bytes are 0 to 255, and every other token has a higher number than its parts. The struct
+    # is half a cache line, because a token is rarely in the cache when it is read.
     Key key             # of its bytes
     int32_t left        # parts; -1 for a byte
     int32_t right
-    int32_t shorter     # the longest other token that it begins with; -1 for a byte
+    int32_t shorter     # longest proper prefix that is a token; -1 for a byte
     int32_t id
 
 
 cdef struct Place:
-    uint32_t tag        # of the hash
-    int32_t number      # of a token; -1 where the place is empty
+    uint32_t tag        # part of the hash
+    int32_t number      # number of a token; -1 if the place is empty
 
 
 cdef struct Table:
-    # Tokens by a hash, and for each place a byte in which every hash that belongs there has set a bit: what is not in
-    # the table mostly ends there, and all these bytes together stay in a near cache.
+    # Hash table of tokens. For each place, ``bits`` has a byte in which every hash of that place has set a bit. Most
+    # failed lookups end there, and these bytes fit into a near cache.
     Place* places
     uint8_t* bits
 
@@ -30,10 +30,12 @@ cdef struct Table:
 cdef struct DerivedView:
     Derived* tokens
     Table pairs             # by their parts
-    Table spelled           # by their bytes, up to INLINE of them; of longer ones only the bits, by the first INLINE
-    uint16_t* lengths       # of tokens that begin with some four bytes, a bit each; by the hash of these
-    const TrieView* trie    # of the longer ones, by number
-    int shift               # 64 less the binary logarithm of the number of places
+    # by their bytes, up to INLINE of them; for longer tokens only the bits, by the first INLINE bytes
+    Table spelled
+    # lengths of the tokens that begin with a given four bytes, one bit each; by the hash of the bytes
+    uint16_t* lengths
+    const TrieView* trie    # longer tokens, by number
+    int shift               # 64 minus the binary logarithm of the number of places
 
 
 cdef int64_t cut_derived(

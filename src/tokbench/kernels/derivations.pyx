@@ -1,21 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by merging without merging: tokens from left to right that have no quarrel with their neighbours.
+"""Segmentation by merging without merging: tokens from left to right that agree with their neighbours.
 
 Merging a text gives the sequence t1 ... tn if and only if merging the bytes of every two neighbours gives back these
-two, because the first merge across a border would be the first across it among the two alone. And there is only one
-such sequence of every prefix of a text. So it is found from left to right: the longest token that agrees with the one
-before it, a shorter one where none fits behind it, and no place is left twice.
+two tokens. The reason is that the first merge across a border would also be the first one across it in the two tokens.
+Every prefix of a text has exactly one such sequence. So the sequence can be built from left to right: the longest token
+that agrees with the one before, or a shorter one if nothing fits after it. No place is visited twice after a failure.
 
-Whether two neighbours agree follows from how each was made, which is the same wherever it stands. From the last merge
-backwards, the later of the two tokens at the border is taken apart; if at any of these moments the two are a pair that
-would have been merged before the merge just undone, they do not agree. Of equal merges the left one came first.
+Whether two neighbours agree follows from their derivations, which do not depend on context. Starting from the last
+merge, the later of the two tokens at the border is split again. If the two tokens at the border are a pair that is
+merged before the merge just undone, the neighbours do not agree. Equal merges are made from left to right.
 
-All of it holds where every token is made of tokens of lower ranks, as those are that training gives. Merges that no
-text ever needs are dropped. Of other lists, in which a token may be made of later ones, ``complete`` is false.
+This requires that every token is made of tokens of lower ranks, as in trained vocabularies. Merges that no text needs
+are dropped. For other lists, in which a token may be made of later ones, ``complete`` is False.
 
 Source: van Antwerpen and Neubeck, "So many tokens, so little time" (GitHub, 2024), for ranks without a list of merges.
 
-Reference: ``derivations`` in :mod:`tokbench.reference.segmentation`, and ``merge`` in :mod:`tokbench.reference.segmentation` for what comes out.
+Reference: ``derivations`` and, for the result, ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree
@@ -34,14 +34,14 @@ import numpy as np
 cdef enum:
     BYTES = 256
     NO_TOKEN = 0x7FFFFFFF
-    MOST_IDS = 1 << 26          # ids of what is numbered here, and bytes of all tokens together
-    WORD = 16                   # bytes that are read of a text at once
-    FEW_WORDS = 4               # of 64 places each: pre-tokens of fewer bytes need no memory from elsewhere
+    MOST_IDS = 1 << 26          # limit of the ids, and of the total length of the tokens
+    WORD = 16                   # bytes read from a text at once
+    FEW_WORDS = 4               # of 64 places each: shorter pre-tokens need no allocated memory
     FEW = 64 * FEW_WORDS
     PADDED = FEW + WORD
-    SHORTEST = 1 << 2 | 1 << 3      # lengths that are always looked for
-    LONGER = 1                      # bit of tokens that are no keys by themselves
-    FEWER_BITS = 2                  # by which there are fewer lists of lengths than places
+    SHORTEST = 1 << 2 | 1 << 3      # lengths that are always tried
+    LONGER = 1                      # bit for tokens longer than a key
+    FEWER_BITS = 2                  # binary logarithm of the number of places per list of lengths
 
 
 cdef extern from *:
@@ -70,7 +70,7 @@ cdef inline void put(Table* table, int shift, uint64_t hashed, int32_t number) n
 
 
 cdef inline int32_t made_of(const DerivedView* view, int32_t left, int32_t right) noexcept nogil:
-    """The token that two make, NO_TOKEN where they make none."""
+    """Return the token made of a pair; NO_TOKEN if there is none."""
     cdef uint64_t hashed = hash_of_pair(left, right), place = hashed >> view.shift
     cdef const Place* found
     cdef const Derived* token
@@ -88,7 +88,7 @@ cdef inline int32_t made_of(const DerivedView* view, int32_t left, int32_t right
 
 
 cdef inline bint agree(const DerivedView* view, int32_t left, int32_t right) noexcept nogil:
-    """Whether merging the bytes of two tokens gives back the two."""
+    """Return whether merging the bytes of two tokens gives back the two tokens."""
     cdef int32_t limit = NO_TOKEN
     while made_of(view, left, right) >= limit:
         if left > right:
@@ -105,7 +105,7 @@ cdef inline bint agree(const DerivedView* view, int32_t left, int32_t right) noe
 
 
 cdef inline Key key_of_first(const Key* word, int64_t length) noexcept nogil:
-    """The key of the first bytes of a word, at most INLINE."""
+    """Return the key of the first bytes of a word, at most INLINE."""
     cdef Key key
     key.low = word.low & KEY_MASKS[length].low
     key.high = word.high & KEY_MASKS[length].high | <uint64_t>length << 56
@@ -122,7 +122,7 @@ cdef inline uint16_t* lengths_by(const DerivedView* view, uint64_t low) noexcept
 
 
 cdef inline int32_t spelled_by(const DerivedView* view, const Key* key, uint64_t hashed) noexcept nogil:
-    """The token of a key, -1 where there is none."""
+    """Return the token of a key; -1 if there is none."""
     cdef uint64_t place = hashed >> view.shift
     cdef const Place* found
     cdef const Derived* token
@@ -150,7 +150,7 @@ cdef int32_t longest_of_trie(const TrieView* trie, const uint8_t* text, int64_t 
 
 
 cdef inline int32_t longest(const DerivedView* view, const uint8_t* text, int64_t size) noexcept nogil:
-    """The longest token that a text of one byte or more begins with; WORD bytes of it are read."""
+    """Return the longest token at the start of a non-empty text. Reads WORD bytes of the text."""
     cdef Key word, key
     cdef uint64_t hashed
     cdef uint32_t lengths
@@ -183,16 +183,16 @@ cdef inline int32_t longest(const DerivedView* view, const uint8_t* text, int64_
 cdef int64_t cut_derived(
     const DerivedView* view, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch
 ) except -1 nogil:
-    """Write the ids of a pre-token of ``size`` bytes, 1 or more, and return how many they are.
+    """Write the ids of a pre-token of ``size`` bytes, at least 1, and return their number.
 
     Raises:
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
     cdef const Derived* tokens = view.tokens
     cdef uint8_t few_bytes[PADDED]
     cdef uint64_t few[FEW_WORDS]
     cdef uint8_t* padded = few_bytes
-    cdef uint64_t* dead = few           # places behind which nothing fits
+    cdef uint64_t* dead = few           # places after which nothing fits
     cdef int64_t count = 0, place = 0, after, i
     cdef int32_t token
     if size >= FEW:
@@ -229,19 +229,19 @@ cdef int64_t cut_derived(
 
 
 cdef class Derivations:
-    """How each token is made by merges.
+    """Derivations of tokens by merges.
 
     Args:
-        merges: int32 [m, 3], (left id, right id, resulting id), by rank. Of equal pairs the first counts.
-        byte_ids: int32 [256], the id of each byte.
-        by_result: the resulting id is the rank; ``merges`` ascend by it.
+        merges: int32 [m, 3], (left id, right id, resulting id), by rank. The first of equal pairs is used.
+        byte_ids: int32 [256], id of each byte.
+        by_result: Whether the resulting id is the rank (default: False); ``merges`` must then ascend by it.
 
     Attributes:
-        complete: whether all that merging can do follows from this. If not, nothing else is there.
-        count: tokens, the 256 bytes among them.
+        complete: True if the derivations determine the results of merging. If False, nothing else is filled in.
+        count: Number of tokens, including the 256 bytes.
 
     Raises:
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
 
     def __cinit__(
@@ -327,10 +327,10 @@ cdef class Derivations:
                     view.tokens[self.count].left, view.tokens[self.count].right = left, right
                     put(&view.pairs, view.shift, hash_of_pair(left, right), self.count)
                     self.count += 1
-            # A merge of tokens that are made later than its rank: it must never come up.
+            # A merge of tokens that are made later than its rank must never apply.
             for row in range(lates if sound else 0):
                 left, right = numbers[merges[late[row], 0]], numbers[merges[late[row], 1]]
-                # Where the two are a pair already, by an equal merge of a higher rank, this one's counts.
+                # If the two are already a pair by an equal merge of a higher rank, this one takes precedence.
                 if left >= 0 and right >= 0 and (made_of(view, left, right) != NO_TOKEN or agree(view, left, right)):
                     sound = False
                     break
@@ -340,7 +340,7 @@ cdef class Derivations:
         return 0
 
     cdef int spell(self, int32_t[::1] lengths, int64_t total) except -1:
-        """Make the keys of all tokens, and what finds them by their bytes."""
+        """Compute the keys of all tokens, and the tables that find tokens by their bytes."""
         cdef DerivedView* view = &self.view
         cdef Derived* tokens = view.tokens
         cdef uint8_t[::1] data = np.zeros(total + WORD, np.uint8)
@@ -382,7 +382,7 @@ cdef class Derivations:
         return 0
 
     cdef bint are_all_of(self, const TrieView* trie) noexcept nogil:
-        """Whether these are all tokens of a trie, by their ids."""
+        """Return whether these are exactly the tokens of a trie, with the same ids."""
         cdef int32_t slot, k, node, part, held = 0
         for slot in range(trie.slots):
             held += slot > 0 and trie.units[slot].check >= 0 and trie.units[slot].token >= 0
@@ -392,7 +392,7 @@ cdef class Derivations:
         return held == 0
 
     cdef int32_t walked(self, const TrieView* trie, int32_t node, int32_t number) noexcept nogil:
-        """Where the bytes of a token lead from a node, -1 where they do not."""
+        """Return the node reached from a node by the bytes of a token; -1 if there is none."""
         if number < BYTES:
             return step(trie, node, <uint8_t>number)
         node = self.walked(trie, node, self.view.tokens[number].left)

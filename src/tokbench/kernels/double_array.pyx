@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""How the double array of a trie is grown: the tokens are sorted byte by byte, and each node made as its range comes up.
+"""Construction of a trie's double array: tokens are radix-sorted, and each node is made when its range is processed.
 
-The largest nodes are made one after the other. The subtrees below them are grown apart, by as many threads as there
-are, each in an array of its own, and then moved together in their order, so that the array does not depend on threads.
+The largest nodes are made sequentially. The subtrees below them are built in separate arrays by several threads, and
+then moved together in order. So the array does not depend on the number of threads.
 
 Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,13 +17,13 @@ import numpy as np
 
 
 cdef enum:
-    HOLES_TRIED = 32        # free slots tried for a family of children before the end of the array is taken
+    HOLES_TRIED = 32        # free slots tried for a family of children before the end of the array is used
     SMALL = 24              # ranges up to this many tokens are sorted by insertion
-    LEAST = 1024            # tokens for which it is worth while to grow a subtree apart
-    SUBTREES = 64           # subtrees that are grown apart hold at most this share of the tokens
-    MARGIN = 256            # slots past the last used one, so that base + byte stays inside
-    ROOT_BASE = 1           # slots 1 to 256 are kept for the root's children; a leaf's base is 0
-    NOBODY = -1             # check of a kept slot without a child
+    LEAST = 1024            # minimum number of tokens of a separate subtree
+    SUBTREES = 64           # a separate subtree has at most this fraction of the tokens
+    MARGIN = 256            # slots after the last used one, so that base + byte stays in the array
+    ROOT_BASE = 1           # slots 1 to 256 are reserved for the root's children; the base of a leaf is 0
+    NOBODY = -1             # check of a reserved slot without a child
 
 
 cdef struct Spelling:
@@ -43,30 +43,30 @@ cdef struct Range:
 cdef struct Builder:
     TrieUnit* units
     int64_t slots           # all slots from ``frontier`` to here are free and linked
-    int64_t frontier        # one past the last used slot
+    int64_t frontier        # one after the last used slot
     int64_t first_free      # free slots form a list in ascending order: base = previous, check = ~next
-    bint whole              # slot 0 is the trie's root, whose children have their slots kept
+    bint whole              # slot 0 is the root of the trie, whose children have reserved slots
 
 
 cdef struct Subtree:
-    # The subtrees of pending[first:last]: their roots are slots 0 on, and nodes are from slot ``kept`` on.
+    # Subtrees of pending[first:last]. Their roots are the first slots, and their nodes start at slot ``kept``.
     Builder builder
     int64_t first
     int64_t last
     int64_t kept
     int64_t nodes
-    int64_t place           # where the slot ``kept`` goes in the whole
+    int64_t place           # position of slot ``kept`` in the final array
 
 
 cdef inline uint8_t byte_at(const Spelling* spelling, int32_t token, int32_t depth) noexcept nogil:
-    """The byte that leads from depth ``depth`` to the next on the way to ``token``."""
+    """Return the byte that leads from depth ``depth`` to the next on the path to ``token``."""
     if spelling.backwards:
         return spelling.data[spelling.offsets[token + 1] - 1 - depth]
     return spelling.data[spelling.offsets[token] + depth]
 
 
 cdef int grow(Builder* builder, int64_t slots) except -1 nogil:
-    """Make ``slots`` slots, the new ones free, at the list's end."""
+    """Resize to ``slots`` slots; new slots are appended to the free list."""
     cdef int64_t slot
     cdef TrieUnit* units
     within(slots, "units of a trie")
@@ -83,7 +83,7 @@ cdef int grow(Builder* builder, int64_t slots) except -1 nogil:
 
 
 cdef inline void take(Builder* builder, int64_t slot, int32_t parent) noexcept nogil:
-    """Give a free slot to a child of ``parent``."""
+    """Assign a free slot to a child of ``parent``."""
     cdef TrieUnit* unit = &builder.units[slot]
     cdef int32_t after = ~unit.check
     if slot == builder.first_free:
@@ -98,7 +98,7 @@ cdef inline void take(Builder* builder, int64_t slot, int32_t parent) noexcept n
 
 
 cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, int32_t count) except -1 nogil:
-    """Find a base at which all ``children`` of ``parent`` fall on free slots and take them."""
+    """Find a base at which all ``children`` of ``parent`` have free slots, and assign them."""
     cdef int64_t slot, base
     cdef int32_t tried, child
     if parent == 0 and builder.whole:
@@ -107,7 +107,7 @@ cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, in
         return ROOT_BASE
     if builder.frontier + 2 * MARGIN + 2 > builder.slots:
         grow(builder, builder.slots + builder.slots // 2 + 4 * MARGIN)
-    slot = builder.first_free       # above 256, so that base never falls below 1
+    slot = builder.first_free       # above 256, so that base is at least 1
     for tried in range(HOLES_TRIED):
         if slot >= builder.frontier:
             break
@@ -128,7 +128,7 @@ cdef int64_t place(Builder* builder, int32_t parent, const uint8_t* children, in
 
 
 cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare, Range tokens) noexcept nogil:
-    """Order a range of tokens, all longer than ``depth``, by their byte there; stable."""
+    """Sort a range of tokens, all longer than ``depth``, by their byte at ``depth``; stable."""
     cdef int32_t count[257]
     cdef int32_t low = tokens.low, high = tokens.high, depth = tokens.depth, i, j, token
     cdef uint8_t byte, before = 0
@@ -162,7 +162,7 @@ cdef void sort_by_byte(const Spelling* spelling, int32_t* order, int32_t* spare,
 
 
 cdef int start(Builder* builder, int64_t kept, bint whole) except -1 nogil:
-    """Make a builder's first slots, ``kept`` of which no child is given."""
+    """Create the first slots of a builder, ``kept`` of which are reserved."""
     cdef int64_t slot
     builder.whole = whole
     grow(builder, kept + 4 * MARGIN)
@@ -175,12 +175,12 @@ cdef int64_t build(
     Builder* builder, const Spelling* spelling, int32_t* order, int32_t* spare, Range* stack, int64_t top,
     int32_t most, Range* pending, int64_t* left,
 ) except -1 nogil:
-    """Radix-sort the tokens of the ranges on the stack, making each node as its range comes up.
+    """Radix-sort the tokens of the ranges on the stack, and create each node when its range is processed.
 
-    Ranges of at most ``most`` tokens are put before ``pending`` instead, their number to ``left``.
+    Ranges of at most ``most`` tokens are stored before ``pending`` instead, and their number in ``left``.
 
     Returns:
-        The number of nodes made.
+        The number of nodes created.
     """
     cdef Range here, below
     cdef uint8_t children[256]
@@ -195,7 +195,7 @@ cdef int64_t build(
             left[0] += 1
             pending[-left[0]] = here
             continue
-        kept = here.low         # tokens that end here move to the range's start
+        kept = here.low         # tokens that end here move to the start of the range
         for i in range(here.low, here.high):
             token = order[i]
             if spelling.offsets[token + 1] - spelling.offsets[token] == here.depth:
@@ -230,17 +230,17 @@ cdef int64_t build(
 
 
 cdef class Subtrees:
-    """Subtrees that are grown apart; to be called with the number of each, first to grow it, then to move it."""
+    """Subtrees that are built separately. Call with the index of each, first to build it, then to move it."""
 
     cdef Spelling spelling
     cdef int32_t[::1] order
     cdef int32_t[::1] spare
-    cdef Range* stack           # a subtree's own is where its tokens are in the order
+    cdef Range* stack           # the part of a subtree is at the position of its tokens in the order
     cdef const Range* pending
     cdef Subtree* subtrees
     cdef int64_t number
-    cdef TrieUnit* units        # of the whole, where the subtrees go; NULL while they grow
-    cdef list memory            # where all that lies
+    cdef TrieUnit* units        # units of the final array; NULL while subtrees are built
+    cdef list memory            # owner of the arrays
 
     def __call__(self, int64_t number):
         cdef Subtree* subtree = &self.subtrees[number]
@@ -290,7 +290,7 @@ cdef class Subtrees:
 
 
 cdef int go_through(Subtrees subtrees, share) except -1:
-    """Call subtrees with the number of each."""
+    """Call ``subtrees`` with every index."""
     cdef int64_t number
     if share is not None:
         share(subtrees, range(subtrees.number))
@@ -304,15 +304,15 @@ cdef int grow_whole(
     DoubleArray* array, const uint8_t* data, const int64_t* offsets, bint backwards, int32_t[::1] order, int32_t held,
     share,
 ) except -1:
-    """Grow the array of some tokens.
+    """Build the double array of some tokens.
 
     Args:
-        array: empty; gets units, slots and nodes. Whatever is raised, its units are the caller's to free.
-        data, offsets: the tokens laid end to end, and where each starts.
-        backwards: spell them from their last byte to their first.
-        order: int32 [held or more], ids of the tokens to hold, ascending; reordered.
-        held: how many there are.
-        share: called with some work and items, does the work on each item; None for one after the other.
+        array: Empty; its units, slots and nodes are set. The caller frees the units, also after an error.
+        data, offsets: Concatenated tokens, and the start of each.
+        backwards: Whether tokens are read from their last byte to their first.
+        order: int32 [held or more], ids of the tokens, ascending; reordered.
+        held: Number of tokens.
+        share: Function that runs some work on each item of a list in parallel; None to run sequentially.
     """
     cdef uint8_t[::1] stack = np.empty((held + 1) * sizeof(Range), np.uint8), pending, subtrees
     cdef Subtrees apart = Subtrees()
@@ -333,7 +333,7 @@ cdef int grow_whole(
         try:
             start(&builder, ROOT_BASE + 256, True)
             builder.units[0].base = ROOT_BASE
-            # What is under way and what is left for later are ranges apart, and never more than tokens.
+            # Active and pending ranges are disjoint, so there are never more of them than tokens.
             array.nodes = 1 + build(
                 &builder, &apart.spelling, &apart.order[0], &apart.spare[0], ranges, held > 0,
                 <int32_t>most if held > most else 0, ranges + held + 1, &left,

@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by merging with dropout (Provilkov, Emelianenko and Voita 2020, algorithm 1).
 
-At every step each merge that is possible is dropped with probability p, and the best of those that stay is applied; the
-text is done when none stays. What becomes of a merge worse than the one applied is of no consequence, so merges are
-drawn for one after another from the best, and only until one stays: 1 / (1 - p) draws a step instead of one for every
-pair. A merge that a neighbour's has made impossible is not drawn for. Hugging Face's implementation does draw for it,
-and when it stays begins the step afresh, so that there a little less is dropped than the paper says.
+At every step, each possible merge is dropped with probability p, and the best remaining merge is applied. Segmentation
+ends when no merge remains. Draws for merges worse than the applied one have no effect. So merges are drawn from the
+best on until one remains: 1 / (1 - p) draws per step instead of one per pair. No draw is made for a merge made
+impossible by a neighbour's. Hugging Face's implementation draws for such merges and restarts the step if one remains,
+so it drops slightly less than the paper specifies.
 
-Unlike plain merging, this cannot take apart a pre-token into pieces that have nothing to do with each other: as long as
-a merge is applied anywhere, all others have another chance.
+Unlike plain merging, a pre-token cannot be split into independent pieces: as long as any merge is applied, all other
+merges have another chance.
 
 Reference: ``bpe_dropout`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -30,7 +30,7 @@ cdef enum:
 cdef int64_t merge_short(
     const MergeTable* table, int32_t size, int32_t* ids, uint64_t state, uint64_t dropped
 ) noexcept nogil:
-    """Merge up to SHORT ids in place; returns how many are left."""
+    """Merge up to SHORT ids in place; return the number of remaining ids."""
     cdef int64_t pairs[SHORT]       # rank and place of the pair that starts at each place
     cdef int64_t nothing = <int64_t>NO_VALUE << 32, best, last
     cdef int32_t i
@@ -62,18 +62,19 @@ cdef int64_t merge_short(
 
 
 cdef class DropoutSegmenter(MergeSegmenter):
-    """Joins the adjacent pair of the lowest rank, the leftmost of several, that is not dropped, until all are.
+    """Segmenter that joins the adjacent pair of the lowest rank that is not dropped, the leftmost first, until all are
+    dropped.
 
     Args:
-        merges: as for :class:`MergeSegmenter`.
-        byte_ids: as for :class:`MergeSegmenter`.
-        joined: as for :class:`MergeSegmenter`.
-        dropout: probability with which a possible merge is dropped in a step, 0 to 1, to within 2^-53.
-        seed: of the draws, 0 to 2^64 - 1.
-        placed: draw anew for every place of a document, so that equal pre-tokens may be cut differently.
+        merges: As for :class:`MergeSegmenter`.
+        byte_ids: As for :class:`MergeSegmenter`.
+        joined: As for :class:`MergeSegmenter`.
+        dropout: Probability with which a possible merge is dropped in a step, 0 to 1, with a resolution of 2^-53.
+        seed: Seed of the draws, 0 to 2^64 - 1 (default: 0).
+        placed: Whether draws depend on the place in a document, so that equal pre-tokens may differ (default: False).
 
     Raises:
-        ValueError: an array has another shape, or ``dropout`` is no probability.
+        ValueError: an array has another shape, or ``dropout`` is not a probability.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Where tokens fit into words: the edges of the graphs in which a segmentation is a path.
+"""Matches of tokens in words: edges of the graphs in which a segmentation is a path.
 
-A word of n bytes has n + 1 nodes; the edges of a node are those that end there. Words' nodes stand one after another,
-so that the node before byte p of word w is p + w.
+A word of n bytes has n + 1 nodes. The edges of a node are those that end there. Nodes of all words are numbered
+consecutively, so the node before byte p (counted over all words) of word w is p + w.
 """
 
 from itertools import accumulate, pairwise
@@ -16,24 +16,24 @@ from tokbench.kernels.flat_arrays import repeat_ranges
 
 cdef enum:
     PARTS = 16          # of the suffixes
-    CHUNKS = 64         # of the groups, of which parts are put together
-    MOST_PARTS = 4      # of the groups: each has a number for every node
+    CHUNKS = 64         # of the groups; parts are made of chunks
+    MOST_PARTS = 4      # of the groups: each needs one number per node
 
 
 def laid_out(
     offsets: NDArray[np.int64], const int64_t[::1] counts, const int32_t[::1] suffixes, int32_t threads=1
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Where sorted suffixes of words stand among the nodes, and how often.
+    """Compute the nodes and weighted counts of sorted suffixes of words.
 
     Args:
-        offsets: int64 [words + 1], where each word starts.
-        counts: int64 [words], occurrences.
+        offsets: int64 [words + 1], start of each word.
+        counts: int64 [words], count of each word.
         suffixes: int32 [n], from :func:`tokbench.kernels.substrings.distinct_substrings`.
-        threads: threads to use; they do not show.
+        threads: Number of threads (default: 1). The result does not depend on it.
 
     Returns:
-        nodes: int32 [n], the node before the first byte of each suffix.
-        before: int64 [n + 1], how often the suffixes before each occur, weighted.
+        nodes: int32 [n], node before the first byte of each suffix.
+        before: int64 [n + 1], sum of the counts of the suffixes before each.
     """
     size = len(suffixes)
     words = repeat_ranges(np.arange(len(counts), dtype=np.int32), offsets, threads)
@@ -49,7 +49,7 @@ def _lay_out(
     const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[::1] words, int32_t[::1] nodes,
     int64_t[::1] before, int64_t first, int64_t last,
 ):
-    """Lay out some suffixes, their occurrences from 0 on; returns the sum of these."""
+    """Write the nodes of some suffixes and the running sum of their counts; return the sum."""
     cdef int64_t i, sum = 0
     with nogil:
         for i in range(first, last):
@@ -75,25 +75,25 @@ def token_edges(
     int64_t least,
     int32_t threads=1,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """The substrings that could save enough, and where they fit.
+    """Return the substrings that could save enough, and their matches.
 
     Args:
         nodes: int32 [n], from :func:`laid_out`.
-        before: int64 [n + 1], from there.
+        before: int64 [n + 1], from :func:`laid_out`.
         suffixes: int32 [n], from :func:`tokbench.kernels.substrings.distinct_substrings`.
-        groups: int32 [m, 4], from there.
-        words: how many words there are.
-        least: a substring is taken if its occurrences, weighted, times its bytes but one come to more.
-        threads: threads to use, up to 4; they do not show.
+        groups: int32 [m, 4], from the same function.
+        words: Number of words.
+        least: A substring is used if its weighted count times its length minus one is greater than this.
+        threads: Number of threads, up to 4 (default: 1). The result does not depend on it.
 
     Returns:
-        places: int32 [tokens, 2], first and last byte (exclusive) of one occurrence of each token.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], the node where each begins.
-        tokens: int32 [edges], the token of each.
+        places: int32 [tokens, 2], start and end (exclusive) of one occurrence of each token.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
 
     Raises:
-        ValueError: there are more of them than 32 bits address.
+        ValueError: there are more edges or tokens than 32 bits can index.
     """
     lows = np.empty(len(groups), np.int32)
     chunks = list(pairwise(len(groups) * chunk // CHUNKS for chunk in range(CHUNKS + 1)))
@@ -124,7 +124,7 @@ def _sizes(
     const int64_t[::1] before, const int32_t[:, ::1] groups, int64_t least, int32_t[::1] lows, int64_t first,
     int64_t last,
 ):
-    """The shortest substring that is taken of each of some groups; how many all have, and in how many places."""
+    """Compute the shortest used substring of some groups; return the number of their substrings and of their edges."""
     cdef int64_t q, some, found = 0, edges = 0, total
     with nogil:
         for q in range(first, last):
@@ -152,7 +152,7 @@ def _count(
 
 
 def _settle(int32_t[:, ::1] tally, int64_t[::1] first):
-    """Where the edges of each node begin, and those of each part among them, in the order of the parts."""
+    """Compute the index of each node's first edge, and of each part's edges within it, in the order of the parts."""
     cdef int64_t node, edges = 0
     cdef int32_t part, some
     with nogil:
@@ -170,7 +170,7 @@ def _fill(
     int32_t[::1] at, int64_t found, int64_t first, int64_t last, int32_t[:, ::1] places, int32_t[::1] starts,
     int32_t[::1] tokens,
 ):
-    """Put down the tokens of some groups, of which the first is ``found``, and their edges."""
+    """Write the tokens of some groups, the first of which is ``found``, and their edges."""
     cdef int64_t q, i
     cdef int32_t length, edge
     with nogil:
@@ -187,12 +187,13 @@ def _fill(
 
 
 def savings(const int64_t[::1] before, const int32_t[:, ::1] groups, int32_t threads=1) -> NDArray[np.int64]:
-    """What the longest substring of every group saves at most: its weighted occurrences times its bytes but one.
+    """Return an upper bound on the savings of each group: the weighted count times the length of its longest substring
+    minus one.
 
     Args:
         before: int64 [n + 1], from :func:`laid_out`.
         groups: int32 [m, 4], from :func:`tokbench.kernels.substrings.distinct_substrings`.
-        threads: threads to use; they do not show.
+        threads: Number of threads (default: 1). The result does not depend on it.
 
     Returns:
         int64 [m].
@@ -220,20 +221,20 @@ def relief(
     int64_t scale,
     int32_t threads=1,
 ) -> NDArray[np.int64]:
-    """What each substring would save of given prices of bytes, in integers: all substrings, none left out.
+    """Return the exact savings of substrings at given prices of bytes, in integers, over all substrings.
 
     Args:
-        offsets: int64 [words + 1], where each word starts.
-        counts: int64 [words], occurrences.
+        offsets: int64 [words + 1], start of each word.
+        counts: int64 [words], count of each word.
         suffixes: int32 [n], from :func:`tokbench.kernels.substrings.distinct_substrings`.
-        groups: int32 [m, 4], from there.
-        prices: int64 [n + words], the price of the bytes before each node of its word.
-        scale: units of price to a token.
-        threads: threads to use; they do not show.
+        groups: int32 [m, 4], from the same function.
+        prices: int64 [n + words], price of the bytes before each node of its word.
+        scale: Units of price per token.
+        threads: Number of threads (default: 1). The result does not depend on it.
 
     Returns:
-        int64 [k], of the substrings that save anything, in order of ``groups``. Of a substring the price of its bytes
-        less one token is summed over its places, where that is positive.
+        int64 [k], for the substrings with positive savings, in order of ``groups``. The savings of a substring are
+            summed over the matches at which the price of its bytes exceeds one token.
     """
     words = repeat_ranges(np.arange(len(counts), dtype=np.int32), offsets, threads)
     edges = list(pairwise(len(groups) * chunk // CHUNKS for chunk in range(CHUNKS + 1)))
@@ -248,7 +249,7 @@ def relief(
 
 
 def _width(const int32_t[:, ::1] groups, int64_t first, int64_t last):
-    """How many substrings some groups have."""
+    """Return the number of substrings of some groups."""
     cdef int64_t q, width = 0
     for q in range(first, last):
         width += groups[q, 3] - groups[q, 2] + 1
@@ -259,7 +260,7 @@ def _relieve(
     const int64_t[::1] counts, const int32_t[::1] suffixes, const int32_t[::1] words, const int32_t[:, ::1] groups,
     const int64_t[::1] prices, int64_t scale, int64_t[::1] out, int64_t first, int64_t last,
 ):
-    """Fill ``out``, all zeros, with what the substrings of some groups save; how many do."""
+    """Write the positive savings of the substrings of some groups to ``out``, initially zeros; return their number."""
     cdef int64_t q, i, kept = 0, width, saved, cost
     cdef int32_t length, place, shortest
     with nogil:

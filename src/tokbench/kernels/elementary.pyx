@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Logarithms, exponentials, powers and digamma that have the same bits on every machine.
+"""Logarithms, exponentials, powers and digamma with the same bits on every machine.
 
-The C library, NumPy and SciPy have versions of these for each kind of processor, which differ in the last bit. Here
-they are made of additions, multiplications and divisions of doubles alone, one after the other, which IEEE 754 rounds
-alike everywhere. Values are carried as the unevaluated sum of two doubles (Dekker 1971, "A floating-point technique for
-extending the available precision"), so that the result is the double nearest the true value but for about one value
-in thousands, where that lies next to the middle of two doubles.
+The C library, NumPy and SciPy select versions of these functions by processor, which differ in the last bit. The
+functions here use only additions, multiplications and divisions of doubles in a fixed order; IEEE 754 rounds these
+identically everywhere. Values are the unevaluated sum of two doubles (Dekker 1971, "A floating-point technique for
+extending the available precision"). So the result is the double nearest to the true value, except for about one value
+in thousands that lies close to the midpoint of two doubles.
 
-The method is that of Tang (1990, "Table-driven implementation of the logarithm function"): what a short table knows is
-taken off, and a polynomial does the rest. The tables are made with :mod:`decimal`, which is exact software.
+The method is that of Tang (1990, "Table-driven implementation of the logarithm function"): reduction by a short table,
+then a polynomial. The tables are computed with :mod:`decimal`, which is implemented in software and exact.
 """
 
 from libc.math cimport INFINITY, NAN, floor, frexp, ldexp
@@ -19,22 +19,22 @@ from decimal import Context, Decimal
 import numpy as np
 
 cdef enum:
-    LOGS = 128              # entries of the table of logarithms for each doubling of the argument
-    ROOTS = 64              # powers of two, 2**(i / 64), that the table of exponentials holds
-    TERMS = 10              # of the asymptotic series of digamma
-    FAR = 12                # from this argument on it serves
+    LOGS = 128              # table entries of the logarithm per doubling of the argument
+    ROOTS = 64              # table entries of the exponential: 2**(i / 64)
+    TERMS = 10              # terms of the asymptotic series of digamma
+    FAR = 12                # smallest argument of the series
 
 cdef struct Two:
-    # hi + lo, where hi is the double nearest the sum.
+    # hi + lo, where hi is the double nearest to the sum.
     double hi
     double lo
 
-cdef double[LOGS] inverses          # about 1 / m, in few bits, for a mantissa m from i / 128 on
-cdef Two[LOGS] logs                 # the logarithms of 1 / inverses
+cdef double[LOGS] inverses          # about 1 / m, with few bits, for a mantissa m from i / 128 on
+cdef Two[LOGS] logs                 # logarithms of 1 / inverses
 cdef Two[ROOTS] roots
 cdef Two ln_2, ln_2_of_root, inverse_ln_10
 cdef double roots_in_e              # 64 / ln 2
-cdef double[TERMS] series           # B(2n) / 2n, B being Bernoulli's numbers
+cdef double[TERMS] series           # B(2n) / 2n, with Bernoulli numbers B
 
 
 cdef inline Two one(double a) noexcept nogil:
@@ -44,7 +44,7 @@ cdef inline Two one(double a) noexcept nogil:
 
 
 cdef inline Two added(double a, double b) noexcept nogil:
-    """a + b to the last bit (Knuth)."""
+    """Return a + b exactly (Knuth)."""
     cdef Two sum
     cdef double virtual
     sum.hi = a + b
@@ -54,7 +54,7 @@ cdef inline Two added(double a, double b) noexcept nogil:
 
 
 cdef inline Two settled(double a, double b) noexcept nogil:
-    """a + b to the last bit, where b is not the larger one (Dekker)."""
+    """Return a + b exactly, for b not larger than a in magnitude (Dekker)."""
     cdef Two sum
     sum.hi = a + b
     sum.lo = b - (sum.hi - a)
@@ -62,7 +62,7 @@ cdef inline Two settled(double a, double b) noexcept nogil:
 
 
 cdef inline Two multiplied(double a, double b) noexcept nogil:
-    """a b to the last bit (Dekker), by halves of 26 bits (Veltkamp)."""
+    """Return a b exactly (Dekker), by halves of 26 bits (Veltkamp)."""
     cdef Two product
     cdef double wide = a * 134217729.0, a_high, a_low, b_high, b_low
     a_high = wide - (wide - a)
@@ -98,7 +98,7 @@ cdef inline Two inverse(Two a) noexcept nogil:
 
 
 cdef Two wide_log(double x) noexcept nogil:
-    """The logarithm of a positive finite number, with about 65 bits of its own size."""
+    """Return the logarithm of a positive finite number, to about 65 bits."""
     cdef int power
     cdef double m = frexp(x, &power), tail, r
     cdef Two rest, square
@@ -108,7 +108,7 @@ cdef Two wide_log(double x) noexcept nogil:
         power -= 1
     place = <int>(m * LOGS) - LOGS // 2
     rest = multiplied(m, inverses[place])
-    rest = settled(rest.hi - 1, rest.lo)                # exact: rest.hi lies within a factor of two of 1
+    rest = settled(rest.hi - 1, rest.lo)                # exact: rest.hi is within a factor of two of 1
     r = rest.hi
     square = multiplied(r, r)
     square.lo += 2 * r * rest.lo
@@ -119,7 +119,7 @@ cdef Two wide_log(double x) noexcept nogil:
 
 
 cdef Two wide_exp(Two x) noexcept nogil:
-    """The exponential of a sum, with about 70 bits; infinity where it is too large for a double."""
+    """Return the exponential of a sum, to about 70 bits; infinity on overflow."""
     cdef double number, r, tail
     cdef int64_t whole
     cdef Two rest, square
@@ -140,7 +140,7 @@ cdef Two wide_exp(Two x) noexcept nogil:
 
 
 cdef double log(double x) noexcept nogil:
-    """The natural logarithm; minus infinity of zero, not a number below it."""
+    """Return the natural logarithm; minus infinity for 0, NaN for negative numbers."""
     if x > 0 and x < INFINITY:
         return wide_log(x).hi
     return x if x == INFINITY else -INFINITY if x == 0 else NAN
@@ -151,7 +151,7 @@ cdef double exp(double x) noexcept nogil:
 
 
 cdef double power(double x, double exponent) noexcept nogil:
-    """x to a finite power, of a positive finite number or zero."""
+    """Return x to a finite power, for a finite x >= 0."""
     if exponent == 0 or x == 1:
         return 1
     if x == 0:
@@ -168,16 +168,16 @@ cdef double log10(double x) noexcept nogil:
 
 
 cdef double softplus(double x) noexcept nogil:
-    """log(1 + exp(x)) of a finite number."""
+    """Return log(1 + exp(x)) of a finite number."""
     cdef Two inner = plus(one(1), wide_exp(one(-x if x > 0 else x)))
     cdef Two value = plus(wide_log(inner.hi), one(inner.lo / inner.hi))
     return plus(one(x if x > 0 else 0), value).hi
 
 
 cdef double digamma(double x) noexcept nogil:
-    """The derivative of the logarithm of the gamma function at a positive finite number.
+    """Return the derivative of the logarithm of the gamma function, at a positive finite number.
 
-    psi(x) = psi(x + 1) - 1 / x carries small arguments to where the asymptotic series serves.
+    Small arguments are shifted by psi(x) = psi(x + 1) - 1 / x to the range of the asymptotic series.
     """
     cdef Two at, value
     cdef double square, tail = 0
@@ -200,7 +200,7 @@ ctypedef double (*function)(double) noexcept nogil
 
 
 cdef of_each(function value_of, x):
-    """A function of each number of an array, float64 in its shape."""
+    """Apply a function to each number of an array; return float64 of the same shape."""
     given = np.asarray(x, np.float64, "C")
     made = np.empty_like(given)
     cdef const double[::1] numbers = given.reshape(-1)
@@ -213,32 +213,32 @@ cdef of_each(function value_of, x):
 
 
 def logs_of(x: ArrayLike) -> NDArray[np.float64]:
-    """Natural logarithms: float64 in the shape of ``x``; minus infinity of zero, not a number below it."""
+    """Return natural logarithms, float64 in the shape of ``x``; minus infinity for 0, NaN for negative numbers."""
     return of_each(log, x)
 
 
 def decimal_logs_of(x: ArrayLike) -> NDArray[np.float64]:
-    """Logarithms to base ten, as :func:`logs_of`."""
+    """Return logarithms to base ten; see :func:`logs_of`."""
     return of_each(log10, x)
 
 
 def exponentials_of(x: ArrayLike) -> NDArray[np.float64]:
-    """Exponentials: float64 in the shape of ``x``."""
+    """Return exponentials, float64 in the shape of ``x``."""
     return of_each(exp, x)
 
 
 def softplus_of(x: ArrayLike) -> NDArray[np.float64]:
-    """log(1 + exp(x)) of finite numbers: float64 in the shape of ``x``."""
+    """Return log(1 + exp(x)) of finite numbers, float64 in the shape of ``x``."""
     return of_each(softplus, x)
 
 
 def digamma_of(x: ArrayLike) -> NDArray[np.float64]:
-    """Digamma of positive finite numbers: float64 in the shape of ``x``."""
+    """Return digamma of positive finite numbers, float64 in the shape of ``x``."""
     return of_each(digamma, x)
 
 
 def powers_of(x: ArrayLike, double exponent) -> NDArray[np.float64]:
-    """Numbers that are not negative, to one finite power: float64 in the shape of ``x``."""
+    """Return non-negative numbers to one finite power, float64 in the shape of ``x``."""
     given = np.asarray(x, np.float64, "C")
     made = np.empty_like(given)
     cdef const double[::1] numbers = given.reshape(-1)
@@ -251,7 +251,7 @@ def powers_of(x: ArrayLike, double exponent) -> NDArray[np.float64]:
 
 
 cdef Two two(value):
-    """A decimal number as two doubles."""
+    """Return a decimal number as two doubles."""
     cdef Two found
     found.hi = float(value)
     found.lo = float(_EXACT.subtract(value, Decimal(found.hi)))

@@ -1,13 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Encoding of texts: scan, look up and, where a pre-token is new, segment, in one pass.
+"""Text encoding in one pass: scan, look up, and segment new pre-tokens.
 
-Equal pre-tokens are cut into equal tokens, so each is cut once and remembered in a hash table (see ``pretoken_key``).
-A slot of half a cache line holds up to three ids, and is read and written as a whole; more of them, and the bytes of
-pre-tokens longer than a key, lie in arenas. What is remembered is bounded: a full table is emptied, and the frequent
-pre-tokens are soon in it again.
-Pre-tokens are taken in blocks, so that the memory of a whole block is on its way before the first of them is needed, and
-what is new in a block is cut at once.
+Equal pre-tokens have equal segmentations, so each is segmented once and cached in a hash table (see ``pretoken_key``).
+A slot is half a cache line with up to three ids, and is read and written at once. Longer segmentations, and the bytes
+of pre-tokens longer than a key, are in arenas. The cache is bounded: a full table is emptied, and soon contains the
+frequent pre-tokens again.
+
+Pre-tokens are processed in blocks. The memory for a block is prefetched before the first pre-token is looked up, and
+all new pre-tokens of a block are segmented together.
 
 Reference: ``encode`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -32,39 +33,39 @@ import numpy as np
 
 
 cdef enum:
-    SCANNED = 1024              # pre-tokens that are scanned at once; scanners look far ahead where they have room
-    BLOCK = 256                 # and of these, those that are looked up at once
+    SCANNED = 1024              # pre-tokens scanned at once; scanners look ahead farther with more room
+    BLOCK = 256                 # pre-tokens looked up at once
     FIRST_BITS = 12
-    FEW = 3                     # ids that fit a slot
+    FEW = 3                     # maximum number of ids in a slot
     ELSEWHERE = FEW + 1
-    AT_ONCE = FEW + 1           # what is written of a slot, its last field included
-    LONG = 256                  # bytes from which a pre-token is not remembered
-    BYTES_EACH = 32             # bytes and
-    IDS_EACH = 8                # ids in the arenas for each pre-token that may be remembered
+    AT_ONCE = FEW + 1           # int32 values written per slot, including its last field
+    LONG = 256                  # pre-tokens of this many bytes or more are not cached
+    BYTES_EACH = 32             # arena capacity per cached pre-token: bytes
+    IDS_EACH = 8                # and ids
 
 
 cdef struct Slot:
     Key key
-    int32_t[3] ids      # or, in order, where the ids start in their arena, where the bytes do in theirs, and how many ids
-    int32_t tokens      # 0 where the slot is free, ELSEWHERE where the ids are
+    int32_t[3] ids      # or: start of the ids in their arena, start of the bytes in theirs, and number of ids
+    int32_t tokens      # 0 if the slot is free, ELSEWHERE if the ids are in the arena
 
 
 cdef struct Ids:
-    # Growing memory for ids.
+    # Growable memory for ids.
     int32_t* ids
     int64_t written
     int64_t room
 
 
 cdef struct Fresh:
-    # What is new in a block, in its order, each once.
+    # New pre-tokens of a block, in order, each once.
     int64_t count
     Piece[BLOCK] pieces
     (Slot*)[BLOCK] slots
 
 
 cdef int make_room(Ids* ids, int64_t more) except -1 nogil:
-    """Room for ``more`` ids, and for AT_ONCE beyond, which may be written to at will."""
+    """Reserve room for ``more`` ids, and for AT_ONCE more as scratch space."""
     cdef int64_t room = ids.written + more + AT_ONCE
     cdef void* memory
     if room > ids.room:
@@ -83,7 +84,7 @@ cdef void give_back(void* memory) noexcept:
 
 
 cdef array_of(Ids* ids):
-    """The ids as an array, which owns their memory from then on."""
+    """Return the ids as an array that owns their memory."""
     cdef carray owner
     cdef void* trimmed
     if not ids.written:
@@ -97,7 +98,7 @@ cdef array_of(Ids* ids):
 
 
 def document_number(const uint8_t[::1] text not None) -> int:
-    """The number by which methods that draw at random tell a document from others: a hash of its bytes."""
+    """Return the number that identifies a document in methods that draw at random: a hash of its bytes."""
     cdef uint64_t number
     with nogil:
         number = hashed(&text[0] if text.shape[0] else NULL, text.shape[0])
@@ -106,15 +107,16 @@ def document_number(const uint8_t[::1] text not None) -> int:
 
 @final
 cdef class Encoder:
-    """Cuts texts into tokens; not to be shared between threads.
+    """Encoder of texts. Not thread-safe.
 
-    What is remembered never changes a result, and a failure leaves it as it was. Methods that are ``placed`` cut every pre-token anew.
+    The cache never changes a result, and an error leaves it unchanged. It is not used with segmenters that are
+    ``placed``.
 
     Args:
-        scanner: what cuts texts into pre-tokens.
-        segmenter: what cuts pre-tokens into tokens.
-        remembered: pre-tokens to remember at most; they take up to 256 bytes each.
-        numbers: int32 [tokens], what stands for each of the segmenter's ids in results; None for the ids themselves.
+        scanner: Scanner that splits texts into pre-tokens.
+        segmenter: Segmenter of pre-tokens.
+        remembered: Maximum number of cached pre-tokens, which need up to 256 bytes each (default: 200,000).
+        numbers: int32 [tokens], output id for each of the segmenter's ids (default: None, the ids themselves).
 
     Raises:
         ValueError: ``remembered`` is not 1 to 2^25.
@@ -124,7 +126,7 @@ cdef class Encoder:
     cdef PretokenSegmenter segmenter
     cdef Slot* slots
     cdef void* slots_owned
-    cdef int64_t size       # slots there are
+    cdef int64_t size       # number of slots
     cdef vector[uint8_t] arena
     cdef vector[int32_t] id_arena
     cdef vector[int32_t] fresh_ids
@@ -158,27 +160,27 @@ cdef class Encoder:
         PyMem_RawFree(self.slots_owned)
 
     def __len__(self) -> int:
-        """Pre-tokens remembered."""
+        """Return the number of cached pre-tokens."""
         return self.used
 
     def encode(
         self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
     ) -> NDArray[np.int32]:
-        """Ids of a text, or of the part between two of its boundaries.
+        """Return the ids of a text, or of the part between two of its boundaries.
 
         Args:
-            text: any bytes.
-            start: where the part starts.
-            end: where it ends; the end of the text where left out.
-            document: 64-bit number of the document that ``text`` is, for methods that are ``placed``; its
-                :func:`document_number` where left out.
+            text: Any bytes.
+            start: Start of the part (default: 0).
+            end: End of the part (default: end of the text).
+            document: 64-bit number of the document, for segmenters that are ``placed`` (default: the text's
+                :func:`document_number`).
 
         Returns:
             int32 [tokens].
 
         Raises:
-            ValueError: a pre-token has 2 GiB or more, or the part does not lie in the text.
-            MemoryError: there is not enough.
+            ValueError: a pre-token has 2 GiB or more, or the part is not inside the text.
+            MemoryError: there is not enough memory.
         """
         cdef Ids ids = Ids(NULL, 0, 0)
         try:
@@ -190,7 +192,7 @@ cdef class Encoder:
     def count(
         self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
     ) -> int:
-        """How many tokens a text has, without keeping them; for the rest see :meth:`encode`."""
+        """Return the number of tokens of a text without storing them; otherwise like :meth:`encode`."""
         cdef Ids ids = Ids(NULL, 0, 0)
         try:
             return self.run(text, start, text.shape[0] if end is None else end, document, &ids, False)
@@ -255,7 +257,7 @@ cdef class Encoder:
     cdef inline int64_t cut(
         self, const uint8_t* data, int64_t start, int64_t end, uint64_t place, Ids* ids, Scratch* scratch
     ) except -1 nogil:
-        """Write the ids of a pre-token and return how many they are."""
+        """Write the ids of a pre-token and return their number."""
         cdef int64_t more, i
         cdef int32_t* cut = ids.ids + ids.written
         if end - start > LONGEST:
@@ -312,8 +314,8 @@ cdef class Encoder:
         self, const uint8_t* data, const int64_t* bounds, const Key* keys, const uint64_t* places, int64_t n, Ids* ids,
         Scratch* scratch,
     ) except -1 nogil:
-        """The same from the first pre-token on that is new: all that is new is cut and remembered before any is written."""
-        cdef const Slot* slots[BLOCK]       # NULL where a pre-token is not remembered
+        """Encode from the first new pre-token on. All new pre-tokens are cached before any ids are written."""
+        cdef const Slot* slots[BLOCK]       # NULL if a pre-token is not cached
         cdef const Slot* slot
         cdef Fresh fresh
         cdef int64_t i, size, bytes = self.arena.size(), id_count = self.id_arena.size()
@@ -351,7 +353,7 @@ cdef class Encoder:
     cdef inline const Slot* found(
         self, const Key* key, uint64_t place, const uint8_t* text, int64_t length
     ) noexcept nogil:
-        """Where a pre-token is remembered, or the free slot where it would be."""
+        """Return the slot of a cached pre-token, or the free slot where it would be stored."""
         cdef const Slot* slot = &self.slots[place]
         while slot.tokens and not (
             slot.key.low == key.low
@@ -363,7 +365,7 @@ cdef class Encoder:
         return slot
 
     cdef inline void recall(self, const Slot* slot, Ids* ids) noexcept nogil:
-        """Write the ids of a pre-token that is remembered."""
+        """Write the ids of a cached pre-token."""
         if slot.tokens <= FEW:
             memcpy(ids.ids + ids.written, slot.ids, AT_ONCE * sizeof(int32_t))
             ids.written += slot.tokens
@@ -374,7 +376,7 @@ cdef class Encoder:
     cdef inline int enter(
         self, const Key* key, Slot* slot, const uint8_t* text, int64_t size, Fresh* fresh
     ) except -1 nogil:
-        """Take a free slot for a pre-token, whose ids are still to come."""
+        """Reserve a free slot for a pre-token whose ids are not known yet."""
         if size > INLINE:
             slot.ids[1] = <int32_t>self.arena.size()
             self.arena.insert(self.arena.end(), text, text + size)
@@ -387,7 +389,7 @@ cdef class Encoder:
         return 0
 
     cdef int learn(self, Fresh* fresh, Scratch* scratch) except -1 nogil:
-        """Cut what is new and put its ids into its slots."""
+        """Segment the new pre-tokens and store their ids in their slots."""
         cdef int64_t i, total = 0
         cdef const Piece* piece
         cdef const int32_t* cut

@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by a history of merges and removals, in O(log n) for each event that applies to a long pre-token.
+"""Segmentation by a history of merges and removals, in O(log n) per applied event in long pre-tokens.
 
-Bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces. A
-piece is a list of tokens linked by the positions of their first bytes; each position knows the next event that is due
-there, the removal of its token or the merge with the one after it. The earliest is found by scanning short pieces, and
-in long ones from a heap of (event, position). Entries that another event has overtaken are recognised when they come
-up, and a heap that is full of them is made anew: no position has more than one that counts.
+Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. A piece
+is a list of tokens, linked by the positions of their first bytes. Each position has its next event: the removal of its
+token, or the merge with the next one. The earliest event is found by scanning in short pieces, and in long ones from a
+heap of (event, position). Outdated entries are recognised when they are popped. A full heap is rebuilt, as each
+position has at most one valid entry.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -23,29 +23,29 @@ import numpy as np
 
 cdef enum:
     NO_EVENT = NO_VALUE
-    SHORT = 64              # bytes of the longest piece without a heap
-    ROOM = 2                # entries of the heap for each byte of a piece
+    SHORT = 64              # longest piece without a heap, in bytes
+    ROOM = 2                # entries of the heap per byte of a piece
 
 
 cdef struct Piece:
     int32_t size            # in bytes
     int32_t* ids
-    int32_t* before         # position of the token before, -1 at the start
-    int32_t* after          # position of the token after, ``size`` at the end
-    int32_t* due            # the next event at a position, or NO_EVENT
+    int32_t* before         # position of the token before; -1 at the start
+    int32_t* after          # position of the token after; ``size`` at the end
+    int32_t* due            # next event at a position, or NO_EVENT
     uint64_t* heap          # event << 32 | position; NULL for short pieces
     int64_t entries
 
 
 cdef inline int32_t from_now(const EventTable* table, int32_t event, int32_t now) noexcept nogil:
-    """The first of the events that do the same which is not before ``now``."""
+    """Return the first equal event that is not before ``now``."""
     while event < now:
         event = table.same[event]
     return event
 
 
 cdef void renew(Piece* piece) noexcept nogil:
-    """Make the heap anew from the entries that count."""
+    """Rebuild the heap from the valid entries."""
     cdef int32_t at = 0
     cdef int64_t k
     piece.entries = 0
@@ -59,7 +59,7 @@ cdef void renew(Piece* piece) noexcept nogil:
 
 
 cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
-    """Queue what is due at a position, in the ROOM entries a byte that there are; a full heap is made anew first."""
+    """Push the next event of a position; rebuild the heap first if it is full."""
     cdef uint64_t entry = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
     if piece.entries == ROOM * <int64_t>piece.size:
         renew(piece)
@@ -69,7 +69,7 @@ cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
 
 
 cdef inline void look(const EventTable* table, Piece* piece, int32_t at, int32_t now) noexcept nogil:
-    """Find what is due from ``now`` on at a position whose token or neighbour has changed."""
+    """Find the next event from ``now`` on at a position whose token or neighbour has changed."""
     cdef int32_t right = piece.after[at], due = from_now(table, table.splits[piece.ids[at]], now)
     if right < piece.size:
         due = min(due, from_now(table, value_of(&table.merges, piece.ids[at], piece.ids[right]), now))
@@ -79,7 +79,7 @@ cdef inline void look(const EventTable* table, Piece* piece, int32_t at, int32_t
 
 
 cdef int32_t take(Piece* piece) noexcept nogil:
-    """The leftmost position of the earliest event that is due, or -1."""
+    """Return the leftmost position of the earliest event; -1 if there is none."""
     cdef int32_t i, best = -1, earliest = NO_EVENT
     cdef uint64_t top
     if piece.heap == NULL:
@@ -98,7 +98,7 @@ cdef int32_t take(Piece* piece) noexcept nogil:
 
 
 cdef inline void merge_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
-    """Put the result of a merge in the place of its two parts."""
+    """Replace two parts by the result of a merge."""
     cdef int32_t right = piece.after[at]
     piece.ids[at] = table.tokens[event]
     piece.due[right] = NO_EVENT
@@ -108,7 +108,7 @@ cdef inline void merge_at(const EventTable* table, Piece* piece, int32_t at, int
 
 
 cdef inline void split_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
-    """Put the parts of a removed token in its place."""
+    """Replace a removed token by its parts."""
     cdef int32_t end = piece.after[at], previous = piece.before[at], place = at
     cdef int64_t k
     for k in range(table.bounds[event], table.bounds[event + 1]):
@@ -124,7 +124,7 @@ cdef inline void split_at(const EventTable* table, Piece* piece, int32_t at, int
 cdef int64_t replay(
     const EventTable* table, const uint8_t* text, int32_t size, int32_t* ids, Scratch* scratch
 ) except -1 nogil:
-    """Cut a piece; returns the number of ids."""
+    """Segment a piece; return the number of ids."""
     cdef Piece piece
     cdef int32_t at, end, event, last
     cdef int64_t written = 0
@@ -178,7 +178,7 @@ cdef int check_parts(
     const int32_t[::1] byte_ids, const int32_t[::1] tokens, const uint8_t[::1] removes, const int64_t[::1] bounds,
     const int32_t[::1] parts, const int32_t[::1] lengths,
 ) except -1:
-    """Reject events that would write past a piece or never come to an end."""
+    """Reject events that would write past a piece or never end."""
     cdef int64_t event, k, length, end = 0
     check_ids(byte_ids, lengths.shape[0])
     check_ids(tokens, lengths.shape[0])
@@ -204,22 +204,23 @@ cdef int check_parts(
 
 
 cdef class EventSegmenter(PretokenSegmenter):
-    """Does every event in its order, wherever it applies, from left to right.
+    """Segmenter that replays every event in order, each at every match from left to right.
 
     Args:
-        whole: pre-tokens that are left whole.
-        byte_ids: int32 [256], the id of each byte.
-        tokens: int32 [e], the token that each event makes or removes.
-        removes: bool [e], whether it removes it.
-        bounds: int64 [e + 1], where each event's parts start.
-        parts: int32, token ids, two for a merge; their bytes are the token's.
-        lengths: int32, bytes of each token that there ever was.
-        joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
-            too often, never too seldom.
+        whole: Trie of the pre-tokens that are not split.
+        byte_ids: int32 [256], id of each byte.
+        tokens: int32 [e], token made or removed by each event.
+        removes: bool [e], whether the event is a removal.
+        bounds: int64 [e + 1], start of each event's parts.
+        parts: int32, ids of the parts, two for a merge; together they have the bytes of the token.
+        lengths: int32, length in bytes of every token, including removed ones.
+        joined: uint8 [65536], 1 at ``256 a + b`` if some token contains byte a followed by byte b, otherwise 0.
+            Additional ones are harmless; missing ones are not.
 
     Raises:
-        ValueError: an array has another length, an id is unknown, or a token's parts are not as long as the token.
-        OverflowError: there are 2^31 events.
+        ValueError: an array has another length, an id is unknown, or the lengths of the parts do not add up to the
+            token's.
+        OverflowError: there are 2^31 events or more.
     """
 
     def __init__(

@@ -1,9 +1,8 @@
-"""Sums and correlations that come out the same on every machine, whatever its instructions.
+"""Sums and correlations with the same bits on every machine.
 
-The width of a processor's vectors and its fused multiplication and addition settle in which order linear algebra adds
-up, and how it rounds, and with that the last bit. Here a sum is rounded once, whatever the order of its terms, or its
-order is told and each step rounds by itself. Functions of single numbers that hold to the same are in
-:mod:`tokbench.kernels.elementary`.
+Linear algebra libraries add in an order that depends on the vector width, and round differently with fused
+multiply-add; both change the last bit. Here a sum is rounded only once, independent of order, or its order and the
+rounding of each step are fixed. For functions of single numbers see :mod:`tokbench.kernels.elementary`.
 """
 
 from collections.abc import Iterable
@@ -14,26 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 BITS = 80
-"""To so many bits a root is taken before it is rounded to a double."""
+"""Bits of a root before it is rounded to a double."""
 SPLITTER = 2.0**27 + 1
-"""Veltkamp's, which halves a double."""
+"""Veltkamp's constant, which splits a double into halves."""
 
 
 def exact_sum(values: NDArray[np.float64]) -> float:
-    """The sum, rounded once."""
+    """Return the sum, rounded once."""
     return fsum(values.tolist())
 
 
 def exact_mean(values: Iterable[float]) -> float:
-    """The sum, rounded once, over how many there are; at least one."""
+    """Return the sum, rounded once, divided by the number of values; there must be at least one."""
     kept = list(values)
     return fsum(kept) / len(kept)
 
 
 def correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, Fraction]:
-    """Pearson's r of paired numbers that both vary, and its square, which has no rounding at all.
+    """Return Pearson's r of paired numbers, and its exact square. Both variables must vary.
 
-    The sums are taken over whole numbers: doubles are whole multiples of a power of two.
+    The sums are exact: doubles are integer multiples of a power of two.
     """
     x, y = _whole(first), _whole(second)
     n, of_x, of_y = len(x), sum(x), sum(y)
@@ -45,18 +44,18 @@ def correlation(first: ArrayLike, second: ArrayLike) -> tuple[float, Fraction]:
 
 
 def _whole(values: ArrayLike) -> list[int]:
-    """Whole numbers in the same proportion."""
+    """Return integers in the same proportions."""
     ratios = [value.as_integer_ratio() for value in np.asarray(values, np.float64).tolist()]
     unit = max((below for _, below in ratios), default=1)
     return [above * (unit // below) for above, below in ratios]
 
 
 def compensated_dot(weights: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``weights @ values``, with what each step rounds off carried along (Kahan, in the form of Knuth).
+    """Return ``weights @ values`` with compensated summation (Kahan, in Knuth's form).
 
     Args:
-        weights: int64 [n, values], each below 2^26, so that its products with half a double are exact.
-        values: float64.
+        weights: int64 [n, values], each below 2^26, so that products with half a double are exact.
+        values: float64 [values].
 
     Returns:
         float64 [n].

@@ -1,12 +1,12 @@
-# What C++ needs to throw an exception is made by each thread at its first one, and the process ends where there is no
-# memory for that. So it is asked for while there is some.
+# Each thread allocates its C++ exception state when it first throws, and the process aborts if there is no memory for
+# it. So the state is allocated in advance.
 
 cdef extern from *:
     """
     #include <cxxabi.h>
 
     static inline void ready_to_throw() {
-        void *volatile made = abi::__cxa_get_globals();  /* declared a constant: unused, it would not be called */
+        void *volatile made = abi::__cxa_get_globals();  /* volatile: an unused call to a const function is removed */
         (void)made;
     }
     """

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""What a vocabulary costs, what each of its tokens saves, and what each other token would save.
+"""Token count of a text for a vocabulary, and the change in the count for each token added or removed.
 
-Threads share the words; what they add to a token's worth are integers, in whatever order.
+Threads share the words. They add integers, so the sums do not depend on their order.
 
 Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
@@ -24,7 +24,7 @@ cdef extern from *:
     void add_to(int64_t* sum, int64_t more) noexcept nogil
 
 cdef enum:
-    PARTS = 64      # of the words, at most
+    PARTS = 64      # maximum number of parts of the words
 
 
 cdef struct Graph:
@@ -32,9 +32,9 @@ cdef struct Graph:
     const int32_t* starts
     const int32_t* tokens
     const uint8_t* chosen
-    int32_t* before     # of the nodes of the present word: fewest tokens from its first one
-    int32_t* after      # fewest tokens to its last
-    int64_t* last       # the edge by which a node is reached, or -1 for a byte
+    int32_t* before     # for the nodes of the current word: fewest tokens from its start
+    int32_t* after      # fewest tokens to its end
+    int64_t* last       # edge by which a node is reached; -1 for a byte
 
 
 cdef struct Gain:
@@ -43,12 +43,12 @@ cdef struct Gain:
 
 
 cdef bint precedes(const Gain& one, const Gain& other) noexcept nogil:
-    """By token, the greatest first."""
+    """Order by token, then by decreasing gain."""
     return one.fewer > other.fewer if one.token == other.token else one.token < other.token
 
 
 cdef int32_t fewest(Graph* graph, int64_t begin, int64_t end, int32_t without) noexcept nogil:
-    """Fewest tokens of a word, one token left out."""
+    """Return the fewest tokens of a word, without one token."""
     cdef int64_t node, i
     cdef int32_t least
     graph.before[0] = 0
@@ -79,7 +79,7 @@ cdef void count_backwards(Graph* graph, int64_t begin, int64_t end) noexcept nog
 cdef int add_gains(
     Graph* graph, int64_t begin, int64_t end, int32_t length, int64_t count, vector[Gain]& gains, int64_t* worths
 ) except -1 nogil:
-    """Add what a word would save by each token that is not chosen, at its best place."""
+    """Add the savings of a word by each token that is not chosen, at its best place."""
     cdef int64_t node, i
     cdef size_t place
     cdef Gain gain
@@ -101,7 +101,7 @@ cdef int add_gains(
 cdef int add_losses(
     Graph* graph, int64_t begin, int64_t end, int32_t length, int64_t count, vector[int32_t]& path, int64_t* worths
 ) except -1 nogil:
-    """Add what a word would lose without each token of its path."""
+    """Add the loss of a word without each token of its path."""
     cdef int64_t node = end, i
     cdef size_t place
     path.clear()
@@ -124,7 +124,7 @@ def _exchanges(
     const int32_t[::1] tokens, const uint8_t[::1] chosen, int64_t[::1] worths, bint worth, int64_t nodes,
     int64_t low, int64_t high,
 ):
-    """Tokens of some words; what changes would do to them is added to ``worths``."""
+    """Return the tokens of some words, and add the effects of single changes to ``worths``."""
     cdef int64_t total = 0, begin, end, w
     cdef int32_t length
     cdef Graph graph
@@ -157,22 +157,22 @@ def exchanges(
     int32_t threads=1,
     int64_t enough=4096,
 ) -> tuple[int, NDArray[np.int64]]:
-    """Tokens of the text by shortest paths, and what single changes of the vocabulary would do to them.
+    """Return the token count of the text by shortest paths, and the effect of each single change of the vocabulary.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        chosen: uint8 [tokens], whether each is in the vocabulary.
-        worth: whether to tell the changes, too.
-        threads: threads to use.
-        enough: edges that are a part of their own, at least 1; neither shows.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        chosen: uint8 [tokens], 1 for tokens in the vocabulary.
+        worth: Whether to compute the effects.
+        threads: Number of threads (default: 1). The result does not depend on it.
+        enough: Minimum number of edges of a part, at least 1 (default: 4096). The result does not depend on it.
 
     Returns:
-        The number of tokens; int64 [tokens], of those in the vocabulary by how much it grows without each, of the
-        others by how much it shrinks with each, a word counting the best place.
+        The token count, and int64 [tokens]: for tokens in the vocabulary the increase in the count without the token,
+            for the others the decrease with it. A word counts the best single place of an added token.
     """
     value = np.zeros(len(chosen), np.int64)
     if len(counts) == 0 or len(starts) == 0:

@@ -1,4 +1,4 @@
-"""Slices of bytes, laid end to end and put in order by several threads."""
+"""Byte strings in flat arrays: gathering, repetition and sorting with several threads."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ PARTS = 16
 def gather(
     data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], threads: int = 1
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Lay slices of ``data`` end to end; int64 [slices + 1] offsets say where each starts."""
+    """Concatenate slices of ``data``; return uint8 [bytes] and int64 [slices + 1], the start of each."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     laid = np.empty(offsets[-1], np.uint8)
@@ -24,16 +24,16 @@ def gather(
 
 
 def repeat_ranges(values: NDArray[np.int32], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int32]:
-    """Int32 [offsets[-1]], for every byte the value of its slice; int64 [slices + 1] offsets say where each starts."""
+    """Repeat the value of each slice for each of its bytes, int32 [bytes]; slice i starts at ``offsets[i]``."""
     said = np.empty(offsets[-1], np.int32)
     over_ranges(lambda first, last: repeat(values, offsets, first, last, said), len(values), threads)
     return said
 
 
 def argsort_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64], threads: int = 1) -> NDArray[np.int64]:
-    """Places of strings in byte order, int64 [strings], the same ones as they stand.
+    """Return the indices of strings in byte order, int64 [strings]; stable.
 
-    Strings that share their first two bytes are put in order by one thread.
+    Strings that share their first two bytes are sorted by one thread.
     """
     lengths = np.diff(offsets)
     pairs = np.zeros(len(lengths), np.uint16)

@@ -1,4 +1,4 @@
-# What a group of substrings joins, and a binary heap of groups with the foremost on top.
+# Gains of groups of substrings, and a binary heap of groups with the best one first.
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
@@ -13,26 +13,26 @@ cdef struct Entry:
 
 
 cdef struct Evaluation:
-    Entry bound     # no less than what the group can join from now on
+    Entry bound     # upper bound on the gains of the group from now on
     Entry exact
 
 
 cdef inline bint precedes(Entry one, Entry other) noexcept nogil:
-    """Order of choice: the greater gain, the shorter substring, the lesser bytes."""
+    """Order of choice: greater gain, then shorter substring, then lesser bytes."""
     if one.gain != other.gain:
         return one.gain > other.gain
     return one.group < other.group if one.length == other.length else one.length < other.length
 
 
 cdef inline void sift_down(vector[Entry]& heap, size_t hole, Entry entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or below ``hole``."""
+    """Insert ``entry`` at or below ``hole``."""
     cdef size_t child
     while True:
         child = 2 * hole + 1
         if child >= heap.size():
             break
         if 2 * child + 1 < heap.size():
-            prefetch(&heap[2 * child + 1])      # its children, and those of the other
+            prefetch(&heap[2 * child + 1])      # the children of both
         if child + 1 < heap.size() and precedes(heap[child + 1], heap[child]):
             child += 1
         if precedes(entry, heap[child]):

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""GreedTok: a substring joins bytes where cuts stand at both its ends (Lim, Choo and Lauw 2025, section 4.3).
+"""GreedTok: a substring joins the bytes of its matches whose two ends are cuts (Lim, Choo and Lauw 2025, section 4.3).
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -18,13 +18,13 @@ from tokbench.kernels.choice import chosen
 
 @final
 cdef class Joining(Partition):
-    """A substring joins bytes where cuts stand at both its ends, from left to right without overlaps."""
+    """Objective of GreedTok: a substring joins non-overlapping matches, from the left, whose ends are cuts."""
 
     def __cinit__(self):
         self.cut_first = True
 
     cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil:
-        """At its only place a group's longest substring that ends at a cut joins most."""
+        """Evaluate a group at its only place: its longest substring that ends at a cut joins most."""
         cdef int32_t place = self.suffixes[i]
         cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3], end
         if cuts_from(self.cuts.data(), place) & 1:
@@ -35,7 +35,7 @@ cdef class Joining(Partition):
         return 0
 
     cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found, Work* work) except -1 nogil:
-        """The best of a group whose places do not overlap, the first one alive being that of the i-th suffix."""
+        """Find the best of a group without overlapping places; the first live place is that of the i-th suffix."""
         cdef int32_t group = found.group, high = self.groups[group, 1]
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
         cdef int32_t place, cut
@@ -61,7 +61,7 @@ cdef class Joining(Partition):
             if cuts_from(cuts, place) & 1:
                 cut = next_cut(cuts, place + shortest, place + longest + 1)
                 if cut <= place + longest:
-                    work.sums.resize(longest - shortest + 1)    # not before a place is found: most groups have none
+                    work.sums.resize(longest - shortest + 1)    # only now: most groups have no such place
                     joined = count_cuts(cuts, place + 1, cut)
                     while cut <= place + longest:
                         work.sums[cut - place - shortest] += joined * self.weights[i]
@@ -78,16 +78,16 @@ cdef class Joining(Partition):
         cdef uint64_t some, ends = (<uint64_t>1 << length) | 1, inner = (<uint64_t>1 << length) - 2
         cdef int64_t sum = 0
         cdef int32_t i
-        for i in range(low, high):      # nothing is to be guessed: most places are found in no cache
+        for i in range(low, high):      # branchless: most places are not in any cache
             some = cuts_from(cuts, suffixes[i])
             sum += popcount(some & inner) * weights[i] & -<int64_t>(some & ends == ends)
         return sum
 
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
-        """As ``evaluate``; the group's places are in order in ``places``.
+        """Evaluate a group with overlapping places, sorted in ``places``.
 
-        Of the places that start before the end of one that is taken, and after its start, no two could be taken
-        together: the heaviest of each such row bounds what any choice of places joins, now and later.
+        The places that start inside a used place exclude each other. So the heaviest of them bounds what any choice of
+        places joins, now and later.
         """
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
         cdef int32_t place, before = -1, cut, length
@@ -103,7 +103,7 @@ cdef class Joining(Partition):
         work.free_from.resize(longest - shortest + 1)
         for i in range(work.places.size()):
             place = work.places[i]
-            if before >= 0 and place - before < shortest:   # from the cuts inside the place before
+            if before >= 0 and place - before < shortest:   # update the cuts inside the previous place
                 inside += (
                     count_cuts(cuts, before + shortest, place + shortest) - count_cuts(cuts, before + 1, place + 1)
                 )
@@ -143,11 +143,11 @@ cdef class Joining(Partition):
         return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
-        """Of what :meth:`most` looks at the sum over words, what one word adds: its bytes."""
+        """Return what one word adds to the sum passed to :meth:`most`: its bytes."""
         return length
 
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
-        """Cuts that substrings of up to ``longest`` bytes can join in words: one is left at the end of each."""
+        """Return the most cuts joined in words by substrings of up to ``longest`` bytes: one is left at each end."""
         return sum - (sum + longest - 1) // longest
 
 
@@ -161,5 +161,5 @@ def choose(
     threads: int = 1,
     enough: int = 1024,
 ) -> NDArray[np.int64]:
-    """What GreedTok chooses; see :func:`tokbench.kernels.choice.chosen`."""
+    """Return the substrings chosen by GreedTok; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Joining(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""GreedWMC: a substring joins the bytes of all its places (Lim, Choo and Lauw 2025, section 4.2).
+"""GreedWMC: a substring joins the bytes of all its matches (Lim, Choo and Lauw 2025, section 4.2).
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -24,10 +24,10 @@ cdef void accumulate(vector[int64_t]& sums) noexcept nogil:
 
 @final
 cdef class Coverage(Partition):
-    """A substring joins the bytes of all its places, wherever cuts stand."""
+    """Objective of GreedWMC: a substring joins the bytes of all its matches, whether their ends are cuts or not."""
 
     cdef int evaluate_single(self, int32_t i, Entry* found) except -1 nogil:
-        """At its only place the shortest substring joins most that holds the last cut which the longest holds."""
+        """Evaluate a group at its only place, by the shortest substring that contains the last cut of the longest."""
         cdef int32_t place = self.suffixes[i]
         cdef int32_t shortest = self.groups[found.group, 2], longest = self.groups[found.group, 3]
         cdef int32_t last = last_cut(self.cuts.data(), place + 1, place + longest)
@@ -72,7 +72,7 @@ cdef class Coverage(Partition):
         return sum
 
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
-        """A cut is joined from the length on at which the nearest place before it reaches past it."""
+        """Evaluate overlapping places: a cut is joined from the length at which the nearest place reaches it."""
         cdef int32_t place, stop
         cdef size_t i
         work.sums.clear()
@@ -87,7 +87,7 @@ cdef class Coverage(Partition):
         return 0
 
     cdef inline int add(self, int32_t group, int32_t place, int32_t stop, int64_t count, Work* work) except -1 nogil:
-        """Add to each of ``sums`` what one byte more joins of the cuts after ``place`` and before ``stop``."""
+        """Add to each of ``sums`` the cuts after ``place`` and before ``stop`` that its last byte joins."""
         cdef int32_t shortest = self.groups[group, 2], longest = self.groups[group, 3]
         cdef const uint64_t* cuts = self.cuts.data()
         cdef int32_t cut = next_cut(cuts, place + 1, stop)
@@ -127,5 +127,5 @@ def choose(
     threads: int = 1,
     enough: int = 1024,
 ) -> NDArray[np.int64]:
-    """What GreedWMC chooses; see :func:`tokbench.kernels.choice.chosen`."""
+    """Return the substrings chosen by GreedWMC; see :func:`tokbench.kernels.choice.chosen`."""
     return chosen(Coverage(), data, offsets, counts, suffixes, groups, limit, threads, enough)

@@ -1,6 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by the longest match from the left, with one set of tokens for the start of a pre-token and another for
-the rest where a vocabulary tells the two apart (WordPiece, ByteSpan); elsewhere both are the same trie.
+"""Segmentation by the longest match from the left.
+
+Vocabularies with continuation forms (WordPiece, ByteSpan) have one trie for the start of a pre-token and one for the
+rest; otherwise both are the same trie.
 
 Reference: ``greedy`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -12,11 +14,11 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
 cdef class GreedySegmenter(PretokenSegmenter):
-    """Takes the longest token that the text starts with, and goes on after it.
+    """Segmenter that matches the longest token at the start of the text, then repeats after it.
 
     Args:
-        first: the tokens that may start a pre-token.
-        rest: the tokens that may follow. Both must hold the 256 bytes.
+        first: Trie of the tokens that may start a pre-token.
+        rest: Trie of the tokens that may follow. Both tries must contain the 256 bytes.
 
     Raises:
         ValueError: a trie lacks a byte.

@@ -1,5 +1,5 @@
-# An array that grows by realloc: large ones move by their page tables alone, so that no copy stands beside the array
-# while it grows, and what is not yet written to takes no memory.
+# An array that grows by realloc. Large arrays are moved by page tables, so there is never a second copy, and pages that
+# were not written need no memory.
 
 cdef extern from *:
     """

@@ -1,10 +1,10 @@
-# A binary min-heap of 64-bit keys in an array of the caller's.
+# A binary min-heap of 64-bit keys in a caller-owned array.
 
 from libc.stdint cimport int64_t, uint64_t
 
 
 cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or below ``hole``."""
+    """Insert ``entry`` at or below ``hole``."""
     cdef int64_t child
     while True:
         child = 2 * hole + 1
@@ -20,7 +20,7 @@ cdef inline void sift_down(uint64_t* heap, int64_t size, int64_t hole, uint64_t 
 
 
 cdef inline void sift_up(uint64_t* heap, int64_t hole, uint64_t entry) noexcept nogil:
-    """Put ``entry`` where it belongs at or above ``hole``."""
+    """Insert ``entry`` at or above ``hole``."""
     cdef int64_t above
     while hole:
         above = (hole - 1) // 2

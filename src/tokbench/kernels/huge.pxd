@@ -1,5 +1,5 @@
-# Tables that are looked up in no order. In pages of 4 KiB, every look-up in one of some MiB takes a walk through page
-# tables beside the memory itself; pages of 2 MiB, which Linux gives to those that ask, spare most of them.
+# Tables with random access. With pages of 4 KiB, each access to a table of some MiB also needs a page table walk. Pages
+# of 2 MiB, which Linux provides on request, avoid most of these.
 
 from cpython.mem cimport PyMem_RawCalloc
 from libc.stdint cimport uintptr_t
@@ -14,7 +14,7 @@ cdef extern from *:
 
     enum { HUGE_PAGE = 1 << 21 };
 
-    /* Ask for huge pages where memory spans whole ones. Whether there are any changes nothing else. */
+    /* Request huge pages for the full huge pages inside a block of memory. The request has no other effect. */
     static inline void want_huge_pages(void *memory, size_t bytes) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
         const uintptr_t first = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
@@ -31,7 +31,7 @@ cdef extern from *:
 
 
 cdef inline void* zeroed(size_t bytes, void** owned) except NULL nogil:
-    """So many bytes of zeros, 1 or more, in huge pages where they fill one; ``owned`` is what PyMem_RawFree gives back."""
+    """Return ``bytes`` zeroed bytes, at least 1, in huge pages if large enough. Free ``owned`` with PyMem_RawFree."""
     cdef size_t more = HUGE_PAGE if bytes >= <size_t>HUGE_PAGE else 64
     cdef uintptr_t start
     owned[0] = PyMem_RawCalloc(bytes + more, 1)

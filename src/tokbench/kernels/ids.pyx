@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What ids are written as: decimal numbers, and the bytes that they stand for."""
+"""Conversion of ids to decimal text, to bytes, and back."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -9,11 +9,11 @@ import numpy as np
 
 
 cdef enum:
-    DIGITS = 11         # of the longest int32, its sign or the space after it included
+    DIGITS = 11         # of the longest int32, including its sign or the following space
 
 
 def decimals(const int32_t[::1] ids not None) -> bytes:
-    """Ids, none of them negative, as decimal numbers with a space between two.
+    """Format non-negative ids as decimal numbers, separated by spaces.
 
     Raises:
         ValueError: an id is negative.
@@ -44,13 +44,13 @@ def decimals(const int32_t[::1] ids not None) -> bytes:
 
 
 def from_decimals(const uint8_t[::1] text not None) -> NDArray[np.int64]:
-    """Decimal numbers between blanks, each with a sign or none.
+    """Parse decimal numbers separated by white space, with optional signs.
 
     Returns:
         int64 [numbers].
 
     Raises:
-        ValueError: the text holds something else, or a number of more than 18 digits.
+        ValueError: the text contains anything else, or a number of more than 18 digits.
     """
     cdef int64_t size = text.shape[0], i = 0, n = 0, value, start
     cdef bint negative
@@ -81,19 +81,16 @@ def from_decimals(const uint8_t[::1] text not None) -> NDArray[np.int64]:
 def joined(
     const int64_t[::1] ids not None, const uint8_t[::1] data not None, const int64_t[::1] offsets not None
 ) -> bytes:
-    """The bytes of tokens, end to end.
+    """Concatenate the bytes of tokens.
 
     Args:
-        ids: int64 [n], each of them an index of a token.
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts.
-
-    Returns:
-        bytes.
+        ids: int64 [n], indices of tokens.
+        data: uint8 [bytes], concatenated tokens.
+        offsets: int64 [tokens + 1], start of each token.
 
     Raises:
-        IndexError: an id is no such index.
-        MemoryError: there is not enough.
+        IndexError: an id is out of range.
+        MemoryError: there is not enough memory.
     """
     cdef int64_t n = ids.shape[0], tokens = offsets.shape[0] - 1, i, size = 0
     cdef uint8_t* target

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Fields of an object of JSON, found without building the values of the others.
+"""Search for fields of a JSON object without building the values of other fields.
 
-Memory: one bit for each level of nested lists and objects. What is accepted is what Python's own parser accepts, NaN
-and Infinity included. Bytes are UTF-8, with halves of surrogate pairs. A string of bytes ends with NUL in memory,
-which no rule of JSON allows, so that no end is checked.
+Memory: one bit per level of nested lists and objects. The accepted syntax is that of Python's own parser, including NaN
+and Infinity. Bytes are UTF-8, and may include single surrogates. A ``bytes`` object ends with NUL in memory, which no
+JSON rule allows, so the scanner needs no end checks.
 
 Reference: :func:`json.loads`.
 """
@@ -40,7 +40,7 @@ cdef inline bint is_hex(uint8_t byte) noexcept:
 
 
 cdef const uint8_t* string(const uint8_t* text, const uint8_t* p, const uint8_t* end, bint* escaped) except NULL:
-    # Behind a string whose first byte, behind its quote, is at ``p``.
+    # Return the position after a string; ``p`` is after its opening quote.
     cdef int size, digit
     escaped[0] = False
     while True:
@@ -72,7 +72,7 @@ cdef const uint8_t* string(const uint8_t* text, const uint8_t* p, const uint8_t*
 
 
 cdef const uint8_t* number(const uint8_t* text, const uint8_t* p) except NULL:
-    # A point or an exponent without digits is left, which nothing may follow a value.
+    # A decimal point or an exponent without digits is not consumed; the caller rejects it.
     if p[0] == b"-":
         p += 1
     if not is_digit(p[0]):
@@ -99,7 +99,7 @@ cdef const uint8_t* number(const uint8_t* text, const uint8_t* p) except NULL:
 
 
 cdef const uint8_t* scalar(const uint8_t* text, const uint8_t* p, const uint8_t* end) except NULL:
-    # Behind a string, a number or a word.
+    # Return the position after a string, a number or a word.
     cdef bint escaped
     if p[0] == b'"':
         return string(text, p + 1, end, &escaped)
@@ -112,7 +112,7 @@ cdef const uint8_t* scalar(const uint8_t* text, const uint8_t* p, const uint8_t*
 
 
 cdef const uint8_t* behind_key(const uint8_t* text, const uint8_t* p, const uint8_t* end) except NULL:
-    # At the value of a member whose key begins at ``p``.
+    # Return the position of the value of a member whose key begins at ``p``.
     cdef bint escaped
     if p[0] != b'"':
         return rejected(text, p)
@@ -127,8 +127,8 @@ cdef inline const uint8_t* behind_colon(const uint8_t* text, const uint8_t* p) e
 
 
 cdef const uint8_t* value(const uint8_t* text, const uint8_t* p, const uint8_t* end) except NULL:
-    # Behind a value that begins at ``p``.
-    cdef vector[uint64_t] objects  # one bit a level: whether it is an object
+    # Return the position after the value that begins at ``p``.
+    cdef vector[uint64_t] objects  # one bit per level: whether it is an object
     cdef size_t depth = 0
     cdef bint in_object
     while True:
@@ -166,7 +166,7 @@ cdef const uint8_t* value(const uint8_t* text, const uint8_t* p, const uint8_t* 
 
 
 cdef int place_of(const uint8_t* key, Py_ssize_t size, bint escaped, tuple names) except -2:
-    # The place of a key among the names, or -1.
+    # Return the index of a key among the names; -1 if it is none of them.
     cdef bytes name
     cdef int place
     if escaped:
@@ -185,17 +185,17 @@ def find_fields(
     """Find members of an object by their keys.
 
     Args:
-        line: text of JSON.
-        start: where the object begins, blanks before it allowed.
-        names: the keys, bytes each.
-        inner: whether the object is part of a larger value, so that anything may follow it.
+        line: JSON text.
+        start: Start of the object; it may be preceded by blanks.
+        names: Keys, as bytes.
+        inner: Whether the object is part of a larger value, so that any text may follow (default: False).
 
     Returns:
-        For each name how often the key occurs, and where its last value begins and ends: a tuple of three numbers.
-        None where the value is not an object.
+        For each name the number of occurrences of the key, and the start and end of its last value. None if the value
+            is not an object.
 
     Raises:
-        ValueError: the line is not JSON; its argument is the place of the mistake.
+        ValueError: the line is not JSON; the argument is the position of the error.
     """
     cdef const uint8_t* text = line
     cdef const uint8_t* end = text + len(line)

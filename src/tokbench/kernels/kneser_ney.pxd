@@ -1,22 +1,22 @@
 # cython: cdivision=True
-# Interpolated modified Kneser-Ney smoothing of one context (Chen and Goodman 1998, section 3): counts of its tokens, the
-# discounts, and a probability made of these and of the order below.
+# Interpolated modified Kneser-Ney smoothing of one context (Chen and Goodman 1998, section 3): counts of its tokens,
+# discounts, and probabilities from these and the next lower order.
 
 from libc.stdint cimport int64_t
 
 
 cdef struct Counts:
-    # The tokens after a context, by raw or by continuation counts.
+    # Tokens after a context, by raw or by continuation counts.
     int64_t total
-    int64_t[4] types            # by count; the first has no meaning, the last is of three and more
+    int64_t[4] types            # by count; index 0 is unused, the last is for three or more
 
 
 cdef struct Discounts:
-    double[4] of                # by count; the last for three and more
+    double[4] of                # by count; the last is for three or more
 
 
 cdef inline void count_up(Counts *counts, int64_t count) noexcept nogil:
-    """A type's count becomes ``count``."""
+    """Record that the count of a type has increased to ``count``."""
     counts.total += 1
     if count <= 3:
         counts.types[count] += 1
@@ -24,7 +24,7 @@ cdef inline void count_up(Counts *counts, int64_t count) noexcept nogil:
 
 
 cdef inline double interpolated(int64_t count, Counts *counts, Discounts *discounts, double below) noexcept nogil:
-    """Probability of a token with such a count after a context, which has ``below`` one order down."""
+    """Return the probability of a token with a count after a context; ``below`` is that of the lower order."""
     cdef double gamma
     if counts.total == 0:
         return below
@@ -35,7 +35,7 @@ cdef inline double interpolated(int64_t count, Counts *counts, Discounts *discou
 
 
 cdef inline Discounts discounts_of(const int64_t *types) noexcept nogil:
-    """Discounts by the number of types with each count."""
+    """Return the discounts for the numbers of types with each count."""
     cdef Discounts made
     cdef double y
     cdef int64_t i

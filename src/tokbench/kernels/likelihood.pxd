@@ -5,5 +5,5 @@ from tokbench.kernels.trie cimport Trie
 
 cdef class LikelihoodSegmenter(PretokenSegmenter):
     cdef Trie suffixes
-    cdef SuffixLinks links      # None where no token is long
+    cdef SuffixLinks links      # None if no token is long
     cdef const double[::1] scores

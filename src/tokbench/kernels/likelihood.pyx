@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by likelihood: the sequence of tokens with the greatest sum of scores (Viterbi; Kudo 2018, section 3.2).
 
-Sums are made from the left in double precision, and of the last tokens with equal sums the longest is kept, as Hugging
-Face's and SentencePiece's optimised encoders do.
+Sums are accumulated from the left in double precision. Ties between last tokens: the longest, as in the optimised
+encoders of Hugging Face and SentencePiece.
 
 Reference: ``likelihood`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -15,16 +15,16 @@ from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 cdef struct Arrival:
-    # The last token of the best segmentation of the first bytes of a pre-token.
-    double score        # sum of the scores of that segmentation
-    int32_t width       # bytes of the last token
-    int32_t token       # its id
+    # Last token of the best segmentation of a prefix of a pre-token.
+    double score        # sum of the scores of the segmentation
+    int32_t width       # length of the last token in bytes
+    int32_t token       # id of the last token
 
 
 cdef void arrive(
     const TrieView* trie, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals
 ) noexcept nogil:
-    """Find the last token of the best segmentation of each beginning of a pre-token."""
+    """Find the last token of the best segmentation of each prefix of a pre-token."""
     cdef Arrival best
     cdef double score
     cdef int64_t end, start
@@ -51,7 +51,7 @@ cdef void arrive(
 cdef void arrive_by_links(
     SuffixLinks links, const double* scores, const uint8_t* text, int64_t size, Arrival* arrivals
 ) noexcept nogil:
-    """The same, from the longest to the shortest token that ends at a place, found by suffix links."""
+    """Do the same, from the longest to the shortest token that ends at a place, by suffix links."""
     cdef const TrieView* trie = &links.trie.view
     cdef const int32_t* suffix = &links.suffix[0]
     cdef const int32_t* last = &links.last[0]
@@ -76,14 +76,14 @@ cdef void arrive_by_links(
 
 
 cdef class LikelihoodSegmenter(PretokenSegmenter):
-    """Cuts into the tokens with the greatest sum of scores.
+    """Segmenter that maximises the sum of the scores of the tokens.
 
     Args:
-        suffixes: the tokens spelt backwards (``Trie(..., backwards=True)``), the 256 bytes among them.
+        suffixes: Trie of the reversed tokens (``Trie(..., backwards=True)``), including the 256 bytes.
         scores: float64 [tokens]; finite for every token of the trie.
 
     Raises:
-        ValueError: the trie lacks a byte, or a token of it has no finite score.
+        ValueError: the trie lacks a byte, or a token has no finite score.
     """
 
     def __init__(self, Trie suffixes not None, const double[::1] scores):

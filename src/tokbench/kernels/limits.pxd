@@ -1,21 +1,21 @@
-# What is numbered by int32, and how a kernel says that there is too much of it.
+# Limits of int32 indices, and the errors for exceeding them.
 
 from libc.stdint cimport int32_t, int64_t
 
 
 cdef enum:
     MOST = 0x7FFFFFFF       # positions, symbols, pairs or tokens
-    LONGEST = 0x7FFFFFF0    # bytes of a pre-token: a little less, so that what comes after the last still has a number
+    LONGEST = 0x7FFFFFF0    # bytes of a pre-token: slightly less, so that indices after the last byte fit
 
 
 cdef inline int within(int64_t number, const char* what) except -1 nogil:
-    """Reject more than MOST."""
+    """Check that a number is at most MOST."""
     if number > MOST:
         raise OverflowError(f"{number} {what.decode()}, more than the {MOST} that int32 can number")
     return 0
 
 
 cdef inline int32_t next_number(size_t held, const char* what) except -1 nogil:
-    """The number of what is added to as many."""
+    """Return the index of the next item after ``held`` items."""
     within(<int64_t>held + 1, what)
     return <int32_t>held

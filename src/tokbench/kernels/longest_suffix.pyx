@@ -11,10 +11,10 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
 cdef class LongestSuffixSegmenter(PretokenSegmenter):
-    """Takes the longest token that the text ends with, and goes on before it.
+    """Segmenter that matches the longest token at the end of the text, then repeats before it.
 
     Args:
-        suffixes: the tokens spelt backwards (``Trie(..., backwards=True)``), the 256 bytes among them.
+        suffixes: Trie of the reversed tokens (``Trie(..., backwards=True)``), including the 256 bytes.
 
     Raises:
         ValueError: the trie lacks a byte.

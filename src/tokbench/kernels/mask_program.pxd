@@ -1,5 +1,5 @@
-# The program of a pattern's masks (tokbench.pretokenization.patterns.masks), over up to 512 bytes of text at once. It is compiled for
-# several widths of vectors; which of them the machine has is asked once.
+# Program of a pattern's masks (tokbench.pretokenization.patterns.masks), over up to 512 bytes of text at once. It is
+# compiled for several vector widths; the width is selected once, at import.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -25,7 +25,7 @@ cdef extern from *:
         int64_t loads_count, operations_count;
     } Program;
 
-    /* Registers that are set beforehand. */
+    /* Registers with fixed contents. */
     enum { BEYOND = 0, EVERY = 1, EDGE = 2 };
 
     static void run_by_words(const Program *program, Mask *registers) {
@@ -54,7 +54,7 @@ cdef extern from *:
         for (int64_t i = 0; i < program->loads_count; i++) memset(registers[program->loads[i].target], 0, sizeof(Mask));
     }
 
-    /* Which bytes are not ASCII; how many they are. */
+    /* Mark the bytes that are not ASCII; return their number. */
     static int64_t beyond_by_words(const uint8_t *text, int64_t words, uint64_t *found) {
         int64_t count = 0;
         for (int64_t word = 0; word < words; word++) {
@@ -70,8 +70,8 @@ cdef extern from *:
         return count;
     }
 
-    /* Seven bits plus at most 0x80 stay within a byte, so no sum carries into the next: the top bit of
-       low + 0x80 - first says whether low >= first. The product gathers the eight top bits. */
+    /* Seven bits plus at most 0x80 fit into a byte, so no sum carries into the next byte: the top bit of
+       low + 0x80 - first is set if low >= first. The product gathers the eight top bits. */
     static void look_by_words(const Program *program, const uint8_t *text, int64_t words, Mask *registers) {
         const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
         clear(program, words, registers);
@@ -95,14 +95,14 @@ cdef extern from *:
     typedef void (*Look)(const Program *, const uint8_t *, int64_t, Mask *);
 
     #ifdef X86
-    /* The word before each, the last of ``before`` for the first. */
+    /* The word before each; for the first, the last of ``before``. */
     #define CARRIED_16(before, now) \
         _mm_castpd_si128(_mm_shuffle_pd(_mm_castsi128_pd(before), _mm_castsi128_pd(now), 1))
     #define CARRIED_32(before, now) \
         _mm256_blend_epi32(_mm256_permute4x64_epi64(now, 0x93), _mm256_permute4x64_epi64(before, 0x93), 3)
 
     #define CARRIED_64(before, now) _mm512_alignr_epi64(now, before, 7)
-    /* The top bits of the bytes, and which bytes are at most so much. */
+    /* The top bits of the bytes, and the bytes that are at most a width. */
     #define BITS_16(bytes) ((uint64_t)(uint32_t)_mm_movemask_epi8(bytes))
     #define BITS_32(bytes) ((uint64_t)(uint32_t)_mm256_movemask_epi8(bytes))
     #define BITS_64(bytes) ((uint64_t)_mm512_movepi8_mask(bytes))
@@ -110,7 +110,7 @@ cdef extern from *:
     #define INSIDE_32(bytes, width) BITS_32(_mm256_cmpeq_epi8(_mm256_min_epu8(bytes, width), bytes))
     #define INSIDE_64(bytes, width) ((uint64_t)_mm512_cmple_epu8_mask(bytes, width))
 
-    /* Vectors of WIDTH bytes, and the instructions for them. */
+    /* Functions for vectors of WIDTH bytes. */
     #define FOR_WIDTH(NAME, TARGET, WIDTH, Vector, LOADED, SET, SUB, INSIDE, BITS, P, S, CARRIED) \\
         __attribute__((target(TARGET))) static int64_t beyond_##NAME( \\
             const uint8_t *text, int64_t words, uint64_t *found) { \\

@@ -4,7 +4,7 @@ from tokbench.kernels.trie cimport Trie, TrieView, step
 
 
 cdef enum:
-    LONG = 256      # bytes of a token above which walking the trie from every place is slower than suffix links
+    LONG = 256      # token length in bytes above which suffix links are faster than walking the trie from every place
 
 
 cdef class SuffixLinks:
@@ -16,7 +16,7 @@ cdef class SuffixLinks:
 
 
 cdef inline int32_t follow(const TrieView* trie, const int32_t* suffix, int32_t node, uint8_t byte) noexcept nogil:
-    """The node of the longest string in the trie that ends with ``byte``, after that of ``node``; 0 for none."""
+    """Return the node of the longest string in the trie that ends with ``byte``, after that of ``node``; 0 for none."""
     cdef int32_t child = step(trie, node, byte)
     while child < 0 and node:
         node = suffix[node]

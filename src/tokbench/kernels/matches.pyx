@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Occurrences of given tokens at every place of a text, overlapping ones included.
+"""Occurrences of tokens at every place of a text, including overlapping ones.
 
 Reference: ``matches`` in :mod:`tokbench.reference.segmentation`.
 
-Every place of a text is walked through the trie of the tokens. Where tokens are long, as on a run of one letter, that
-takes the square of the run; suffix links (Aho and Corasick 1975, CACM 18:333-340) take one step for each byte.
+The trie of the tokens is walked from every place of a text. With long tokens, for example in a run of one letter, this
+is quadratic in the length of the run. Suffix links (Aho and Corasick 1975, CACM 18:333-340) need one step per byte.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -17,12 +17,12 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 cdef class SuffixLinks:
     """Suffix links of a trie: from the node of a string to that of its longest proper suffix in the trie.
 
-    Fields, for other kernels; arrays but ``order`` have an entry for each slot of the trie, and 0 is the root:
-        trie: the trie.
-        order: the nodes, every one after those of its suffixes.
-        suffix: node of the longest proper suffix.
-        last: node of the longest suffix that is a token, the string itself included; 0 for none.
-        depth: bytes of the string.
+    Fields for other kernels. All arrays except ``order`` have an entry for each slot of the trie; 0 is the root:
+        trie: Trie.
+        order: Nodes, each after those of its suffixes.
+        suffix: Node of the longest proper suffix.
+        last: Node of the longest suffix that is a token, including the string itself; 0 for none.
+        depth: Length of the string in bytes.
     """
 
     def __cinit__(self, Trie trie not None):
@@ -61,10 +61,11 @@ cdef class SuffixLinks:
 
 
 cdef SuffixLinks forward_links(Trie suffixes):
-    """Links of the same tokens spelt forwards, by which those that end at a place are met; None if none is long.
+    """Return the links of the same tokens spelt forwards, which find the tokens that end at a place; None if none is
+    long.
 
     Args:
-        suffixes: the tokens spelt backwards.
+        suffixes: Trie of the reversed tokens.
     """
     cdef const TrieView* view = &suffixes.view
     if view.max_length <= LONG:
@@ -103,21 +104,21 @@ def count_matches(
     int64_t last,
     int64_t tokens,
 ) -> NDArray[np.int64]:
-    """How often each token stands in the pre-tokens ``first`` to ``last``, at any place, weighted by their counts.
+    """Count the occurrences of each token in pre-tokens, at any place, weighted by the pre-tokens' counts.
 
     Args:
-        trie: the tokens.
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts.
-        counts: int64 [n], occurrences of each pre-token.
-        first, last: which pre-tokens, ``first <= i < last``.
-        tokens: one more than the largest id in the trie.
+        trie: Trie of the tokens.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token.
+        counts: int64 [n], count of each pre-token.
+        first, last: Range of pre-tokens, ``first <= i < last``.
+        tokens: Largest id in the trie + 1.
 
     Returns:
         int64 [tokens].
 
     Raises:
-        ValueError: there are no such pre-tokens, or the trie holds an id of ``tokens`` or more.
+        ValueError: the range is invalid, or the trie contains an id of ``tokens`` or more.
     """
     if not 0 <= first <= last <= counts.shape[0] < offsets.shape[0] or trie.tokens > tokens:
         raise ValueError(f"no pre-tokens {first}:{last} among {counts.shape[0]}, or not only ids below {tokens}")
@@ -151,7 +152,7 @@ cdef int _count_by_links(
     int64_t last,
     int64_t[::1] total,
 ) except -1:
-    """Add the occurrences of each token to ``total``: those of a string are part of those of its suffixes."""
+    """Add the occurrences of each token to ``total``. Every occurrence of a string is also one of each suffix."""
     cdef SuffixLinks links = SuffixLinks(trie)
     cdef const TrieView* view = &trie.view
     cdef const int32_t* suffix = &links.suffix[0]

@@ -8,19 +8,19 @@ from tokbench.kernels.splitmix cimport advanced, mixed
 
 
 cdef struct MergeTable:
-    PairTable ranks             # of the merges of two ids
+    PairTable ranks             # rank of the merge of two ids
     const int32_t* results      # token made by the merge of each rank
     const int32_t* byte_ids     # id of each byte
-    const uint8_t* joined       # [65536]: whether some token holds byte a followed by byte b, at 256 a + b
+    const uint8_t* joined       # [65536]: 1 at 256 a + b if some token contains byte a followed by byte b
 
 
 cdef inline bint drops(uint64_t* state, uint64_t dropped) noexcept nogil:
-    """One draw: whether a merge is left out, which happens for ``dropped`` of 2^53 equally likely numbers."""
+    """Draw once, and return whether a merge is dropped; the probability is ``dropped`` / 2^53."""
     state[0] = advanced(state[0])
     return mixed(state[0]) >> 11 < dropped
 
 
-# Where ``dropped`` is 0 nothing is drawn and ``state`` does not matter.
+# If ``dropped`` is 0, nothing is drawn and ``state`` is not used.
 cdef int64_t merge_long(
     const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch, uint64_t state, uint64_t dropped
 ) except -1 nogil

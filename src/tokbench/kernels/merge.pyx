@@ -1,14 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by merging, exactly as byte-pair encoding is defined, in O(n log n) for a pre-token of any length.
 
-Where it follows from how each token is made, the outcome is found without making a merge
-(:mod:`tokbench.kernels.derivations`); where several short pre-tokens are at hand, their merges are made side by side,
-with what is known of derivations (:mod:`tokbench.kernels.abreast`). Where it does not, all merges are made one after the
-other:
+If the derivations of the tokens are complete, the result is found without merging
+(:mod:`tokbench.kernels.derivations`). Several short pre-tokens are then merged in parallel lanes
+(:mod:`tokbench.kernels.abreast`). Otherwise all merges are made one after the other, as follows.
 
-Two bytes that stand side by side in no token can never be merged across, so a pre-token falls apart there into pieces
-that have nothing to do with each other. Short pieces are merged by scanning for the lowest rank; long ones with a heap
-of (rank, position), in which entries that a neighbour's merge has overtaken are recognised when they come up.
+Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into independent
+pieces. Short pieces are merged by scanning for the lowest rank. Long pieces use a heap of (rank, position), in which
+entries outdated by a neighbour's merge are recognised when they are popped.
 
 Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -28,11 +27,11 @@ import numpy as np
 
 cdef enum:
     SHORT = 64                  # longest piece merged by scanning
-    LANES = 8                   # short pre-tokens merged side by side
+    LANES = 8                   # short pre-tokens merged in parallel
 
 
 cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) noexcept nogil:
-    """Merge up to SHORT ids in place; returns how many are left."""
+    """Merge up to SHORT ids in place; return the number of remaining ids."""
     cdef int32_t ranks[SHORT]       # of the pair that starts at each place; the last place starts none
     cdef int32_t i, best, lowest
     for i in range(size - 1):
@@ -59,14 +58,14 @@ cdef int64_t merge_short(const MergeTable* table, int32_t size, int32_t* ids) no
 cdef int64_t merge_long(
     const MergeTable* table, int32_t size, int32_t* ids, Scratch* scratch, uint64_t state, uint64_t dropped
 ) except -1 nogil:
-    """Merge any number of ids in place; returns how many are left.
+    """Merge any number of ids in place; return the number of remaining ids.
 
-    A position keeps the rank of the pair that starts there, which tells live heap entries from stale ones: tokens only
-    grow, so a position never has the same rank twice for two results, and of two pairs of one result either may go. Entries that are dropped wait until a
-    merge is made, and come back after it.
+    Each position stores the rank of the pair that starts there, which separates live heap entries from stale ones. This
+    is unambiguous: tokens only grow, so a position never has the same rank twice for two results, and two pairs of one
+    result are interchangeable. Dropped entries wait until the next merge and are pushed again after it.
     """
-    # Each merge takes one entry out and puts at most two in, so entries never exceed 2 (size - 1); of those that wait
-    # no two have the same position.
+    # Each merge removes one entry and adds at most two, so there are at most 2 (size - 1) entries. Waiting entries have
+    # distinct positions.
     cdef int64_t n = size, longs = 3 * n if dropped else 2 * n
     cdef uint64_t* heap = <uint64_t*>reserve(scratch, longs * sizeof(uint64_t) + 3 * n * sizeof(int32_t))
     cdef uint64_t* waiting = heap + 2 * n
@@ -130,18 +129,19 @@ cdef int64_t merge_long(
 
 
 cdef class MergeSegmenter(PretokenSegmenter):
-    """Repeatedly joins the adjacent pair of the lowest rank, the leftmost of several, until no pair has one.
+    """Segmenter that joins the adjacent pair of the lowest rank, the leftmost first, until no pair has a rank.
 
     Args:
-        merges: int32 [m, 3], (left id, right id, resulting id); the row is the rank. Of equal pairs the first counts.
-        byte_ids: int32 [256], the id of each byte.
-        joined: uint8 [65536], 1 at ``256 a + b`` where some token holds byte a followed by byte b, else 0; may be 1
-            too often, never too seldom.
-        by_result: the resulting id is the rank, so that all pairs of one result share theirs.
-        derive: cut by :class:`tokbench.kernels.derivations.Derivations` where these are complete, to the same ids.
+        merges: int32 [m, 3], (left id, right id, resulting id); the row is the rank. The first of equal pairs is used.
+        byte_ids: int32 [256], id of each byte.
+        joined: uint8 [65536], 1 at ``256 a + b`` if some token contains byte a followed by byte b, otherwise 0.
+            Additional ones are harmless; missing ones are not.
+        by_result: Whether the resulting id is the rank, so that all pairs of one result share it (default: False).
+        derive: Whether to use :class:`tokbench.kernels.derivations.Derivations` if complete, with equal ids (default:
+            True).
 
     Raises:
-        ValueError: an argument has another shape, or a result that is a rank is below 0.
+        ValueError: an argument has another shape, or a result that is a rank is negative.
     """
 
     def __init__(
@@ -197,12 +197,12 @@ cdef class MergeSegmenter(PretokenSegmenter):
     cdef int64_t cut_abreast(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const AbreastView* view = &self.abreast.view
         cdef Lane[LANES] lanes
-        cdef int64_t[LANES] which, starts       # of each lane: its piece, and where its ids go
-        cdef int64_t[LANES] order               # of lanes, those first that are busy
+        cdef int64_t[LANES] which, starts       # of each lane: its piece, and the position of its ids
+        cdef int64_t[LANES] order               # of lanes, busy ones first
         cdef int64_t k, lane, busy = 0, taken = 0, start = 0, written = 0
         for k in range(LANES):
             order[k] = k
-        # Until all are done, every piece has room for as many ids as it has bytes.
+        # Until all pieces are done, each has room for as many ids as bytes.
         while taken < n or busy:
             if taken < n and busy < LANES:
                 if pieces[taken].size <= MOST_BYTES:
@@ -233,11 +233,11 @@ cdef class MergeSegmenter(PretokenSegmenter):
         return written
 
     cdef int64_t replay(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        """The same by making one merge after the other."""
+        """Segment by making one merge after the other."""
         cdef const MergeTable* table = &self.table
         cdef int64_t start = 0, end, written = 0, left
         while start < size:
-            # Ids are merged where they are written: what is left of a piece never outruns what is read of the text.
+            # Ids are merged in place: the write position of a piece never passes the read position in the text.
             ids[written] = table.byte_ids[text[start]]
             end = start + 1
             while end < size and table.joined[(<int32_t>text[end - 1] << 8) | text[end]]:

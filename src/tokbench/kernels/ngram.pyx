@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Counts of byte n-grams by sorting positions.
+"""Byte n-gram counts by sorting positions.
 
-A position is a place in a pre-token with at least one byte after it. Sorted by the bytes that follow (at most
-sixteen, held in two big-endian words), positions that share an n-gram stand side by side, so one pass closes every
-n-gram of every width and only the best ones are ever held. Positions are dealt out by their first two bytes: each
-part can be counted on its own, which bounds the memory and lets parts run side by side.
+A position is a place in a pre-token with at least one byte after it. Positions are sorted by the bytes that follow, at
+most sixteen, in two big-endian words. Then positions with a common n-gram are adjacent, so one pass counts the n-grams
+of every width, and only the best ones are in memory. Positions are partitioned by their first two bytes. Each part can
+be counted separately, which limits memory and allows parallel counting.
 
 Reference: :mod:`tokbench.reference.ngram`.
 """
@@ -25,8 +25,8 @@ cdef extern from *:
     #include <cstring>
     #include <vector>
 
-    /* The bytes, zero-padded to sixteen in two big-endian words; `number` is a weight while positions are sorted
-       and a count once they are closed. Order by (head, tail, width) is byte order. */
+    /* The bytes, zero-padded to sixteen, in two big-endian words. `number` is a weight while positions are sorted,
+       and a count afterwards. Order by (head, tail, width) is byte order. */
     struct Gram {
         uint64_t head, tail;
         int64_t number;
@@ -72,7 +72,7 @@ cdef extern from *:
     static void keep_best(std::vector<Gram> &grams, size_t limit) {
         if (grams.size() <= limit) return;
         std::nth_element(grams.begin(), grams.begin() + (limit - 1), grams.end(), outranks);
-        grams.resize(limit);  /* the last one is the worst that is kept */
+        grams.resize(limit);  /* the last one is the worst of the best */
     }
 
     """
@@ -90,14 +90,14 @@ cdef extern from *:
 
 
 def pair_positions(const uint8_t[::1] data, const int64_t[::1] offsets) -> NDArray[np.int64]:
-    """Positions by their first two bytes.
+    """Count positions by their first two bytes.
 
     Args:
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token.
 
     Returns:
-        int64 [65536]: how many positions start with the bytes ``pair >> 8, pair & 255``.
+        int64 [65536], number of positions that start with the bytes ``pair >> 8, pair & 255``.
     """
     positions = np.zeros(65536, np.int64)
     cdef int64_t[::1] tally = positions
@@ -130,7 +130,7 @@ cdef int gather(
 
 
 cdef int close_runs(const vector[Gram] &grams, size_t limit, vector[Gram] &best) except -1 nogil:
-    """Sum each run of positions that share an n-gram; hold at most twice ``limit`` n-grams on the way."""
+    """Add up each run of positions with a common n-gram, with at most 2 ``limit`` + 1024 n-grams in memory."""
     cdef int64_t opened[17]
     cdef int64_t passed = 0, floor = 1, width, common, total
     cdef size_t index
@@ -163,20 +163,20 @@ def best_ngrams(
     int64_t max_width,
     int64_t limit,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]:
-    """The most frequent n-grams of two bytes or more among those whose first two bytes lie in a range.
+    """Return the most frequent n-grams of two bytes or more whose first two bytes are in a range.
 
     Args:
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts.
-        counts: int64 [n], occurrences of each pre-token.
-        first, last: the range ``first <= byte0 * 256 + byte1 < last``.
-        positions: how many positions the range holds (for reserving memory).
-        max_width: widest n-gram in bytes, 2 to 16.
-        limit: how many to keep, at least 1.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token.
+        counts: int64 [n], count of each pre-token.
+        first, last: Range ``first <= byte0 * 256 + byte1 < last``.
+        positions: Number of positions in the range, for reserving memory.
+        max_width: Longest n-gram in bytes, 2 to 16.
+        limit: Maximum number of n-grams returned, at least 1.
 
     Returns:
-        uint64 [m, 2] the bytes, zero-padded, in two big-endian words; int64 [m] widths; int64 [m] counts;
-        in byte order; m is at most ``limit``.
+        In byte order, m at most ``limit``: uint64 [m, 2], the zero-padded bytes in two big-endian words; int64 [m],
+            widths; int64 [m], counts.
     """
     cdef vector[Gram] grams
     cdef vector[Gram] best

@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""A byte n-gram model: counts of windows, and probabilities interpolated over all orders.
+"""Byte n-gram model: counts of windows, and probabilities interpolated over all orders.
 
-Witten and Bell (1991), interpolated as in Chen and Goodman, "An Empirical Study of Smoothing Techniques" (1998), section
-2.4: with C the times a context h was seen before a byte, and T the number of different bytes after it,
+Witten and Bell (1991), interpolated as in Chen and Goodman, "An Empirical Study of Smoothing Techniques" (1998),
+section 2.4. With C the count of a context h before any byte, and T the number of distinct bytes after it,
 
     p(b | h) = (c(h b) + T p(b | h without its first byte)) / (C + T)
 
-down to the empty context, which falls back on 1/256. All tables follow from the windows, the last n bytes that end at
-each byte of a text (fewer at its start), so that only their counts are kept.
+down to the empty context, which falls back to 1/256. A window is the last n bytes that end at a byte of a text (fewer
+at its start). All tables follow from the counts of windows, so only these are stored.
 
-A window is one number: its bytes, the last lowest, and 2**(8 width) to tell the widths apart.
+A window is one number: its bytes, the last lowest, and 2**(8 width) to encode the width.
 
 Reference: ``ngram_lm`` in :mod:`tokbench.reference.ngram`.
 """
@@ -30,7 +30,7 @@ cdef extern from *:
     """
     #include <cstdint>
     struct Mixed {
-        /* The windows differ in their low bytes, which the default hash of an integer, itself, would scatter badly. */
+        /* The windows differ in their low bytes; the default hash, the identity, scatters them badly. */
         size_t operator()(uint64_t key) const {
             key = (key ^ (key >> 31)) * 0x9E3779B97F4A7C15ULL;
             return key ^ (key >> 29);
@@ -67,7 +67,7 @@ cdef extern from *:
 
 
 cdef inline uint64_t window(const uint8_t *end, int64_t width) noexcept nogil:
-    """The ``width`` bytes before ``end``."""
+    """Return the ``width`` bytes before ``end`` as a window."""
     cdef uint64_t key = 1
     cdef int64_t i
     for i in range(width):
@@ -76,10 +76,13 @@ cdef inline uint64_t window(const uint8_t *end, int64_t width) noexcept nogil:
 
 
 cdef class WindowCounter:
-    """How often each window occurs.
+    """Counts of windows.
 
     Args:
-        order: bytes of a window, the predicted one included; 1 to 6, so that a window is exact in a double.
+        order: Length of a window in bytes, including the predicted one; 1 to 6, so that a window is exact in a double.
+
+    Raises:
+        ValueError: the order is out of range.
     """
 
     cdef Table table
@@ -92,14 +95,14 @@ cdef class WindowCounter:
 
     @property
     def size(self) -> int:
-        """Different windows so far."""
+        """Number of distinct windows so far."""
         return self.table.size()
 
     def add(self, const uint8_t[::1] text, int64_t first=0, last: int | None = None) -> None:
-        """Count the windows of one document that end at its bytes ``first`` to ``last``, the latter left out.
+        """Count the windows of one document that end at its bytes ``first`` to ``last`` (exclusive; default: all).
 
         Raises:
-            ValueError: the document has no such bytes.
+            ValueError: the range is not inside the document.
         """
         cdef int64_t i, end = text.shape[0] if last is None else last
         if not 0 <= first <= end <= text.shape[0]:
@@ -109,7 +112,7 @@ cdef class WindowCounter:
                 self.table[window(&text[0] + i + 1, min(i + 1, self.order))] += 1
 
     def counts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """uint64 [n] windows, ascending; int64 [n] their counts."""
+        """Return the windows, uint64 [n], ascending, and their counts, int64 [n]."""
         windows = np.empty(self.table.size(), np.uint64)
         counts = np.empty(self.table.size(), np.int64)
         cdef uint64_t[::1] keys = windows
@@ -121,26 +124,26 @@ cdef class WindowCounter:
 
 
 cdef struct Context:
-    int64_t first       # of its followers
+    int64_t first       # index of its first follower
     int64_t last
-    double total        # C, times it was seen before a byte
-    double weight       # T / (C + T), of the shorter context
-    double entropy      # of the distribution after it; negative where it has not been asked for yet
+    double total        # C, its count before any byte
+    double weight       # T / (C + T), weight of the shorter context
+    double entropy      # of the distribution after it; negative if not computed yet
 
 
 cdef class ByteNgramModel:
-    """Surprisal and entropy by an interpolated model; not to be shared between threads.
+    """Surprisal and entropy by an interpolated model. Not thread-safe.
 
     Args:
-        windows: uint64 [n], ascending, as :meth:`WindowCounter.counts` gives them.
+        windows: uint64 [n], ascending, from :meth:`WindowCounter.counts`.
         counts: int64 [n], all positive.
-        order: the order with which they were counted.
+        order: Order of the counter.
     """
 
-    cdef Table places               # of a context among the contexts
+    cdef Table places               # index of each context
     cdef vector[Context] contexts
     cdef vector[uint8_t] bytes      # followers of all contexts, ascending within each
-    cdef vector[double] seen        # how often each follows
+    cdef vector[double] seen        # count of each follower
     cdef int64_t order
 
     def __init__(self, const uint64_t[::1] windows, const int64_t[::1] counts, int64_t order):
@@ -172,10 +175,10 @@ cdef class ByteNgramModel:
                 context.total, start = 0.0, i + 1
 
     def score(self, const uint8_t[::1] text) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Surprisal of each byte of a document and entropy of the distribution it is drawn from.
+        """Return the surprisal of each byte of a document, and the entropy of the distribution at each byte.
 
         Returns:
-            Two float32 [n], in nats.
+            Two arrays, float32 [n], in nats.
         """
         cdef int64_t n = text.shape[0], i, width, deepest
         cdef int64_t[8] chain
@@ -213,7 +216,7 @@ cdef class ByteNgramModel:
         return p
 
     cdef double spread(self, const int64_t *chain, int64_t deepest) noexcept nogil:
-        """Entropy after the last context of a chain; worked out once a context."""
+        """Return the entropy after the last context of a chain; cached per context."""
         cdef double[256] p
         cdef double entropy = 0
         cdef int64_t width, i

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Stable orders of numbers, by radix sort: a pass over the numbers for each eleven bits in which any two differ.
+"""Stable sorting by radix sort: one pass for each group of eleven bits in which any two keys differ.
 
 Reference: ``order`` in :mod:`tokbench.reference.numbers`.
 """
@@ -13,9 +13,9 @@ from libcpp.vector cimport vector
 
 cdef enum:
     BITS = 11
-    DIGITS = 6              # of BITS bits, in 64
+    DIGITS = 6              # of BITS bits, in a key of 64 bits
     VALUES = 1 << BITS
-    WORD = 8                # bytes that are compared at once
+    WORD = 8                # bytes compared at once
 
 cdef uint64_t SIGN = <uint64_t>1 << 63
 
@@ -26,7 +26,7 @@ cdef struct Entry:
 
 
 cdef int sort(vector[Entry]& entries, vector[Entry]& spare) except -1 nogil:
-    """Order entries by their keys; stable."""
+    """Sort entries by their keys; stable."""
     cdef vector[int64_t] tally
     cdef int64_t *places
     cdef int64_t size = entries.size(), before, held, i
@@ -64,10 +64,10 @@ cdef places_of(const vector[Entry]& entries):
 
 
 def descending(const double[::1] values) -> NDArray[np.int64]:
-    """Places of numbers from the greatest down, equal ones as they stand.
+    """Return the indices of numbers in descending order; stable.
 
     Args:
-        values: float64 [n], none of them NaN.
+        values: float64 [n], without NaN.
 
     Returns:
         int64 [n].
@@ -80,7 +80,7 @@ def descending(const double[::1] values) -> NDArray[np.int64]:
         entries.resize(size)
         spare.resize(size)
         for i in range(size):
-            value = values[i] + 0.0     # which has no negative zero
+            value = values[i] + 0.0     # turns -0.0 into 0.0
             memcpy(&bits, &value, sizeof(bits))
             entries[i].key = bits if bits & SIGN else ~bits & ~SIGN
             entries[i].place = i
@@ -89,7 +89,7 @@ def descending(const double[::1] values) -> NDArray[np.int64]:
 
 
 def ascending(const int64_t[::1] first, const int64_t[::1] second) -> NDArray[np.int64]:
-    """Places of pairs of numbers from the least up, by ``first``, then by ``second``, equal ones as they stand.
+    """Return the indices of pairs of numbers in ascending order by ``first``, then by ``second``; stable.
 
     Args:
         first: int64 [n].
@@ -114,15 +114,15 @@ def ascending(const int64_t[::1] first, const int64_t[::1] second) -> NDArray[np
 
 
 def by_bytes(const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] places) -> NDArray[np.int64]:
-    """Bring strings in byte order, the same ones as they stand; best where all are short.
+    """Sort strings in byte order; stable. Efficient if all are short.
 
     Args:
-        data: uint8 [bytes], the strings laid end to end.
-        offsets: int64 [strings + 1], where each starts.
-        places: int64 [n], which of them.
+        data: uint8 [bytes], concatenated strings.
+        offsets: int64 [strings + 1], start of each string.
+        places: int64 [n], indices of the strings to sort.
 
     Returns:
-        int64 [n], the places in order.
+        int64 [n], the indices in order.
     """
     cdef vector[Entry] entries, spare
     cdef int64_t size = places.shape[0], longest = 0, i, word, at, end

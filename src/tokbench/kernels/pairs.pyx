@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""The pairs of tokens that join into tokens.
+"""Pairs of tokens whose concatenation is a token.
 
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -17,20 +17,20 @@ import numpy as np
 def pairs_of(
     Trie tokens not None, Trie backwards not None, const uint8_t[::1] data, const int64_t[::1] offsets
 ) -> NDArray[np.int32]:
-    """Every pair of tokens that, joined, is a token.
+    """Return every pair of tokens whose concatenation is a token.
 
     Args:
-        tokens: all of them.
-        backwards: the same, spelt backwards.
-        data: uint8 [bytes], the tokens laid end to end, as both tries were made of.
-        offsets: int64 [n + 1], where each starts.
+        tokens: Trie of all tokens.
+        backwards: Trie of the reversed tokens.
+        data: uint8 [bytes], concatenated tokens, from which both tries were made.
+        offsets: int64 [n + 1], start of each token.
 
     Returns:
-        int32 [m, 3], (left id, right id, resulting id), by result and then by the length of the left one.
+        int32 [m, 3], (left id, right id, resulting id), by result and then by the length of the left token.
 
     Raises:
         ValueError: ``offsets`` is empty or does not ascend inside ``data``.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
     cdef int64_t n = offsets.shape[0] - 1, token, start, end, i, rows, before = 0
     cdef const TrieView* forward = &tokens.view
@@ -75,7 +75,7 @@ def pairs_of(
 
 
 cdef inline void turn(vector[int32_t]& rows, int64_t first) noexcept nogil:
-    """Put the rows from a place on in the opposite order."""
+    """Reverse the rows from a given one on."""
     cdef int64_t low = first, high = <int64_t>rows.size() - 3, k
     cdef int32_t swap
     while low < high:

@@ -8,12 +8,12 @@ cdef extern from *:
     #include <cstdint>
     #include <vector>
 
-    struct Work {                           // what a thread evaluates with
+    struct Work {                           // scratch memory of a thread
         std::vector<int32_t> places;
         std::vector<int64_t> sums;          // by length, from the group's shortest
         std::vector<int64_t> bounds;
-        std::vector<int64_t> heaviest;      // by length, of the places that overlap the last one taken
-        std::vector<int32_t> free_from;     // by length, the end of the last place taken
+        std::vector<int64_t> heaviest;      // by length, of the places that overlap the last used one
+        std::vector<int32_t> free_from;     // by length, end of the last used place
     };
     """
     cppclass Work:
@@ -28,8 +28,8 @@ cdef enum:
     UNKNOWN = 0
     APART = 1       # the places of a group's longest substring do not overlap
     OVERLAPPING = 2
-    LINKED = 4      # beside one of these: some of a group's places lie in long words
-    LONG = 64       # bytes of the longest word that is not long
+    LINKED = 4      # flag: some of the group's places are in long words
+    LONG = 64       # words longer than this, in bytes, are long
 
 
 cdef class Partition:
@@ -39,16 +39,17 @@ cdef class Partition:
     cdef const int32_t[::1] words           # word of each byte
     cdef const int32_t[::1] suffixes
     cdef const int32_t[:, ::1] groups
-    cdef int64_t[::1] weights               # occurrences of the word of each suffix, side by side for who goes through a group
-    cdef int32_t[::1] ranks                 # where the suffix of each byte of a long word stands in ``suffixes``
-    cdef int32_t[::1] links                 # of each suffix, itself while its place is alive, else one further on
+    # count of the word of each suffix, in order of the suffixes for sequential access
+    cdef int64_t[::1] weights
+    cdef int32_t[::1] ranks                 # index in ``suffixes`` of the suffix of each byte of a long word
+    cdef int32_t[::1] links                 # of each suffix: itself while its place is live, otherwise a later one
     cdef int32_t[::1] tails                 # last cut inside each long word, or its start
-    cdef bint cut_first                     # whether a cut must stand where a substring starts
-    cdef vector[uint64_t] cuts              # bit p stands before byte p; ends of words are always cut
-    cdef vector[uint64_t] in_long           # bit p: byte p is one of a long word
+    cdef bint cut_first                     # whether a substring must start at a cut
+    cdef vector[uint64_t] cuts              # bit p is the cut before byte p; ends of words are always cuts
+    cdef vector[uint64_t] in_long           # bit p: byte p is in a long word
     cdef vector[uint8_t] kinds              # of each group
-    cdef vector[vector[int32_t]] in_words   # of each part of the suffixes, those of long words, in order
-    cdef Work work                          # of the one that applies
+    cdef vector[vector[int32_t]] in_words   # per part of the suffixes: those in long words, in order
+    cdef Work work                          # of the leading thread
 
     cdef int start(self) except -1 nogil
     cdef object lay_down(self, int64_t part, int64_t first, int64_t last)

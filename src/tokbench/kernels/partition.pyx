@@ -1,15 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Greedy choice of substrings that join the most adjacent bytes of counted words: what GreedTok and GreedWMC share.
+"""Greedy choice of substrings that join the most adjacent bytes of counted words: common part of GreedTok and GreedWMC.
 
-Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 3 and 4. The state is one bit for each
-cut between adjacent bytes; joining clears it. What a substring joins at one place only shrinks, so that what it could
-join at most bounds its gain from above, and only substrings with the greatest bounds are looked at again. Substrings
-with the same places are kept as one group, whose bound is that of the best of its lengths. Places in long words where
-nothing can be joined any more are passed over by links.
+Lim, Choo and Lauw, "A partition cover approach to tokenization" (2025), sections 3 and 4. The state is one bit per cut
+between adjacent bytes; joining clears it. What a substring joins at a place only decreases. So earlier gains are upper
+bounds, and only substrings with the greatest bounds are evaluated again. Substrings with the same places form one
+group, whose bound is that of its best length. In long words, places where nothing can be joined any more are skipped by
+links.
 
-A look at a group takes steps for its places with something left to join and for the cuts there that a token may end at,
-and one for 64 other cuts; in one word of n bytes no more than n for each look.
+Evaluating a group needs one step for each live place, one for each cut there at which a token may end, and one for
+every 64 other cuts; in a word of n bytes at most n steps.
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """
@@ -23,7 +23,7 @@ from tokbench.kernels.gains cimport Entry, Evaluation
 
 cdef extern from *:
     """
-    /* Links are shortened by whoever follows them: each of two threads leaves one that leads to the same end. */
+    /* Every thread that follows links also shortens them; concurrent writes all lead to the same end. */
     static inline int32_t loaded(const int32_t *from) { return __atomic_load_n(from, __ATOMIC_RELAXED); }
     static inline void stored(int32_t *to, int32_t link) { __atomic_store_n(to, link, __ATOMIC_RELAXED); }
     """
@@ -32,7 +32,7 @@ cdef extern from *:
 
 
 cdef class Partition:
-    """The cuts between bytes; an objective says what a substring joins, see :mod:`tokbench.kernels.choice` for which."""
+    """Cuts between bytes. A subclass defines which bytes a substring joins; see :mod:`tokbench.kernels.choice`."""
 
     cdef int start(self) except -1 nogil:
         """Set all cuts, and find the long words."""
@@ -49,7 +49,7 @@ cdef class Partition:
         return 0
 
     cdef object lay_down(self, int64_t part, int64_t first, int64_t last):
-        """Note what is known of a part of the suffixes from the start; their occurrences."""
+        """Initialise the arrays for a part of the suffixes; return the sum of their counts."""
         cdef int64_t i, sum = 0
         with nogil:
             for i in range(first, last):
@@ -65,11 +65,11 @@ cdef class Partition:
         return self.offsets[word + 1] - self.offsets[word] > LONG
 
     cdef bint has_links(self, int64_t place) noexcept nogil:
-        """Whether a place lies in a long word."""
+        """Return whether a place is in a long word."""
         return self.in_long[place >> 6] >> (place & 63) & 1
 
     cdef int32_t alive_from(self, int32_t i) noexcept nogil:
-        """The first suffix at or after the i-th whose place is alive, or how many suffixes there are."""
+        """Return the first live suffix at or after the i-th; the number of suffixes if there is none."""
         cdef int32_t further = loaded(&self.links[i])
         while further != i:
             further = loaded(&self.links[further])
@@ -78,17 +78,17 @@ cdef class Partition:
         return i
 
     cdef int32_t after(self, int32_t i, bint linked) noexcept nogil:
-        """The next suffix of a group after the i-th."""
+        """Return the next suffix of a group after the i-th."""
         return self.alive_from(i + 1) if linked else i + 1
 
     cdef void kill(self, int64_t place) noexcept nogil:
-        """Nothing that starts at a place of a long word can join anything any more."""
+        """Mark a place of a long word as dead: nothing that starts there can join anything any more."""
         cdef int32_t i = self.ranks[place]
         if self.links[i] == i:
             self.links[i] = i + 1
 
     cdef void join(self, int32_t start, int32_t end, bint linked) noexcept nogil:
-        """Clear the cuts strictly between two places; ``linked`` where the word may be a long one."""
+        """Clear the cuts strictly between two places. ``linked``: whether the word may be long."""
         cdef int64_t place = start + 1, stop
         cdef uint64_t cleared
         linked = linked and self.has_links(start)
@@ -105,7 +105,7 @@ cdef class Partition:
             self.shorten(self.words[start])
 
     cdef void shorten(self, int32_t word) noexcept nogil:
-        """Nothing is left to join from the last cut in a long word on."""
+        """Mark the places from the last cut of a long word on as dead."""
         cdef int32_t place = self.tails[word]
         while place > self.offsets[word] and not self.cuts[place >> 6] >> (place & 63) & 1:
             place -= 1
@@ -113,7 +113,7 @@ cdef class Partition:
         self.tails[word] = place
 
     cdef int list_places(self, int32_t group, bint in_order, vector[int32_t]& places) except -1 nogil:
-        """Leave the places of a group that are alive in ``places``."""
+        """Store the live places of a group in ``places``."""
         cdef bint linked = self.kinds[group] & LINKED, ascending = True
         cdef int32_t i = self.after(self.groups[group, 0] - 1, linked), high = self.groups[group, 1], place
         places.clear()
@@ -128,7 +128,7 @@ cdef class Partition:
         return 0
 
     cdef int find_overlaps(self, int32_t group, vector[int32_t]& places) except -1 nogil:
-        """Whether places of a group overlap; if so, those that are alive are left in order in ``places``."""
+        """Return whether places of a group overlap; if so, store the live ones in order in ``places``."""
         cdef int32_t length = self.groups[group, 3]
         cdef size_t place
         if self.kinds[group] & ~LINKED == UNKNOWN:
@@ -145,7 +145,7 @@ cdef class Partition:
         return False
 
     cdef bint may_overlap(self, const uint8_t* spelling, int32_t length) noexcept nogil:
-        """Whether a substring might start within itself; taken to be so where that takes long to find out."""
+        """Return whether a substring may overlap itself; True if this takes too many steps to find out."""
         cdef int64_t steps = 0
         cdef int32_t i, same
         for i in range(1, length):
@@ -159,7 +159,7 @@ cdef class Partition:
         return False
 
     cdef Entry best_of(self, const vector[int64_t]& sums, int32_t group) noexcept nogil:
-        """The best length of a group; ``sums`` may be empty where all are 0."""
+        """Return the best length of a group; ``sums`` may be empty if all are 0."""
         cdef Entry best
         cdef size_t i
         best.gain, best.length, best.group = 0, self.groups[group, 2], group
@@ -169,7 +169,7 @@ cdef class Partition:
         return best
 
     cdef int evaluate(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
-        """The best of a group's substrings as things stand."""
+        """Evaluate a group: find its best substring at present."""
         cdef bint linked = self.kinds[group] & LINKED
         cdef int32_t i = self.after(self.groups[group, 0] - 1, linked), high = self.groups[group, 1]
         found.bound.gain, found.bound.length, found.bound.group = 0, self.groups[group, 2], group
@@ -184,10 +184,12 @@ cdef class Partition:
         return 0
 
     cdef int bound_in_words(self, int64_t[::1] reach, int64_t[::1] often) except -1 nogil:
-        """What each group's long words, once each, add to :meth:`most`, and how often it occurs in them; both from 0.
+        """Add up, for each group, what its long words, each once, contribute to :meth:`most`, and its count in them.
+
+        Both arrays are initially 0.
         """
-        cdef vector[int32_t] last       # the last suffix of each word seen so far
-        cdef vector[int32_t] path       # the groups that the present suffix is in
+        cdef vector[int32_t] last       # last suffix of each word so far
+        cdef vector[int32_t] path       # groups that contain the current suffix
         cdef int32_t word, inner, left, right, middle
         cdef int64_t i, next_group = 0, most
         cdef size_t part = 0, place = 0
@@ -218,7 +220,8 @@ cdef class Partition:
             most = self.most_in_word(self.offsets[word + 1] - self.offsets[word]) * self.counts[word]
             often[path.back()] += self.counts[word]
             reach[path.back()] += most
-            left, right = 0, <int32_t>path.size()       # the innermost that holds the word's last suffix has it twice
+            # the innermost group with the word's last suffix counts it twice
+            left, right = 0, <int32_t>path.size()
             while left < right:
                 middle = (left + right) // 2
                 if self.groups[path[middle], 0] <= last[word]:
@@ -235,15 +238,15 @@ cdef class Partition:
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int evaluate_apart(self, int32_t i, bint linked, Entry* found, Work* work) except -1 nogil:
-        """Find the best of a group whose places do not overlap, the first one alive being that of the i-th suffix."""
+        """Find the best of a group without overlapping places; the first live place is that of the i-th suffix."""
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int64_t joined_apart(self, int32_t low, int32_t high, int32_t length) except -1 nogil:
-        """What a substring of less than 64 bytes joins at places of short words that do not overlap."""
+        """Return what a substring of less than 64 bytes joins at non-overlapping places of short words."""
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int evaluate_overlapping(self, int32_t group, Evaluation* found, Work* work) except -1 nogil:
-        """Find the best of a group, and its bound, where its places, in order in ``places``, overlap."""
+        """Find the best of a group with overlapping places, sorted in ``places``, and its bound."""
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int apply(self, Entry choice) except -1 nogil:
@@ -251,9 +254,9 @@ cdef class Partition:
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
-        """Of what :meth:`most` looks at the sum over words, what one word adds: its bytes."""
+        """Return what one word adds to the sum passed to :meth:`most`: its bytes."""
         return length
 
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
-        """Cuts that substrings of up to ``longest`` bytes can join in words, of the sum of what each word adds."""
+        """Return the most cuts joined in words by substrings of up to ``longest`` bytes, for a sum over words."""
         return sum

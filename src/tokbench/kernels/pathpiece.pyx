@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""PathPiece vocabulary construction: what omitting each token would cost, and which tokens go.
+"""PathPiece vocabulary construction: the cost of omitting each token, and the choice of tokens to remove.
 
-"Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places lie between bytes, 0 to n. ``reach[i]``
-is the least number of tokens for the first i bytes, ``rest[i]`` for the others; the widths of the tokens that start at
-a place are the bits of a word, so that a pre-token's whole lattice takes four bytes a place.
+"Tokenization Is More Than Compression", section 3.2 and appendix A.2. Places are between bytes, 0 to n. ``reach[i]`` is
+the least number of tokens for the first i bytes, ``rest[i]`` for the others. The widths of the tokens that start at a
+place are the bits of a word, so the lattice of a pre-token needs four bytes per place.
 
 Reference: :mod:`tokbench.reference.pathpiece`.
 """
@@ -20,7 +20,7 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 MAX_WIDTH = 32
 MAX_BYTES = 2 ** 30 - 1
-"""Longest pre-token: the tokens of two ways through it are counted in 32 bits."""
+"""Longest pre-token in bytes, so that the token counts of two paths fit into 32 bits."""
 
 
 cdef extern from *:
@@ -31,7 +31,7 @@ cdef extern from *:
 
 
 cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
-    """The next number, which moves the state on first."""
+    """Advance the state and return the next number."""
     state[0] = advanced(state[0])
     return mixed(state[0])
 
@@ -70,7 +70,7 @@ cdef void find_paths(
 cdef inline int64_t last_width(
     const uint32_t* widths, const int32_t* reach, int64_t end, int64_t widest, uint64_t* stream
 ) noexcept nogil:
-    """Width of the token that ends a shortest path at ``end``: the widest, or a random one where a stream is given."""
+    """Return the width of the last token of a shortest path to ``end``: the widest, or a random one with ``stream``."""
     cdef int64_t width
     cdef int64_t choices[32]      # MAX_WIDTH
     cdef uint64_t found = 0
@@ -87,7 +87,7 @@ cdef inline int64_t increase_without(
     const uint32_t* widths, const int32_t* reach, const int32_t* rest, int64_t start, int64_t end, int64_t widest,
     int32_t total,
 ) noexcept nogil:
-    """Tokens gained when [start, end) may not be a token: a boundary inside, or a token that strictly holds it."""
+    """Return the additional tokens if [start, end) is not a token but is split or part of a longer token."""
     cdef int32_t least = 0x7FFFFFFF
     cdef int64_t place
     cdef uint32_t bits
@@ -116,24 +116,26 @@ def omission_costs(
     int64_t[::1] occurrences,
     key: int | None = None,
 ) -> int:
-    """Segment pre-tokens ``first`` to ``last`` by shortest paths and add up what omitting each token would cost.
+    """Segment pre-tokens by shortest paths, and add up the cost of omitting each token.
 
     Args:
-        trie: the vocabulary; every single byte, no token over 32 bytes.
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [n + 1], where each pre-token starts.
-        counts: int64 [n], occurrences of each pre-token.
-        first, last: which pre-tokens, ``first <= i < last``.
+        trie: Trie of the vocabulary; every single byte, and no token longer than 32 bytes.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [n + 1], start of each pre-token.
+        counts: int64 [n], count of each pre-token.
+        first, last: Range of pre-tokens, ``first <= i < last``.
         increases: int64 [tokens], increases in the number of tokens; added to.
-        occurrences: int64 [tokens]; added to. Both are weighted by ``counts`` and for tokens of two bytes or more.
-        key: None, and ties go to the wider token; or an integer below 2^64, and a tie is drawn uniformly among the
-            widths that end a shortest path there. The draws are a function of the key and the pre-token's bytes.
+        occurrences: int64 [tokens], occurrences; added to. Both are weighted by ``counts`` and only for tokens of two
+            bytes or more.
+        key: None for ties in favour of the wider token (default). Otherwise an integer below 2^64: a tie is drawn
+            uniformly among the widths that end a shortest path there. The draws depend on the key and the pre-token's
+            bytes.
 
     Returns:
-        The number of tokens of the segmentation, single bytes included, weighted by ``counts``.
+        The number of tokens of the segmentation, including single bytes, weighted by ``counts``.
 
     Raises:
-        ValueError: the trie holds a token over 32 bytes, or a pre-token is longer than :data:`MAX_BYTES`.
+        ValueError: a token is longer than 32 bytes, or a pre-token is longer than :data:`MAX_BYTES`.
     """
     if trie.view.max_length > MAX_WIDTH:
         raise ValueError(f"a token of {trie.view.max_length} bytes is longer than {MAX_WIDTH}")
@@ -189,18 +191,19 @@ def inner_tokens(
     int64_t first,
     int64_t last,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The other tokens that are substrings of those at ``first`` to ``last`` of an order, and are not held back yet.
+    """Return the tokens that are proper substrings of the tokens in a range of an order, except those already held
+    back.
 
     Args:
-        trie: the vocabulary.
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each token starts.
-        held: uint8 [tokens], not 0 for what is held back; it is not looked at either.
+        trie: Trie of the vocabulary.
+        data: uint8 [bytes], concatenated tokens.
+        offsets: int64 [tokens + 1], start of each token.
+        held: uint8 [tokens], not 0 for tokens held back; their substrings are not searched either.
         order: int64 [m], ids.
-        first, last: places in the order.
+        first, last: Range in the order, ``first <= i < last``.
 
     Returns:
-        int32 [n], ids; int64 [last - first + 1], where those of each place start.
+        int32 [n], ids; int64 [last - first + 1], start of those of each token.
     """
     cdef vector[int32_t] found
     cdef const TrieView* view = &trie.view
@@ -237,18 +240,18 @@ def choose_drops(
     uint8_t[::1] held,
     int64_t limit,
 ) -> NDArray[np.int64]:
-    """Choose tokens in their order, each of which holds back the others that are substrings of it.
+    """Choose tokens in order. Each chosen token holds back its substrings.
 
     Args:
-        order: int64 [m], ids, the first to go first.
-        first: place in the order at which to begin.
-        inner: int32 [n], the others that are substrings, as by :func:`inner_tokens`.
-        bounds: int64 [places + 1], where those of each place start.
-        held: uint8 [tokens], what is not 0 is passed over; added to.
-        limit: how many to choose at most.
+        order: int64 [m], ids, the first to be removed first.
+        first: Index in the order at which to begin.
+        inner: int32 [n], substrings of the tokens, from :func:`inner_tokens`.
+        bounds: int64 [places + 1], start of those of each token.
+        held: uint8 [tokens], not 0 for tokens to skip; updated.
+        limit: Maximum number of tokens to choose.
 
     Returns:
-        int64 [at most limit], the ids chosen, in order.
+        int64 [at most limit], ids of the chosen tokens, in order.
     """
     chosen = np.empty(max(min(limit, bounds.shape[0] - 1), 0), np.int64)
     cdef int64_t[::1] chosen_view = chosen

@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The scanner of any pattern that was compiled to tables (see :mod:`tokbench.pretokenization.patterns`).
+"""Scanner for any pattern that was compiled to tables (see :mod:`tokbench.pretokenization.patterns`).
 
-There are two ways through a text. One steps through the pattern's automaton, character by character: each has a class,
-by which a table says whether a match ends before it, and which state comes next. It reads until no match can go on, and
-the last end that it saw is the pre-token's. Where nothing matches, the text up to the next match is a pre-token.
+There are two ways through a text. The first runs the pattern's automaton character by character. Each character has a
+class; a table gives the next state, and whether a match ends before the character. The scanner reads until no match can
+continue; the pre-token ends at the last end seen. Text that does not match is a pre-token up to the next match.
 
-The other takes a stretch of up to 512 bytes at once where most of them are ASCII. It makes masks of its characters and
-runs the pattern's program over them, each operation on the whole stretch. What comes out are the places of which two
-neighbouring characters say that there is a boundary, whatever stands around them, and those that they leave open. At
-the first place left open the automaton takes over until it has passed it. The next few characters after a hazard, such
-as the apostrophe of a contraction or what is not ASCII, are open, too; but what stands before a boundary does not
-matter after it.
+The second processes up to 512 bytes at once, if most of them are ASCII. It computes masks of the characters and runs
+the pattern's program over them, each operation on all bytes. The result is two masks: places that are boundaries by
+their two neighbouring characters, in any context, and open places that these do not decide. At the first open place the
+automaton takes over until it has passed it. The next few characters after a hazard are open as well; hazards are, for
+example, the apostrophe of a contraction and characters beyond ASCII. Text before a boundary has no influence on what
+follows it.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -28,7 +28,7 @@ from tokbench.kernels.utf8 cimport beyond_ascii, code_before
 
 cdef extern from *:
     """
-    #define ENDS 0x80000000u    /* of a step: a match ends before the character */
+    #define ENDS 0x80000000u    /* flag of a step: a match ends before the character */
     #define STATE 0x7FFFFFFFu
     """
     uint32_t ENDS
@@ -37,12 +37,12 @@ cdef extern from *:
 
 cdef enum:
     MOST_REGISTERS = 32
-    BLOCK = 256             # code points of a block of classes
-    LEAST_ASCII = 48        # of 64 bytes, for the masks to be worth their while
+    BLOCK = 256             # code points per block of classes
+    LEAST_ASCII = 48        # of 64 bytes; with fewer, masks are slower than the automaton
 
 
 cdef inline uint64_t within(uint64_t hazards, uint64_t before, int reach) noexcept nogil:
-    """The places up to ``reach`` after a hazard, of this word or of the one before it."""
+    """Return the places up to ``reach`` after a hazard, in this word or the one before it."""
     cdef uint64_t found = 0
     cdef int i
     for i in range(1, reach + 1):
@@ -52,24 +52,25 @@ cdef inline uint64_t within(uint64_t hazards, uint64_t before, int reach) noexce
 
 @final
 cdef class PatternScanner(Scanner):
-    """A pattern's scanner.
+    """Scanner of a pattern.
 
-    A symbol is a class of characters, or one of the two after the last class: a line feed that ends the text where the
-    pattern tells it apart, and the end of the text, which is the last symbol.
+    A symbol is a class of characters, or one of up to two more after the last class: a line feed that ends the text, if
+    the pattern treats it specially, and the end of the text, which is the last symbol.
 
     Args:
-        index: uint16 [4352], for every 256 code points the number of their block.
-        blocks: uint8 [b, 256], the class of each code point of a block.
-        steps: uint32 [states, symbols], the next state, and 2^31 more where a match ends before the symbol. State 0 is
-            where no match can go on, state 1 the start of one.
-        worlds: uint8 [classes]. What matches nothing ends where the next character is of another world.
-        settled: uint8 [classes, classes], 1 where a text may be cut between characters of the two classes.
-        closing: symbol of a line feed that ends the text; -1 where that is like any other.
-        loads: int32 [n, 4], operations: int32 [n, 4], and results: int32 [4] (always, open, hazards, reach) of
-            :class:`tokbench.pretokenization.patterns.masks.Masks`; ``loads`` and ``operations`` empty where there is none.
+        index: uint16 [4352], block number of every 256 code points.
+        blocks: uint8 [b, 256], class of each code point of a block.
+        steps: uint32 [states, symbols], next state, plus 2^31 if a match ends before the symbol. In state 0 no match
+            can continue; state 1 is the start of a match.
+        worlds: uint8 [classes]. Text that does not match ends before a character of another world.
+        settled: uint8 [classes, classes], 1 if a text may be split between characters of the two classes.
+        closing: Symbol of a line feed that ends the text; -1 if it is not treated specially.
+        loads, operations, results: int32 [n, 4], int32 [n, 4] and int32 [4] (always, open, hazards, reach) of
+            :class:`tokbench.pretokenization.patterns.masks.Masks`. ``loads`` and ``operations`` are empty without
+            masks.
 
     Raises:
-        ValueError: an array has another shape, or names what there is not.
+        ValueError: an array has another shape, or an index is out of range.
     """
 
     cdef const uint16_t* index
@@ -109,7 +110,7 @@ cdef class PatternScanner(Scanner):
             *map(np.asarray, (index_view, blocks_view, steps_view, settled_view, loads_view, operations_view)),
             classes, closing, list(results),
         )
-        # What is stored of a state is where its row begins.
+        # A state is stored as the start of its row.
         ends = np.asarray(steps_view) & np.uint32(ENDS)
         rows = (np.asarray(steps_view) & np.uint32(STATE)) * np.uint32(symbols)
         steps_view = np.ascontiguousarray(rows | ends, dtype=np.uint32)
@@ -142,10 +143,10 @@ cdef class PatternScanner(Scanner):
     cdef inline const uint8_t* match_end(
         self, const uint8_t* p, const uint8_t* end, const uint8_t** reached
     ) noexcept nogil:
-        """The end of the match that starts at ``p``, which is ``p`` where there is none, and how far that was read."""
+        """Return the end of the match at ``p``, or ``p`` if there is none, and store the end of the text read."""
         cdef const uint32_t* steps = self.steps
         cdef const uint8_t* last = p
-        # A line feed that ends the text is a symbol of its own: what precedes it is read first.
+        # A line feed that ends the text is a separate symbol, so the text before it is read first.
         cdef const uint8_t* stop = end - 1 if self.closing >= 0 and (end - 1)[0] == c"\n" else end
         cdef uint32_t row = self.start_row, step, symbol
         cdef int size
@@ -176,7 +177,7 @@ cdef class PatternScanner(Scanner):
     cdef inline const uint8_t* piece_end(
         self, const uint8_t* p, const uint8_t* end, int64_t* read
     ) noexcept nogil:
-        """The end of the pre-token that starts at ``p``; adds to ``read`` how many bytes were looked at."""
+        """Return the end of the pre-token that starts at ``p``; add the number of bytes examined to ``read``."""
         cdef const uint8_t* reached
         cdef const uint8_t* last = self.match_end(p, end, &reached)
         cdef uint32_t symbol
@@ -249,7 +250,7 @@ cdef class PatternScanner(Scanner):
         int64_t* bounds,
         int64_t* read,
     ) noexcept nogil:
-        """Write the boundaries of a word of masks after the boundary ``start``, up to 64, and return how many."""
+        """Write the boundaries of a word of masks after the boundary ``start``, up to 64, and return their number."""
         cdef int64_t place = base + 64 * word, found = 0, passed
         cdef uint64_t always, left, hazards, before = 0, known, kept = ~<uint64_t>0
         if start >= place + 63:
@@ -302,7 +303,7 @@ cdef class PatternScanner(Scanner):
         return self.settled[self.class_of(code_before(text, place)) * <int64_t>self.classes + after]
 
     def steps_over(self, bytes text not None) -> int:
-        """How many steps through the automaton a text takes from end to end, without masks."""
+        """Return the number of automaton steps for a full text, without masks."""
         cdef const uint8_t* data = text
         cdef const uint8_t* end = data + len(text)
         cdef int64_t read = 0
@@ -313,7 +314,7 @@ cdef class PatternScanner(Scanner):
 
 
 def set_width(int most) -> str:
-    """Let masks be made of vectors of at most so many bytes, 0 to 64; say which are taken. All give the same masks."""
+    """Limit vectors to ``most`` bytes, 0 to 64; return the width in use. It does not change the masks."""
     return choose_width(most).decode()
 
 
@@ -321,7 +322,7 @@ set_width(64)
 
 
 def _check(index, blocks, steps, settled, loads, operations, classes, closing, results):
-    """Reject tables by which a scan would read or write where it must not."""
+    """Reject tables that would make a scan read or write out of bounds."""
     states, symbols = steps.shape
     if index.shape != (0x110000 // BLOCK,) or blocks.shape[1] != BLOCK or int(index.max()) >= blocks.shape[0]:
         raise ValueError("the index must name a block of 256 classes for every 256 code points")

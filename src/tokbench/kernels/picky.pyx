@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Byte-pair merging that removes tokens on the way: Picky BPE, and vanilla BPE with its frequencies.
+"""Byte-pair merging with removals: Picky BPE, and plain BPE with token frequencies.
 
-A removal puts pairs back that were merged before, so that counts rise as well as fall and a pair may come up again:
-``counted_pairs`` keeps them.
+A removal restores pairs that were merged before, so counts rise as well as fall, and a pair may be merged again.
+``counted_pairs`` stores them.
 
-Training ends: each merge adds occurrences of its result and takes away only shorter tokens, so that the numbers of
-occurrences, longest tokens first, rise in lexicographic order and no state of the text comes back.
+Training terminates: each merge adds occurrences of its result and removes only shorter tokens. So the numbers of
+occurrences, longest tokens first, increase in lexicographic order, and no state of the text repeats.
 
 Reference: ``picky_bpe`` in :mod:`tokbench.reference.bpe`.
 """
@@ -29,48 +29,48 @@ from tokbench.kernels.symbols cimport Symbol, fetch_ahead, fetch_symbol, lay_out
 cdef struct Token:
     int64_t frequency
     int32_t length      # in symbols of the alphabet
-    int32_t left        # what it was first merged from; -1 for the alphabet
+    int32_t left        # parts of its first merge; -1 for the alphabet
     int32_t right
     bint present
 
 
 cdef struct Event:
     int64_t count       # of the pair before the merge
-    int64_t replaced    # occurrences of the result that the merge made
-    int64_t end         # of its parts; they start where those of the event before end
+    int64_t replaced    # occurrences of the result made by the merge
+    int64_t end         # end of its parts; they start at the end of the previous event's
     int32_t token
     bint split
 
 
 cdef class Training:
-    """One training run.
+    """State of one training run.
 
     Args:
-        text: int32 [n], the words laid end to end, in symbols of the alphabet; -1 for what takes no part in merges;
-            n is less than 2**31. Equal strings must be equal symbols.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word, all positive.
-        ranks: int64 [alphabet], the place of each symbol of the alphabet among ties, from 0 to alphabet - 1. Merged
-            tokens follow in order of first creation. Of equal counts, the lowest (left, right) is merged.
-        threshold: a token is removed where its share in a merge is greater; 1 removes nothing.
+        text: int32 [n], concatenated words in symbols of the alphabet; -1 for symbols that are never merged; n is less
+            than 2**31. Equal strings must be equal symbols.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        counts: int64 [words], count of each word, all positive.
+        ranks: int64 [alphabet], rank of each symbol of the alphabet for ties, from 0 to alphabet - 1. Merged tokens
+            follow in order of first creation. Among equal counts, the lowest (left, right) is merged.
+        threshold: A token is removed if its share in a merge is greater; 1 removes nothing.
 
     Raises:
         OverflowError: there are 2**31 or more positions.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
 
     cdef const int32_t[::1] text
     cdef double threshold
-    cdef int64_t present                        # number of tokens that are
+    cdef int64_t present                        # number of tokens present
     cdef vector[Symbol] symbols
     cdef vector[Token] tokens
-    cdef vector[vector[int32_t]] occurrences    # of each token beyond the alphabet, stale ones included
-    cdef unordered_map[string, int32_t] spelt   # tokens beyond the alphabet, by the symbols that they spell
+    cdef vector[vector[int32_t]] occurrences    # of each token beyond the alphabet, including stale ones
+    cdef unordered_map[string, int32_t] spelt   # tokens beyond the alphabet, by their symbols
     cdef vector[int64_t] ranks                  # of each token
     cdef CountedPairs pairs
     cdef vector[Event] events
     cdef vector[int32_t] parts
-    cdef bint whole                             # whether no step was left half done
+    cdef bint whole                             # False after a step that failed midway
 
     def __cinit__(
         self, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts,
@@ -114,7 +114,7 @@ cdef class Training:
         return join_up(self.pairs, self.symbols.data(), position, self.ranks)
 
     cdef int merge(self, int32_t merged) except -1 nogil:
-        """Replace a pair wherever it stands, from left to right, and remove what that makes redundant."""
+        """Replace a pair at every occurrence, from left to right, and remove tokens made redundant by that."""
         cdef Counted pair = self.pairs.pairs[merged]
         cdef vector[int32_t] here
         cdef int32_t token = -1
@@ -142,7 +142,7 @@ cdef class Training:
         return enqueue_raised(self.pairs)
 
     cdef int record(self, int32_t token, bint split, int64_t count, int64_t replaced) except -1 nogil:
-        """Note an event whose parts have just been noted."""
+        """Record an event, after its parts."""
         cdef Event event
         event.token, event.split, event.count, event.replaced = token, split, count, replaced
         event.end = <int64_t>self.parts.size()
@@ -150,7 +150,7 @@ cdef class Training:
         return 0
 
     cdef int32_t result(self, int32_t position, int32_t left, int32_t right) except -1 nogil:
-        """The token spelt by the pair at a position: the one that was there before, or a new one."""
+        """Return the token spelt by the pair at a position, created if necessary."""
         cdef int32_t length = self.tokens[left].length + self.tokens[right].length, token
         cdef string spelling
         cdef unordered_map[string, int32_t].iterator known
@@ -177,7 +177,7 @@ cdef class Training:
         return 0
 
     cdef int use_up(self, int32_t token, int64_t merged, int32_t times) except -1 nogil:
-        """Take a part so many times out of each merge, and remove it where too great a share has been merged."""
+        """Subtract ``times`` occurrences per merge, and remove the part if its merged share exceeds the threshold."""
         self.tokens[token].frequency -= times * merged
         cdef double share = <double>merged / <double>(self.tokens[token].frequency + merged)
         if share > self.threshold and self.tokens[token].left >= 0:
@@ -185,7 +185,7 @@ cdef class Training:
         return 0
 
     cdef int split(self, int32_t token) except -1 nogil:
-        """Remove a token and put its present parts wherever it stands."""
+        """Remove a token and replace every occurrence by its present parts."""
         cdef vector[int32_t] here, pending
         cdef int64_t first = <int64_t>self.parts.size()
         cdef int32_t part
@@ -210,7 +210,7 @@ cdef class Training:
         return self.record(token, True, 0, 0)
 
     cdef int split_at(self, int32_t position, int64_t first) except -1 nogil:
-        """Put the parts from ``first`` on in the place of a token."""
+        """Replace a token by the parts from ``first`` on."""
         cdef int32_t before = self.symbols[position].prev, after = self.symbols[position].next
         cdef int32_t at = position, previous = before, part
         cdef int64_t i
@@ -234,17 +234,17 @@ cdef class Training:
         return 0
 
     cdef int check(self) except -1:
-        """Refuse to go on after a failure."""
+        """Raise an error if an earlier step failed."""
         if not self.whole:
             raise RuntimeError("the training run failed before; begin a new one")
         return 0
 
     def run(self, int64_t size) -> None:
-        """Merge the most frequent pair, again and again, until ``size`` tokens are present or no pair is left.
+        """Merge the most frequent pair repeatedly until ``size`` tokens are present or no pair is left.
 
         Raises:
             OverflowError: there are 2**31 or more tokens or pairs.
-            MemoryError: there is not enough; the run cannot be continued.
+            MemoryError: there is not enough memory; the run cannot be continued.
         """
         cdef int32_t merged
         self.check()
@@ -259,14 +259,14 @@ cdef class Training:
         self.whole = True
 
     def history(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """What happened so far.
+        """Return the events so far.
 
         Returns:
-            events: int64 [e, 4], in order: 1 for a removal or 0 for a merge; the token; the pair's count before the
-                merge, overlapping occurrences included; occurrences of the result that the merge made. The last two
-                are 0 for removals.
-            bounds: int64 [e + 1], where each event's parts start.
-            parts: int32, token ids, two for a merge.
+            events: int64 [e, 4], in order: 1 for a removal or 0 for a merge; the token; the count of the pair before
+                the merge, including overlapping occurrences; the occurrences of the result made by the merge. The last
+                two are 0 for removals.
+            bounds: int64 [e + 1], start of each event's parts.
+            parts: int32, ids of the parts, two for a merge.
         """
         self.check()
         events = np.empty((self.events.size(), 4), np.int64)
@@ -285,11 +285,11 @@ cdef class Training:
         return events, bounds, parts
 
     def state(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """The tokens so far, removed ones included, in order of first creation.
+        """Return the tokens so far, including removed ones, in order of first creation.
 
         Returns:
             present: bool [t].
-            frequencies: int64 [t], occurrences in the text as it is now segmented; 0 for removed tokens.
+            frequencies: int64 [t], occurrences in the text in its current segmentation; 0 for removed tokens.
         """
         self.check()
         present = np.empty(self.tokens.size(), np.bool_)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by any method with tokens that are then removed, each in favour of shorter ones.
+"""Segmentation by any method, after which removed tokens are replaced by shorter ones.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -13,14 +13,14 @@ import numpy as np
 
 
 cdef class PostRemovalSegmenter(PretokenSegmenter):
-    """Cuts with another segmenter, then puts other tokens in the place of some.
+    """Segmenter that replaces some tokens of another segmenter.
 
     Args:
-        merger: what cuts first.
-        whole: pre-tokens that are left whole; None for none.
-        present: ids below this stay.
-        bounds: int64 [removed + 1], where the tokens that take the place of id ``present + i`` start.
-        parts: int32, ids below ``present``; as many for an id as it has bytes at most.
+        merger: Segmenter that is applied first.
+        whole: Trie of the pre-tokens that are not split; None for none.
+        present: Ids below this are not replaced.
+        bounds: int64 [removed + 1], start of the replacement of id ``present + i``.
+        parts: int32, ids below ``present``; at most as many for an id as it has bytes.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ cdef class PostRemovalSegmenter(PretokenSegmenter):
             removed = ids[i] - self.present
             if removed >= 0:
                 total += self.bounds[removed + 1] - self.bounds[removed] - 1
-        # From the end: the place of an id is never before the id itself.
+        # Backwards: the write position is never before the read position.
         place = total
         for i in range(count - 1, -1, -1):
             removed = ids[i] - self.present

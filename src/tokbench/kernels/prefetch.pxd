@@ -1,7 +1,7 @@
-# Asking for memory before it is needed, so that nobody waits for it.
+# Prefetching of memory.
 #
-# Written in assembler where that is known: GCC takes a function that only asks for memory to do nothing, and leaves out
-# the calls that it has not inlined early.
+# Written in assembler where possible: GCC treats a function that only prefetches as one without effects, and removes
+# calls that it has not inlined early.
 
 cdef extern from *:
     """

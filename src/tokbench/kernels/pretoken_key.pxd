@@ -1,6 +1,6 @@
-# The sixteen bytes by which hash tables know a pre-token. One of up to 15 bytes is its own key, padded with zeros and
-# closed by its length; a longer one is represented by a hash and its length, and its bytes have to be compared too.
-# Nearly all look-ups are therefore two word comparisons in one cache line.
+# Keys of sixteen bytes for pre-tokens in hash tables. A pre-token of up to 15 bytes is its own key, zero-padded, with
+# its length in the last byte. A longer one is represented by a hash and its length, and its bytes must be compared as
+# well. So nearly all lookups are two word comparisons in one cache line.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
@@ -16,7 +16,7 @@ cdef extern from *:
 
     typedef struct { uint64_t low, high; } Key;
 
-    /* KEY_MASKS[n] keeps the first n bytes of a key. */
+    /* KEY_MASKS[n] selects the first n bytes of a key. */
     #define KEPT(n) (((uint64_t)1 << 8 * (n)) - 1)
     #define WHOLE (~(uint64_t)0)
     static const Key KEY_MASKS[16] = {
@@ -27,7 +27,7 @@ cdef extern from *:
     #undef KEPT
     #undef WHOLE
 
-    /* Odd constants with equally many ones and zeros, from wyhash. */
+    /* Odd constants with equal numbers of ones and zeros, from wyhash. */
     #define MIX_LOW 0xA0761D6478BD642FULL
     #define MIX_HIGH 0xE7037ED1A0B428DBULL
     """
@@ -41,11 +41,11 @@ cdef extern from *:
 
 
 cdef enum:
-    INLINE = 15     # bytes of the longest pre-token that is its own key
+    INLINE = 15     # length of the longest pre-token that is its own key, in bytes
 
 
 cdef inline Key inline_key(const uint8_t* data, int64_t length, const uint8_t* limit) noexcept nogil:
-    # Of at most 15 bytes; no byte at or after ``limit`` is read.
+    # For at most 15 bytes. No byte at or after ``limit`` is read.
     cdef Key key
     key.low = key.high = 0
     if limit - data >= 16:
@@ -58,7 +58,7 @@ cdef inline Key inline_key(const uint8_t* data, int64_t length, const uint8_t* l
 
 
 cdef inline Key arena_key(const uint8_t* data, int64_t length) noexcept nogil:
-    # Of 16 bytes or more: a hash, and the length beside a last byte that no shorter key has.
+    # For 16 bytes or more: a hash and the length; the last byte differs from that of shorter keys.
     cdef Key key
     cdef uint64_t words[2]
     cdef int64_t position = 0

@@ -1,5 +1,5 @@
-# The queue of merging trainers: a heap of four branches in a vector of the caller's, the foremost entry first. What an
-# entry is says which of two is the foremost, by ``precedes``, and may be told where it stands, by ``stand``.
+# Queue of the merging trainers: a 4-ary heap in a caller-owned vector, the first entry on top. The type of the entries
+# defines their order by ``precedes``. ``stand`` may record the position of an entry.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
@@ -21,11 +21,11 @@ cdef extern from *:
         return a.count == b.count ? a.order < b.order : a.count > b.count;
     }
 
-    struct Untold {};       // what knows of no places
+    struct Untold {};       // for entries whose positions are not recorded
 
     static inline void stand(Untold &, const Key &, size_t) {}
 
-    /* Put an entry where it belongs above or below a hole. */
+    /* Insert an entry above or below a hole. */
     template <class Entry, class Places>
     static inline void settle(std::vector<Entry> &heap, size_t hole, const Entry entry, Places &places) {
         for (size_t above; hole > 0 && precedes(entry, heap[above = (hole - 1) / 4]); hole = above) {
@@ -50,7 +50,7 @@ cdef extern from *:
         settle(heap, heap.size() - 1, entry, places);
     }
 
-    /* Take an entry out, which is told nothing. */
+    /* Remove an entry; its own recorded position is not updated. */
     template <class Entry, class Places>
     static inline void take_out(std::vector<Entry> &heap, size_t at, Places &places) {
         const Entry last = heap.back();

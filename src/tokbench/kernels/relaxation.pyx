@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""The relaxation of the fewest tokens: prices on edges, raised step by step (Lagrange's dual by subgradients).
+"""Linear relaxation of the fewest tokens: Lagrangian dual by subgradients, with prices on edges.
 
-A token's use at a place is paid for by a price; a vocabulary takes the tokens whose prices sum highest, a word the
-shortest path under its prices. Where a path takes an edge whose token is not in the vocabulary its price goes up,
-where a token is in the vocabulary and the path does not take it the price goes down. Every so often prices are lowered
-to what the distances between nodes need, which costs nothing and is most of the way at first.
+The use of a token at a place has a price. The vocabulary consists of the tokens with the greatest sums of prices; a
+word uses the shortest path under its prices. The price of an edge rises if the path uses it and its token is not in the
+vocabulary, and falls in the opposite case. In some early steps, prices are lowered to what the distances between nodes
+require. This does not lower the bound and yields most of the progress at first.
 
-Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
+Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
 Reference: ``relaxation`` in :mod:`tokbench.reference.bounds`.
 """
@@ -22,24 +22,24 @@ from tokbench.kernels.ascent cimport AIM, USE, Ascent
 
 
 cdef enum:
-    WALK = 0            # kinds of tasks: prices of words moved, and shortest paths
-    LOWER = 1           # the same, after which prices are lowered
-    REPRICE = 2         # prices of words anew
+    WALK = 0            # task kinds: move the prices of words and find shortest paths
+    LOWER = 1           # likewise, then lower prices
+    REPRICE = 2         # recompute the prices of words from distances
 
 
 cdef class Relaxation(Ascent):
-    """The state of the ascent; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
+    """State of the ascent. The arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences of the words.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        kinds: how many tokens there are.
-        limit: how many may be in the vocabulary.
-        threads: threads to use; they do not show.
-        lowered: prices are lowered to what is needed in every tenth of this many first steps.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        kinds: Number of tokens.
+        limit: Maximum number of tokens in the vocabulary.
+        threads: Number of threads (default: 1). The result does not depend on it.
+        lowered: Number of initial steps of which every tenth lowers prices (default: 0).
     """
 
     cdef int64_t edges
@@ -47,7 +47,7 @@ cdef class Relaxation(Ascent):
     cdef float[::1] moves
     cdef int64_t[::1] last
     cdef uint8_t[::1] taken
-    cdef int64_t lowered            # in how many first steps prices are lowered
+    cdef int64_t lowered            # number of initial steps of which every tenth lowers prices
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
@@ -87,7 +87,7 @@ cdef class Relaxation(Ascent):
             Ascent.perform(self, kind, task, turn)
 
     cdef void start(self) noexcept:
-        """Bytes after the first cost a fifth of a token, which nearly all tokens stay below."""
+        """Set initial prices: the first byte of a word costs one token, each further byte a fifth of a token."""
         cdef Py_ssize_t w
         cdef int64_t node
         for w in range(self.counts.shape[0]):
@@ -97,7 +97,7 @@ cdef class Relaxation(Ascent):
         self.reprice()
 
     cdef void reprice(self) noexcept nogil:
-        """Take for prices what the distances between nodes exceed a token by."""
+        """Set prices to the excess of the distances between nodes over the cost of one token."""
         self.share_out(REPRICE)
 
     cdef void reprice_word(self, Py_ssize_t w) noexcept nogil:
@@ -122,13 +122,13 @@ cdef class Relaxation(Ascent):
         self.move()
 
     cdef void evaluate(self, bint lower) noexcept nogil:
-        """Shortest paths, the vocabulary, and the bound that they give."""
+        """Compute shortest paths, the vocabulary and the bound."""
         self.share_words(LOWER if lower else WALK)
         self.aimed = False
         self.weigh()
 
     cdef double walk(self, Py_ssize_t w, bint lower) noexcept nogil:
-        """The length of a word's shortest path, whose edges are marked; one thread adds its prices to their tokens'."""
+        """Mark a word's shortest path and return its length. A single thread also adds prices to tokens' sums."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, who
         cdef double count = <double>self.counts[w], least, length, ahead
         self.before[begin] = 0
@@ -167,11 +167,11 @@ cdef class Relaxation(Ascent):
         return length
 
     cdef double aim(self, Py_ssize_t w) noexcept nogil:
-        """Where a word's prices are to move, those of frequent words further; the sum of the squares, each as far."""
+        """Compute the moves of a word's prices, larger for frequent words; return the sum of their scaled squares."""
         cdef int64_t i
         cdef double squares = 0, move, low
         cdef double[3] held
-        cdef double[2] lows             # how far a price may move down, without a branch that is hard to foresee
+        cdef double[2] lows             # lower limits of moves, without an unpredictable branch
         held[0], held[1], held[2] = 0, 1, self.share
         lows[0], lows[1] = -1e300, 0
         for i in range(self.first[self.bounds[w]], self.first[self.bounds[w + 1]]):

@@ -1,5 +1,5 @@
-# Runs: files of pre-tokens and counts in a stated order, written once and read once in the same process. A record is
-# the length and the count, seven bits a byte with the lowest first, and the bytes.
+# Runs: sorted files of pre-tokens and counts, written once and read once by the same process. A record is the length
+# and the count, as little-endian base-128 numbers, followed by the bytes.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -18,7 +18,7 @@ cdef extern from *:
 
         ~RunWriter() { if (file) std::fclose(file); }
 
-        /* Each returns an error number of the system's, 0 where all went well. */
+        /* Each function returns errno, 0 on success. */
         int open(const char* path) {
             file = std::fopen(path, "wb");
             if (!file) return errno;
@@ -51,7 +51,7 @@ cdef extern from *:
         size_t start = 0, end = 0;
         const uint8_t* data = nullptr;
         int64_t length = 0, count = 0;
-        uint64_t prefix = 0;  /* the first eight bytes, padded with zeros, as a number in byte order */
+        uint64_t prefix = 0;  /* first eight bytes, zero-padded, as a number in byte order */
 
         ~RunReader() { if (file) std::fclose(file); }
 
@@ -63,7 +63,7 @@ cdef extern from *:
             return 0;
         }
 
-        /* Have so many bytes at start, or as many as are left; 0 where reading failed. */
+        /* Read until `wanted` bytes or all remaining ones are at start; return 0 on a read error. */
         int have(size_t wanted) {
             if (end - start >= wanted) return 1;
             std::memmove(buffer.data(), buffer.data() + start, end - start);
@@ -84,7 +84,7 @@ cdef extern from *:
             return 0;
         }
 
-        /* 1 for a record, 0 at the end, else why there is none. */
+        /* Return 1 for a record, 0 at the end, otherwise an error. */
         int next() {
             uint64_t size, times;
             if (!have(RUN_HEAD)) return RUN_READ;
@@ -110,7 +110,7 @@ cdef extern from *:
 
 
 cdef inline int ended_well(int number, bytes path) except -1:
-    # Raise what went wrong with a run, by its error number.
+    # Raise OSError for an error number other than 0.
     if number:
         raise OSError(number, "a temporary file cannot be written or read", path.decode("utf-8", "surrogateescape"))
     return 0

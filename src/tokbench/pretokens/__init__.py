@@ -155,9 +155,7 @@ class PretokenCounts:
         return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
 
     def to_arrow(self) -> "pa.Table":
-        """Return a table with the columns ``pretoken`` (large binary) and ``count`` (int64) in canonical order. Its
-        metadata names the pre-tokenization.
-        """
+        """Return the columns ``pretoken`` (large binary) and ``count`` (int64); metadata names the pre-tokenization."""
         import pyarrow as pa
 
         offsets, data, counts = (
@@ -198,9 +196,7 @@ class PretokenCounts:
 
 
 def renamed(scheme: Value | None, pretokenization: Value) -> Value:
-    """Return the value of an argument given under its name or its former name ``scheme``. The latter logs a deprecation
-    warning.
-    """
+    """Return the value of an argument under either name; warn about the former name ``scheme``."""
     if scheme is None:
         return pretokenization
     warnings.warn("the argument scheme is now called pretokenization", DeprecationWarning, stacklevel=3)

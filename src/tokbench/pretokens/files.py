@@ -245,9 +245,7 @@ def language_table(language: str, counts: PretokenCounts) -> pa.Table:
 
 
 def has_languages(path: Path | str) -> bool:
-    """Return whether a file of counts has a column for the language. An invalid file returns False; its reader reports
-    the error.
-    """
+    """Return whether a file has a column for the language; False if it is not a file of counts."""
     return Path(path).is_file() and is_parquet(path) and "language" in column_names(path)
 
 

@@ -1,1 +1,1 @@
-"""Plain-Python twins of the kernels."""
+"""Plain Python reference implementations, against which the kernels are tested."""

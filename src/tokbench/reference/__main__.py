@@ -1,6 +1,6 @@
-"""``python -m tokbench.reference NAME [TEXT] [SIZE]``: what a reference does with a small text, shown step by step.
+"""Step-by-step demonstrations of the references on a small text: ``python -m tokbench.reference NAME [TEXT] [SIZE]``.
 
-Words are cut at spaces, which stay with the word after them. Segmentations cut the text with a vocabulary of BPE.
+Words are split at spaces; a space belongs to the following word. Segmentations use a vocabulary by BPE.
 """
 
 import math
@@ -29,19 +29,19 @@ from tokbench.reference import (
 
 EXAMPLE = "she sells sea shells by the sea shore; the shells she sells are sea shells"
 MORE = 12
-"""Tokens made beyond the bytes, where no size is given."""
+"""Default number of tokens beyond the bytes."""
 PATTERN = r" ?[^ ]+| "
 WHOLE = 1 << 30
 
 
 class Text:
-    """A text with what demonstrations start from.
+    """Text and derived inputs of the demonstrations.
 
     Attributes:
-        words: the pre-tokens with their counts, in order of first appearance.
-        merges: (left, right, result) of BPE, in ids of ``tokens``.
-        tokens: the vocabulary of BPE, the 256 bytes first.
-        scores: of each token, the natural logarithm of its share of all matches.
+        words: Pre-tokens with their counts, in order of first appearance.
+        merges: Merges of BPE as (left, right, result), in ids of ``tokens``.
+        tokens: Vocabulary of BPE, the 256 bytes first.
+        scores: Natural logarithm of each token's share of all matches.
     """
 
     def __init__(self, text: str, size: int) -> None:
@@ -58,7 +58,7 @@ class Text:
         }
 
     def cut(self, segment: Callable[[bytes], list[int]]) -> Iterator[str]:
-        """Each word as a segmentation cuts it."""
+        """Yield each word as segmented by a function."""
         for word, _ in self.words:
             yield f"{shown(word)}: {spelt([self.tokens[index] for index in segment(word)])}"
 
@@ -72,7 +72,7 @@ def spelt(tokens: list[bytes]) -> str:
 
 
 def numbered(rows: list[tuple[bytes, object]]) -> Iterator[str]:
-    """Tokens in order of choice, each with what it was chosen for."""
+    """Yield one numbered line per token, with the value it was chosen for."""
     for number, (token, value) in enumerate(rows, 1):
         yield f"{number:3} {shown(token)}: {value}"
 
@@ -204,7 +204,7 @@ def halves(pretokens: list[bytes]) -> tuple[list[bytes], list[bytes]]:
 
 
 def _prefixes(word: bytes, tokens: Sequence[bytes]) -> list[bytes]:
-    """The tokens that a word begins with."""
+    """Return the tokens that are prefixes of a word."""
     return [word[:length] for length, _ in segmentation.prefixes(segmentation.held(tokens), word)]
 
 

@@ -1,8 +1,8 @@
-"""The relaxation of the fewest tokens, its prices raised step by step, and what exchanges of tokens would save.
+"""Lower bounds on the token count of a text: the linear relaxation, its dual ascent, and exchanges of tokens.
 
-Shares of tokens in the relaxation of the fewest tokens, moved against prices.
-
-The bound on the fewest tokens by prices of bytes alone, raised step by step.
+- ``ascend``: dual ascent on prices of edges.
+- ``byte_prices_ascend``: dual ascent on prices of bytes only.
+- ``solved``: primal-dual steps on the shares of tokens in the relaxation.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ import numpy as np
 
 Words = Sequence[tuple[bytes, int]]
 Edge = tuple[int, int, int]
-"""Where a token ends in a word, where it starts there, and its number."""
+"""End of a token in a word, its start, and its index."""
 
 
 @dataclass
 class Pace:
-    """The best bound, and how far steps go, by what they gained."""
+    """Best bound so far, and a step size that adapts to the progress."""
 
     best: float = -inf
     size: float = 0.5
@@ -27,7 +27,7 @@ class Pace:
     stalled: int = 0
 
     def gains(self, bound: float) -> bool:
-        """Whether a bound is the best so far."""
+        """Record a bound and return whether it is the best so far."""
         if bound > self.best:
             self.best, self.stalled, self.gained = bound, 0, self.gained + 1
             if self.gained == 4:
@@ -39,14 +39,14 @@ class Pace:
         return False
 
     def falls(self, bound: float, upper: float) -> bool:
-        """Whether one is so far below the best that the next step begins from there."""
+        """Return whether a bound is so far below the best that the ascent restarts from the best."""
         return bound < self.best - 0.3 * (upper - self.best)
 
 
 def ascend(
     words: Words, tokens: Sequence[bytes], limit: int, steps: int, upper: float, lowered: int
 ) -> tuple[float, list[list[float]]]:
-    """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
+    """Return the best bound after some steps, with the cost of the bytes before each node of each word."""
     edges = [edges_of(word, tokens) for word, _ in words]
     before = [[0.0] + [count * (1 + 0.2 * k) for k in range(len(word))] for word, count in words]
     prices = [needed(own, at, count) for own, at, (_, count) in zip(edges, before, words, strict=True)]
@@ -80,7 +80,7 @@ def ascend(
 
 
 def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
-    """(end, start, token) of every place where a token fits, by end, then in order of the tokens."""
+    """Return (end, start, token) of every match of a token, by end, then in order of the tokens."""
     return [
         (end, end - len(token), number)
         for end in range(1, len(word) + 1)
@@ -90,7 +90,7 @@ def edges_of(word: bytes, tokens: Sequence[bytes]) -> list[Edge]:
 
 
 def needed(edges: list[Edge], at: list[float], count: int) -> list[float]:
-    """What the distance between an edge's nodes exceeds a token by."""
+    """Return the excess of the distance between an edge's nodes over the cost of one token, for each edge."""
     return [max(0.0, at[end] - at[start] - count) for end, start, _ in edges]
 
 
@@ -102,7 +102,7 @@ def _evaluate(
     limit: int,
     lower: bool,
 ) -> tuple[float, list[list[float]], list[set[int]], list[float]]:
-    """The bound, the distances, the edges on shortest paths, and the share of each token in the vocabulary."""
+    """Return the bound, the distances, the edges on shortest paths, and the share of each token in the vocabulary."""
     sums, paths, distances, taken = [0.0] * kinds, 0.0, [], []
     for w, (word, count) in enumerate(words):
         before, last = [0.0], [-1]
@@ -140,7 +140,10 @@ def _evaluate(
 
 
 def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], list[float]]:
-    """What tokens that are let in are worth, those above the last and those like it, and the share of each token."""
+    """Return the total price of the selected tokens, in two parts, and the share of each token in the vocabulary.
+
+    The first part is the sum of prices above the lowest selected price, the second that of prices equal to it.
+    """
     positive = sorted((price for price in sums if price > 0), reverse=True)
     least = positive[limit - 1] if len(positive) > limit > 0 else 0.0
     above = [limit > 0 and price > least for price in sums]
@@ -155,7 +158,7 @@ def weighed(sums: Sequence[float], limit: int) -> tuple[tuple[float, float], lis
 
 
 def fewest(words: Words, vocabulary: set[bytes]) -> int:
-    """Tokens of the text by shortest paths; single bytes are always there."""
+    """Return the fewest tokens of the text, by shortest paths. Single bytes are always in the vocabulary."""
     total = 0
     for word, count in words:
         least = [0]
@@ -167,7 +170,7 @@ def fewest(words: Words, vocabulary: set[bytes]) -> int:
 
 
 def relief(words: Words, prices: Sequence[Sequence[int]], scale: int) -> dict[bytes, int]:
-    """What each substring saves of prices of bytes, over all its places."""
+    """Return the saving of each substring at given prices of bytes, summed over its positions."""
     saved: dict[bytes, int] = {}
     for (word, count), own in zip(words, prices, strict=True):
         for start in range(len(word)):
@@ -183,7 +186,7 @@ BINARY, NATURAL, TINY, SHIFT = 1.4426950408889634, 0.6931471805599453, 2.0**-64,
 
 
 def decayed(by: float) -> float:
-    """e**-by by halvings and a polynomial."""
+    """Return e**-by, from a power of two and a polynomial."""
     if by > 700:
         return 0.0
     by *= BINARY
@@ -194,7 +197,7 @@ def decayed(by: float) -> float:
 
 
 class _Word:
-    """A word with the edges into each of its nodes: where they start, and their tokens."""
+    """Word with the edges into each of its nodes: their starts and tokens."""
 
     def __init__(self, word: bytes, count: int, tokens: Sequence[bytes], potentials: Sequence[float]) -> None:
         self.count, self.size = float(count), len(word)
@@ -218,7 +221,7 @@ class _Word:
         self.flow()
 
     def flow(self) -> None:
-        """What flows through each node."""
+        """Compute the flow through each node."""
         self.through = [0.0] * self.size + [1.0]
         for node in range(self.size, 0, -1):
             self.through[node - 1] += self.through[node] * self.bytes[node]
@@ -226,7 +229,7 @@ class _Word:
                 self.through[start] += self.through[node] * chance
 
     def move(self, shares: Sequence[float], sums: list[float]) -> None:
-        """Move prices, then flows."""
+        """Update prices, then flows."""
         ahead, level = [1.0], [0.0]
         for node in range(1, self.size + 1):
             lengths = []
@@ -251,7 +254,7 @@ class _Word:
             level.append(highest)
 
     def fitted(self, units: Sequence[int], scale: int) -> int:
-        """What it takes where no edge flows by more than its token's units."""
+        """Return the token count if no edge carries more than its token's units, in units of 1 / scale."""
         room, spent = [0] * self.size + [scale], 0
         for node in range(self.size, 0, -1):
             left = room[node]
@@ -273,7 +276,7 @@ def solved(
     steps: int,
     scale: int,
 ) -> tuple[list[float], int]:
-    """The shares after some steps, and the tokens in units of 1 / scale."""
+    """Return the shares after some steps, and the token count in units of 1 / scale."""
     text = [_Word(word, count, tokens, own) for (word, count), own in zip(words, potentials, strict=True)]
     weights = [0.0] * len(tokens)
     for word in text:
@@ -302,7 +305,7 @@ def _share(one: float, weight: float, threshold: float) -> float:
 
 
 def _threshold(sums: Sequence[float], weights: Sequence[float], limit: int, start: float) -> float:
-    """What leaves K shares, by Newton's steps, halving where these leave the bracket."""
+    """Return the threshold at which the shares add up to ``limit``, by Newton steps with bisection as fallback."""
     low, high = 0.0, max([0.0, *sums])
     middle = min(start, high)
     for _ in range(60):
@@ -327,14 +330,14 @@ def _threshold(sums: Sequence[float], weights: Sequence[float], limit: int, star
 
 
 def single(value: float) -> float:
-    """A number as 32 bits hold it."""
+    """Round a number to 32 bits."""
     return float(np.float32(value))
 
 
 def byte_prices_ascend(
     words: Words, tokens: Sequence[bytes], potentials: Sequence[Sequence[float]], limit: int, steps: int, upper: float
 ) -> tuple[float, list[list[float]]]:
-    """The best bound after some steps, and the cost of the bytes before each node of each word that gave it."""
+    """Return the best bound after some steps, with the cost of the bytes before each node of each word."""
     edges = [edges_of(word, tokens) for word, _ in words]
     kept = [list(own) for own in potentials]
     prices = _prices(words, kept)
@@ -370,7 +373,7 @@ def byte_prices_ascend(
 
 
 def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:
-    """Of each byte, at most what it costs by itself."""
+    """Return the price of each byte, at most the count of its word."""
     return [
         [min(count, behind - at) for at, behind in pairwise(own)]
         for own, (_, count) in zip(potentials, words, strict=True)
@@ -380,7 +383,7 @@ def _prices(words: Words, potentials: list[list[float]]) -> list[list[float]]:
 def _byte_prices_evaluate(
     words: Words, edges: list[list[Edge]], prices: list[list[float]], kinds: int, limit: int
 ) -> tuple[float, list[list[float]], list[float]]:
-    """The bound, the cost of the bytes before each node, and the share of each token in the vocabulary."""
+    """Return the bound, the cost of the bytes before each node, and the share of each token in the vocabulary."""
     sums, paths, potentials = [0.0] * kinds, 0.0, []
     for w, (_, count) in enumerate(words):
         before = [0.0]
@@ -395,7 +398,7 @@ def _byte_prices_evaluate(
 
 
 def _covers(size: int, edges: list[Edge], before: list[float], count: int, held: list[float]) -> list[float]:
-    """How many tokens of the vocabulary lie over each byte of a word where they would be used, shares of tokens too."""
+    """Return the number of tokens over each byte of a word, counting a token by its share where it would be used."""
     more = [0.0] * (size + 1)
     for (end, start, token), price in zip(edges, needed(edges, before, count), strict=True):
         if price > 0:

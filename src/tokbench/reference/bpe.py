@@ -1,10 +1,7 @@
-"""Byte-pair merging: count every pair anew, merge the best one from left to right, again.
+"""Training by merging: BPE, Scaffold-BPE, Picky BPE and WordPiece.
 
-Scaffold-BPE: count every pair anew, judge the parts of the merge before, merge or bring a scaffold back, again.
-
-Picky BPE: count every pair anew, merge the best one everywhere, remove what that makes redundant, again.
-
-WordPiece's merging: score every pair anew, merge the best one from left to right, again.
+Each step recounts every pair and merges the best one from left to right. Scaffold-BPE also checks the parts of the last
+merge or brings a scaffold back. Picky BPE also removes tokens made redundant by the merge. WordPiece scores the pairs.
 """
 
 from collections import Counter
@@ -15,7 +12,7 @@ from itertools import pairwise
 def train(
     words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int
 ) -> tuple[list[tuple[int, int]], list[bytes]]:
-    """The merged pairs in order, and every token, the 256 bytes included."""
+    """Return the merged pairs in order, and all tokens, the 256 bytes first."""
     tokens = [bytes([byte]) for byte in range(256)]
     ranks = ranks + list(range(256, size))
     spelt = [(list(word), count) for word, count in words]
@@ -45,7 +42,7 @@ Event = tuple[bool, tuple[str, ...]]
 
 
 def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
-    """Put ``new`` wherever ``old`` stands, from left to right."""
+    """Replace ``old`` by ``new``, from left to right."""
     done: Word = []
     while word:
         found = tuple(word[: len(old)]) == old
@@ -57,7 +54,7 @@ def replace(word: Word, old: tuple[str, ...], new: tuple[str, ...]) -> Word:
 def picky_bpe_train(
     words: list[tuple[Word, int]], alphabet: list[str], size: int, threshold: float, *, inclusive: bool = False
 ) -> tuple[list[str], list[Event], dict[str, int]]:
-    """The present tokens in order of first creation, the events, and the frequencies; "" takes no part in merges."""
+    """Return the present tokens in order of first creation, the events, and the frequencies. "" is never merged."""
     made: dict[str, tuple[str, str]] = {}
     present = dict.fromkeys(alphabet)
     events: list[Event] = []
@@ -101,7 +98,7 @@ def picky_bpe_train(
 
 
 def scaffold_bpe_train(words: list[tuple[Word, int]], alphabet: list[str], size: int) -> tuple[list[str], list[str]]:
-    """Tokens beyond the alphabet that are no scaffolds, and scaffolds, both in order of creation."""
+    """Return the tokens beyond the alphabet that are not scaffolds, and the scaffolds, both in order of creation."""
     frequency: dict[str, int] = {}
     scaffolds: set[str] = set()
     merged: tuple[str, ...] = ()
@@ -136,7 +133,7 @@ Piece = tuple[bytes, bool]
 def wordpiece_train(
     words: list[tuple[bytes, int]], ranks: list[int], size: int, min_count: int, max_length: int, objective: str
 ) -> list[Piece]:
-    """(bytes, inside a pre-token) of every piece, the 512 of the alphabet first."""
+    """Return (bytes, inside a pre-token) of every piece, the 512 of the alphabet first."""
     pieces = [(bytes([byte]), inside) for inside in (False, True) for byte in range(256)]
     ranks = ranks + [256 + rank for rank in ranks] + list(range(512, size))
     spelt = [([word[0], *(256 + byte for byte in word[1:])], count) for word, count in words]

@@ -1,4 +1,4 @@
-"""Plain-Python reference of ByteSpan's spans and of its vocabularies."""
+"""ByteSpan's spans and vocabularies."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,10 @@ Boundaries = Callable[[bytes], Sequence[int]]
 
 
 def cut(text: bytes, start: int, end: int, starts: set[int]) -> list[tuple[int, int, bool]]:
-    """(start, end, inside a pre-token) of each part of a group, cut at pre-token starts, with its word's space."""
+    """Return (start, end, inside a pre-token) of each part of a group, split at pre-token starts.
+
+    A part that follows the space of its word includes the space.
+    """
     found = []
     cuts = [start, *(i for i in range(start + 1, end) if i in starts), end]
     for first, last in pairwise(cuts):
@@ -22,7 +25,7 @@ def cut(text: bytes, start: int, end: int, starts: set[int]) -> list[tuple[int, 
 
 
 def runs(chosen: Iterable[int]) -> list[tuple[int, int]]:
-    """(start, end) of each run of consecutive positions."""
+    """Return (start, end) of each run of consecutive positions."""
     grouped = groupby(enumerate(sorted(chosen)), lambda item: item[1] - item[0])
     members = [[position for _, position in group] for _, group in grouped]
     return [(group[0], group[-1] + 1) for group in members]
@@ -36,7 +39,7 @@ def find_spans(
     fall: float = 0.0,
     peaks: bool = True,
 ) -> list[tuple[int, int, bool]]:
-    """(start, end, inside a pre-token) of each span, cut at pre-token starts."""
+    """Return (start, end, inside a pre-token) of each span, split at pre-token starts."""
     starts = set(bounds[:-1])
     if not peaks:
         groups = runs(i for i in range(len(text)) if signal[i] < threshold)
@@ -54,12 +57,12 @@ def base() -> list[Form]:
 
 
 def by_count(counts: Counter[Form]) -> list[Form]:
-    """New forms, the most frequent first."""
+    """Return the forms that are not in the base vocabulary, most frequent first."""
     return sorted((form for form in counts if form not in base()), key=lambda form: (-counts[form], form))
 
 
 def build(documents: Documents, boundaries: Boundaries, size: int, threshold: float, peaks: bool = True) -> list[Form]:
-    """(bytes, inside a pre-token) of each token, the base vocabulary first."""
+    """Return (bytes, inside a pre-token) of each token, the base vocabulary first."""
     counts: Counter[Form] = Counter()
     for text, signal in documents:
         for start, end, inside in find_spans(text, signal, boundaries(text), threshold, peaks=peaks):
@@ -68,7 +71,7 @@ def build(documents: Documents, boundaries: Boundaries, size: int, threshold: fl
 
 
 def incremental(documents: Documents, boundaries: Boundaries, size: int, least: int, step: int) -> list[Form]:
-    """Find every segment anew after each ``step`` activations."""
+    """Return the vocabulary of the incremental method: all segments are recomputed after each ``step`` activations."""
     rows = list(documents)
     order = sorted((value, row, i) for row, (_, signal) in enumerate(rows) for i, value in enumerate(signal))
     found: list[Form] = []
@@ -86,7 +89,7 @@ def incremental(documents: Documents, boundaries: Boundaries, size: int, least: 
 
 
 def bpe(words: list[tuple[bytes, int]], forms: list[Form], size: int, least: int) -> list[Form]:
-    """Cut words by longest prefix into forms, then merge the most frequent pair, the lowest ids first."""
+    """Split words into forms by longest prefix, then merge the most frequent pair. Ties: the lowest ids."""
     forms = list(forms)
     spelt = []
     for word, count in words:

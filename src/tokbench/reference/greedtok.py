@@ -1,4 +1,4 @@
-"""Plain-Python references of GreedTok and GreedWMC: every gain anew for every choice, from sets of cuts."""
+"""GreedTok and GreedWMC: every gain is recomputed for every choice, from sets of cuts."""
 
 Words = list[tuple[bytes, int]]
 
@@ -8,7 +8,7 @@ def places(word: bytes, token: bytes) -> list[int]:
 
 
 def joined(word: bytes, cuts: set[int], token: bytes) -> set[int]:
-    """Cuts that GreedTok's token clears: valid places from left to right, those inside the last one skipped."""
+    """Return the cuts cleared by a token of GreedTok: valid matches from left to right, without overlaps."""
     cleared: set[int] = set()
     free = 0
     for start in places(word, token):
@@ -20,13 +20,13 @@ def joined(word: bytes, cuts: set[int], token: bytes) -> set[int]:
 
 
 def covered(word: bytes, cuts: set[int], token: bytes) -> set[int]:
-    """Cuts that GreedWMC's token clears: all inside any of its places."""
+    """Return the cuts cleared by a token of GreedWMC: all cuts inside any of its matches."""
     inside = {cut for start in places(word, token) for cut in range(start + 1, start + len(token))}
     return cuts & inside
 
 
 def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) -> list[tuple[bytes, int]]:
-    """The tokens in order of choice, each with its gain; the shorter, then the lesser of equals first."""
+    """Return the tokens in order of choice, each with its gain. Ties: the shorter token, then the lesser bytes."""
     clears = joined if constrained else covered
     state = [(word, count, set(range(len(word) + 1))) for word, count in words]
     chosen: list[tuple[bytes, int]] = []
@@ -44,7 +44,7 @@ def choose(words: Words, candidates: set[bytes], limit: int, constrained: bool) 
 
 
 def substrings(words: Words, longest: int) -> set[bytes]:
-    """All substrings of 2 to ``longest`` bytes."""
+    """Return all substrings of 2 to ``longest`` bytes."""
     return {
         word[start:end]
         for word, _ in words

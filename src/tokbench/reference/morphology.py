@@ -1,10 +1,10 @@
-"""Alignment with morphemes, spelled out: tokens and gold segments laid on each word, boundaries in sets."""
+"""Morpheme alignment: boundaries of tokens and of gold segments, compared as sets."""
 
 from collections.abc import Iterable
 
 
 def boundaries(pieces: Iterable[bytes], space: bytes) -> set[int]:
-    """Where the pieces of a word meet, counted from its first letter."""
+    """Return the inner boundaries between the pieces of a word, counted from its first letter."""
     ends, place = set(), -len(space)
     for piece in pieces:
         place += len(piece)
@@ -15,12 +15,12 @@ def boundaries(pieces: Iterable[bytes], space: bytes) -> set[int]:
 def alignment(
     words: Iterable[tuple[list[bytes], list[bytes]]], known: set[bytes], space: bytes
 ) -> tuple[float | None, int, int]:
-    """F1 over the words that can be scored, their number, and the number of words whose gold segments are known.
+    """Return F1 over the scorable words, their number, and the number of words whose gold segments are all known.
 
     Args:
-        words: gold segments and tokens of each word; the tokens have the space, the segments have not.
-        known: the vocabulary.
-        space: what stands before a word and belongs to it.
+        words: Gold segments and tokens of each word. The tokens include the space, the segments do not.
+        known: The vocabulary.
+        space: Prefix of a word that belongs to its first token.
     """
     right = wrong = missed = scored = covered = 0
     for gold, tokens in words:

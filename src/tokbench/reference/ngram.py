@@ -1,14 +1,11 @@
-"""Plain-Python reference of the n-gram counter.
+"""n-gram counts, n-gram models and pre-token counts, from their formulas.
 
-The interpolated byte n-gram model, straight from its formula.
-
-Token n-gram models with interpolated modified Kneser-Ney smoothing, straight from their formulas.
-
-Chen and Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3.
-
-Counting in little memory: sorted runs of what a table holds, merged by bytes, and sorted again by count.
-
-Counts of pre-tokens by dictionary, in canonical order: count descending, bytes ascending.
+- ``top_ngrams``: most frequent byte n-grams.
+- ``score``: interpolated byte n-gram model.
+- ``bits``: token n-gram models with interpolated modified Kneser-Ney smoothing. Chen and Goodman, "An Empirical Study
+  of Smoothing Techniques for Language Modeling" (1998), section 3.
+- ``count``: pre-token counts in limited memory, by sorted runs merged by bytes and sorted again by count.
+- ``count_count``: pre-token counts by dictionary, in canonical order: count descending, bytes ascending.
 """
 
 import heapq
@@ -22,7 +19,7 @@ from tokbench.reference import segmentation
 
 
 def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: int) -> list[tuple[bytes, int]]:
-    """The most frequent n-grams of 2 to ``max_bytes`` bytes with their counts: count descending, then bytes."""
+    """Return the most frequent n-grams of 2 to ``max_bytes`` bytes with their counts: count descending, then bytes."""
     totals: Counter[bytes] = Counter()
     for pretoken, count in pretokens:
         for start in range(len(pretoken)):
@@ -32,7 +29,7 @@ def top_ngrams(pretokens: Iterable[tuple[bytes, int]], limit: int, max_bytes: in
 
 
 def followers(documents: list[bytes], order: int) -> dict[bytes, Counter[int]]:
-    """How often each byte follows each context of up to ``order - 1`` bytes."""
+    """Count each byte after each context of up to ``order - 1`` bytes."""
     found: dict[bytes, Counter[int]] = defaultdict(Counter)
     for text in documents:
         for i, byte in enumerate(text):
@@ -42,7 +39,7 @@ def followers(documents: list[bytes], order: int) -> dict[bytes, Counter[int]]:
 
 
 def distribution(found: dict[bytes, Counter[int]], context: bytes) -> list[float]:
-    """p(byte | context) of each of the 256 bytes."""
+    """Return p(byte | context) for the 256 bytes."""
     shorter = [1 / 256] * 256 if not context else distribution(found, context[1:])
     if context not in found:
         return shorter
@@ -52,7 +49,7 @@ def distribution(found: dict[bytes, Counter[int]], context: bytes) -> list[float
 
 
 def score(documents: list[bytes], order: int, text: bytes) -> tuple[list[float], list[float]]:
-    """Surprisal and entropy of each byte, in nats."""
+    """Return surprisal and entropy of each byte, in nats."""
     found = dict(followers(documents, order))
     drawn = [distribution(found, text[max(0, i - order + 1) : i]) for i in range(len(text))]
     return [-log(p[byte]) for p, byte in zip(drawn, text, strict=True)], [-sum(q * log(q) for q in p) for p in drawn]
@@ -65,13 +62,13 @@ BOS, EOS = -1, -2
 
 @dataclass(frozen=True)
 class Level:
-    """One order of a model: the counts of its grams, by the context before the last token, and its discounts."""
+    """One order of a model: gram counts, by the context before the last token, and discounts."""
 
     followers: dict[Gram, dict[int, int]]
     discounts: tuple[float, float, float]
 
     def probability(self, context: Gram, token: int, below: float) -> float:
-        """p(token | context), where ``below`` is that one order down."""
+        """Return p(token | context); ``below`` is the probability of the next lower order."""
         counts = self.followers.get(context)
         if counts is None:
             return below
@@ -82,13 +79,13 @@ class Level:
 
 
 def grams(document: Document, order: int) -> list[Gram]:
-    """The ``order`` tokens up to each place that is predicted: every token, and the end."""
+    """Return the ``order`` tokens up to each predicted position: every token, and the end."""
     padded = (BOS,) * (order - 1) + tuple(document) + (EOS,)
     return [padded[place : place + order] for place in range(len(document) + 1)]
 
 
 def level(counts: Counter[Gram]) -> Level:
-    """An order from the counts of its grams."""
+    """Return an order from the counts of its grams."""
     followers: dict[Gram, dict[int, int]] = defaultdict(dict)
     for gram, count in counts.items():
         followers[gram[:-1]][gram[-1]] = count
@@ -102,7 +99,7 @@ def level(counts: Counter[Gram]) -> Level:
 
 
 def train(documents: Sequence[Document], order: int) -> list[Level]:
-    """The orders of a model from the lowest: continuation counts below its own, at which grams are counted as such."""
+    """Return the orders of a model from the lowest. Lower orders use continuation counts, the highest plain counts."""
     levels = []
     for lower in range(1, order):
         types = {gram for document in documents for gram in grams(document, lower + 1)}
@@ -111,7 +108,7 @@ def train(documents: Sequence[Document], order: int) -> list[Level]:
 
 
 def probability(levels: Sequence[Level], gram: Gram, vocabulary: int) -> float:
-    """p of a gram's last token after those before it; ``vocabulary`` tokens and the end share what is left."""
+    """Return p(last token | others). The lowest level is uniform over ``vocabulary`` tokens and the end."""
     p = 1 / (vocabulary + 1)
     for order, one in enumerate(levels, 1):
         p = one.probability(gram[len(gram) - order : -1], gram[-1], p)
@@ -119,7 +116,7 @@ def probability(levels: Sequence[Level], gram: Gram, vocabulary: int) -> float:
 
 
 def bits(training: Sequence[Document], documents: Sequence[Document], vocabulary: int, order: int) -> list[float]:
-    """Bits of each document, its end included."""
+    """Return the bits of each document, including its end."""
     levels = train(training, order)
     return [
         -sum(log2(probability(levels, gram, vocabulary)) for gram in grams(document, order)) for document in documents
@@ -130,14 +127,13 @@ Pair = tuple[bytes, int]
 
 
 def count(documents: Iterable[bytes], pattern: str | None, most: int) -> list[Pair]:
-    """The pairs of :func:`tokbench.reference.ngram.count_count`, with no more than ``most`` of them in a table or a
-    sort."""
+    """Return the pairs of :func:`count_count`, with at most ``most`` pairs per table or sort."""
     cut = (text[start:end] for text in documents for start, end in pairwise(segmentation.boundaries(pattern, text)))
     return merged(spilled(((pretoken, 1) for pretoken in cut), most), most)
 
 
 def spilled(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
-    """Runs sorted by bytes, each of at most ``most`` pre-tokens."""
+    """Yield runs sorted by bytes, each of at most ``most`` pre-tokens."""
     table: Counter[bytes] = Counter()
     for pretoken, times in pairs:
         if pretoken not in table and len(table) == most:
@@ -148,7 +144,7 @@ def spilled(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
 
 
 def merged(runs: Iterable[list[Pair]], most: int) -> list[Pair]:
-    """The pairs of all runs in canonical order: added up in order of bytes, sorted again in runs by count, merged."""
+    """Return the pairs of all runs in canonical order: added up by bytes, sorted in runs by count, merged."""
     by_bytes = heapq.merge(*runs)
     added = (
         (pretoken, sum(times for _, times in group)) for pretoken, group in groupby(by_bytes, lambda pair: pair[0])
@@ -168,7 +164,7 @@ def count_count(documents: Iterable[bytes], pattern: str | Sequence[str] | None)
 
 
 def shared_bytes(texts: Sequence[bytes], others: Iterable[bytes], length: int) -> list[int]:
-    """Return how many bytes of each text lie in a run of ``length`` bytes that one of the other texts has, too."""
+    """Return, for each text, the number of bytes inside a run of ``length`` bytes that also occurs in another text."""
     runs = {other[start : start + length] for other in others for start in range(len(other) - length + 1)}
     found = []
     for text in texts:

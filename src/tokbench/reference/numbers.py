@@ -1,9 +1,4 @@
-"""Plain-Python reference of the kernels' repeatable randomness: SplitMix64, started at a hash of what is drawn for.
-
-Plain-Python reference of sums without rounding.
-
-Plain-Python reference of stable orders.
-"""
+"""Numeric helpers of the kernels: repeatable random numbers (SplitMix64), exact sums and stable orders."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -14,7 +9,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def draws(text: bytes, seed: int, place: int = 0) -> Iterator[int]:
-    """64-bit numbers for a pre-token, started at the FNV-1a hash of its bytes, its place and the seed."""
+    """Return 64-bit numbers for a pre-token, seeded by the FNV-1a hash of its bytes, its place and the seed."""
     value = 0xCBF29CE484222325
     for byte in text:
         value = (value ^ byte) * 0x100000001B3 % WORD
@@ -22,12 +17,12 @@ def draws(text: bytes, seed: int, place: int = 0) -> Iterator[int]:
 
 
 def numbers(state: int) -> Iterator[int]:
-    """The 64-bit numbers that follow a state."""
+    """Return the 64-bit numbers that follow a state."""
     return (_mixed((state + k * GOLDEN) % WORD) for k in count(1))
 
 
 def place_of(document: int, offset: int) -> int:
-    """The place of a byte offset of a document."""
+    """Return the place of a byte offset of a document."""
     return _mixed((_mixed((document + GOLDEN) % WORD) + offset) % WORD)
 
 
@@ -38,20 +33,20 @@ def _mixed(state: int) -> int:
 
 
 def whole_sum(values: Iterable[float]) -> int:
-    """The sum in units of the least double."""
+    """Return the exact sum, in units of the smallest double."""
     return int(sum(map(Fraction, values)) * 2**1074)
 
 
 def descending(values: Sequence[float]) -> list[int]:
-    """Places of numbers from the greatest down, equal ones as they stand."""
+    """Return the indices of numbers in descending order; the order is stable."""
     return sorted(range(len(values)), key=lambda place: -values[place])
 
 
 def ascending(first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Places of pairs of numbers, by the first, then by the second, equal ones as they stand."""
+    """Return the indices of pairs of numbers by the first, then by the second; the order is stable."""
     return sorted(range(len(first)), key=lambda place: (first[place], second[place]))
 
 
 def by_bytes(strings: Sequence[bytes], places: Sequence[int]) -> list[int]:
-    """Places of strings in byte order, the same ones as they stand."""
+    """Return indices of strings in byte order; the order is stable."""
     return sorted(places, key=strings.__getitem__)

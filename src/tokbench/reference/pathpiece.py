@@ -1,4 +1,4 @@
-"""Plain-Python reference of PathPiece vocabulary construction."""
+"""PathPiece vocabulary construction."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -8,12 +8,12 @@ MASK = (1 << 64) - 1
 
 
 def widest(options: int) -> int:
-    """The tie rule of PathPieceL: of the widths that end a shortest path, widest first, the first."""
+    """Tie rule of PathPieceL: return the index of the widest last token, which is listed first."""
     return 0
 
 
 def random_ties(text: bytes, key: int) -> Draw:
-    """The tie rule of PathPieceR: splitmix64, started from the text's FNV-1a hash and the key."""
+    """Tie rule of PathPieceR: return draws of splitmix64, seeded by the text's FNV-1a hash and the key."""
     state = 0xCBF29CE484222325
     for byte in text:
         state = (state ^ byte) * 0x100000001B3 & MASK
@@ -30,13 +30,13 @@ def random_ties(text: bytes, key: int) -> Draw:
 
 
 def lattice(text: bytes, vocabulary: Collection[bytes]) -> list[tuple[int, int]]:
-    """Every (start, end) of a token in the text, in order."""
+    """Return (start, end) of every match of a token in the text, in order."""
     ends = range(1, len(text) + 1)
     return [(start, end) for start in range(len(text)) for end in ends if end > start and text[start:end] in vocabulary]
 
 
 def shortest(edges: Iterable[tuple[int, int]], n: int) -> list[int]:
-    """Fewest edges from 0 to each place; ``edges`` in order of their starts."""
+    """Return the fewest edges from 0 to each position; ``edges`` in order of their starts."""
     reach = [0] + [n + 1] * n
     for start, end in edges:
         reach[end] = min(reach[end], reach[start] + 1)
@@ -44,7 +44,7 @@ def shortest(edges: Iterable[tuple[int, int]], n: int) -> list[int]:
 
 
 def segment(text: bytes, vocabulary: Collection[bytes], draw: Draw = widest) -> Iterator[tuple[int, int]]:
-    """A shortest segmentation, last token first, as (start, end)."""
+    """Yield a shortest segmentation as (start, end), last token first."""
     edges = lattice(text, vocabulary)
     reach = shortest(edges, len(text))
     place = len(text)
@@ -58,9 +58,9 @@ def segment(text: bytes, vocabulary: Collection[bytes], draw: Draw = widest) -> 
 def costs(
     pretokens: Iterable[tuple[bytes, int]], vocabulary: Collection[bytes], key: int | None = None
 ) -> tuple[Counter[bytes], Counter[bytes], int]:
-    """Increase without each token and its occurrences (two bytes or more), and the number of tokens.
+    """Return the cost of removing each token of two bytes or more, its occurrences, and the number of tokens.
 
-    By brute force: the shortest path once more, over a lattice that lacks the one edge.
+    The cost is found by brute force: a shortest path over a lattice without that edge.
     """
     increases, occurrences, total = Counter[bytes](), Counter[bytes](), 0
     for text, count in pretokens:
@@ -76,7 +76,7 @@ def costs(
 
 
 def drops(order: Iterable[bytes], limit: int) -> list[bytes]:
-    """The first tokens that are no substring of one already taken."""
+    """Return the first tokens that are not substrings of a token already returned."""
     taken: list[bytes] = []
     for token in order:
         if len(taken) < limit and not any(token in other for other in taken):
@@ -85,7 +85,7 @@ def drops(order: Iterable[bytes], limit: int) -> list[bytes]:
 
 
 def build(pretokens: list[tuple[bytes, int]], initial: list[bytes], sizes: Iterable[int]) -> list[bytes]:
-    """PathPieceL from ``initial``, the 256 bytes first, cut to each of ``sizes`` in turn."""
+    """Return PathPieceL's vocabulary from ``initial`` (the 256 bytes first), reduced to each of ``sizes`` in turn."""
     tokens = list(initial)
     for target in sizes:
         while len(tokens) > target:

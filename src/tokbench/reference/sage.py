@@ -1,7 +1,4 @@
-"""Plain-Python reference of SaGe's ablation loss.
-
-Plain-Python reference of skip-gram with negative sampling, draw for draw, in double precision.
-"""
+"""SaGe's ablation loss, and skip-gram with negative sampling with the kernel's draws, in double precision."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,13 +14,13 @@ Triple = tuple[bytes, bytes, bytes]
 
 
 def greedy(text: bytes, vocabulary: Collection[bytes], limit: int | None = None) -> bytes:
-    """The longest token that the text starts with, of at most ``limit`` bytes."""
+    """Return the longest token at the start of the text, of at most ``limit`` bytes."""
     widths = range(len(text) if limit is None else limit, 0, -1)
     return next(text[:width] for width in widths if text[:width] in vocabulary)
 
 
 def segment(line: bytes, vocabulary: Collection[bytes]) -> list[bytes]:
-    """The line by the longest match."""
+    """Segment a line by the longest match."""
     tokens: list[bytes] = []
     while line:
         tokens.append(greedy(line, vocabulary))
@@ -32,7 +29,7 @@ def segment(line: bytes, vocabulary: Collection[bytes]) -> list[bytes]:
 
 
 def without(line: bytes, base: Sequence[bytes], index: int, vocabulary: Collection[bytes]) -> tuple[list[bytes], int]:
-    """What stands in for token ``index`` of the segmentation, and the first token after it that is left as it was."""
+    """Return the replacement of token ``index``, and the index of the first unchanged token after it."""
     boundaries = [sum(map(len, base[:count])) for count in range(len(base) + 1)]
     place = boundaries[index]
     tokens = [greedy(line[place:], vocabulary, len(base[index]) - 1)]
@@ -44,7 +41,7 @@ def without(line: bytes, base: Sequence[bytes], index: int, vocabulary: Collecti
 
 
 def pairs(left: Sequence[bytes], centre: Sequence[bytes], right: Sequence[bytes]) -> Iterable[tuple[bytes, bytes]]:
-    """Ordered pairs at distance 1 or 2 of which one at least stands in the centre."""
+    """Yield ordered pairs at distance 1 or 2 with at least one member in the centre."""
     tokens = [*left, *centre, *right]
     inside = range(len(left), len(left) + len(centre))
     for target, token in enumerate(tokens):
@@ -54,7 +51,7 @@ def pairs(left: Sequence[bytes], centre: Sequence[bytes], right: Sequence[bytes]
 
 
 def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
-    """(ablated token, target, context): how often it stands in the ablated line less how often in the line itself."""
+    """Count (ablated token, target, context): occurrences in the ablated line minus those in the original line."""
     base = segment(line, vocabulary)
     found: Counter[Triple] = Counter()
     for index, token in enumerate(base):
@@ -67,7 +64,7 @@ def triples(line: bytes, vocabulary: Collection[bytes]) -> Counter[Triple]:
 
 
 def losses(counts: Mapping[Triple, int], embeddings: Mapping[bytes, Sequence[float]]) -> dict[bytes, float]:
-    """-sum n log sigmoid(target . context) for each ablated token."""
+    """Return -sum n log sigmoid(target . context) for each ablated token."""
     result: dict[bytes, float] = {}
     for (token, target, context), n in counts.items():
         product = sum(x * y for x, y in zip(embeddings[target], embeddings[context], strict=True))
@@ -88,7 +85,7 @@ def train(
     rate: float,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Input embeddings, float64 [tokens, dimensions]."""
+    """Return input embeddings, float64 [tokens, dimensions]."""
     draws = numbers(seed)
     drawn = [(next(draws) >> 11) * 2.0**-53 for _ in range(tokens * dimensions)]
     inputs = (np.reshape(drawn, (tokens, dimensions)) - 0.5) / dimensions
@@ -119,7 +116,7 @@ def train(
                 row, rows = inputs[kept[neighbour]].copy(), outputs[targets]
                 products = rows @ row
                 steps = now * ((np.arange(len(targets)) == 0) - 1 / (1 + np.exp(-products))) * (abs(products) < 6)
-                # a row that is drawn twice has changed when it comes up again
+                # A row drawn twice has changed by its second use.
                 for target, step in zip(targets, steps, strict=True):
                     inputs[kept[neighbour]] += step * outputs[target]
                     outputs[target] += step * row

@@ -1,34 +1,10 @@
-"""Plain-Python reference of greedy and longest-prefix segmentation.
+"""Segmentation methods, the encoder, token matches, derivations, the trie, and pre-token boundaries.
 
-Plain-Python reference of segmentation by the longest suffix.
-
-Plain-Python reference of PathPiece's segmentation: algorithm 1 of the paper, line by line.
-
-Plain-Python reference of segmentation by likelihood.
-
-Plain-Python reference of segmentation by merging.
-
-Plain-Python reference of segmentation by the rank of the joined token.
-
-Plain-Python reference of merging in which a token is taken whole.
-
-Segmentation by a history of merges and removals, and by its merges alone with the removals afterwards.
-
-Plain-Python reference of BPE dropout: algorithm 1 of the paper, and the probability of each of its outcomes.
-
-Plain-Python reference of segmentation by a partition cover.
-
-Covered pairs, spelled out: mark every pair inside every occurrence of every token.
-
-Plain-Python reference of the encoder: cut a text by its pre-tokenization, then each pre-token by itself.
-
-Plain-Python reference of counting tokens at every place.
-
-Plain-Python reference of segmentation by derivations: tokens from left to right that agree with their neighbours.
-
-Plain-Python reference of the token trie.
-
-Pre-token boundaries by regular expression: the definition that the scanners must meet.
+- Segmentations: greedy and longest prefix; longest suffix; PathPiece's shortest path (algorithm 1 of the paper);
+  likelihood; merging; rank of the joined token; whole or merge; events and post-removal; BPE dropout (algorithm 1 of
+  the paper, and the probability of each outcome); partition cover; derivations.
+- Counts: matches of tokens at every position, and adjacent byte pairs covered by a token.
+- Boundaries: pre-tokens by regular expression, the definition that the scanners implement.
 """
 
 from collections import defaultdict
@@ -42,7 +18,7 @@ from tokbench.reference.numbers import draws
 
 
 def pieces(pattern: str, text: str) -> Iterator[str]:
-    """The matches of a pattern, and the text between them."""
+    """Yield the matches of a pattern and the text between them."""
     end = 0
     for match in regex.finditer(pattern, text):
         if match.start() > end:
@@ -54,7 +30,7 @@ def pieces(pattern: str, text: str) -> Iterator[str]:
 
 
 def boundaries(pattern: str | Sequence[str] | None, text: bytes) -> list[int]:
-    """Of a text; of several patterns each cuts the pieces of the one before, and of none the text is one piece."""
+    """Return the pre-token boundaries. Each pattern splits the pieces of the one before (default: one piece)."""
     found = [text.decode("utf-8", "surrogateescape")] if text else []
     for each in [pattern] if isinstance(pattern, str) else pattern or []:
         found = [piece for whole in found for piece in pieces(each, whole)]
@@ -62,12 +38,12 @@ def boundaries(pattern: str | Sequence[str] | None, text: bytes) -> list[int]:
 
 
 def groups(text: str, size: int) -> list[str]:
-    """A number's digits in groups, counted from the right."""
+    """Split the digits of a number into groups, counted from the right."""
     return [*groups(text[:-size], size), text[-size:]] if len(text) > size else [text]
 
 
 def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list[int]:
-    """Take the longest token of ``first``, then the longest of ``rest`` until the text is used up."""
+    """Match the longest token of ``first``, then the longest of ``rest`` repeatedly."""
     found = []
     ids = first
     while text:
@@ -79,7 +55,7 @@ def greedy(text: bytes, first: dict[bytes, int], rest: dict[bytes, int]) -> list
 
 
 def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
-    """Take the longest token at the end until the text is used up."""
+    """Match the longest token at the end repeatedly."""
     found = []
     while text:
         size = max(size for size in range(1, len(text) + 1) if text[-size:] in ids)
@@ -89,12 +65,12 @@ def longest_suffix(text: bytes, ids: dict[bytes, int]) -> list[int]:
 
 
 def longest(text: bytes, ids: dict[bytes, int]) -> list[int]:
-    """The fewest tokens; among last tokens that give equally few, the widest."""
+    """Return the fewest tokens. Ties among last tokens: the widest."""
     return _segment(text, ids, None)
 
 
 def random(text: bytes, ids: dict[bytes, int], seed: int, place: int = 0) -> list[int]:
-    """The fewest tokens; the k-th of equal widths replaces the one held with probability 1/k."""
+    """Return the fewest tokens. Ties: the k-th of equal widths replaces the current one with probability 1/k."""
     return _segment(text, ids, draws(text, seed, place))
 
 
@@ -123,7 +99,7 @@ def _segment(text: bytes, ids: dict[bytes, int], numbers: Iterator[int] | None) 
 
 
 def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
-    """The tokens with the greatest sum of scores; among last tokens with equal sums, the longest."""
+    """Return the tokens with the greatest sum of scores. Ties among last tokens: the longest."""
     best: list[tuple[float, int]] = [(0.0, 0)]
     for end in range(1, len(text) + 1):
         widths = [width for width in range(1, end + 1) if text[end - width : end] in scores]
@@ -137,7 +113,7 @@ def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
 
 
 def every_segmentation(text: bytes, tokens: set[bytes]) -> list[list[bytes]]:
-    """All ways to cut the text into tokens."""
+    """Return all segmentations of the text into tokens."""
     if not text:
         return [[]]
     return [
@@ -161,7 +137,7 @@ def merge(text: bytes, merges: Sequence[tuple[int, int, int]]) -> list[int]:
 
 
 def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
-    """Take a text that is a token whole; else join the leftmost neighbours that make the token of the lowest id."""
+    """Return a token unsplit; otherwise repeatedly join the leftmost neighbours with the lowest joined id."""
     if text in ids:
         return [ids[text]]
     tokens = [bytes([byte]) for byte in text]
@@ -172,7 +148,7 @@ def ranked(text: bytes, ids: Mapping[bytes, int]) -> list[int]:
 
 
 def whole_or_merge(text: bytes, ids: Mapping[bytes, int], merges: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Take a text that is a token whole, and merge any other."""
+    """Return a text that is a token as one token, and merge any other."""
     return [ids[text]] if text in ids else merge(text, merges)
 
 
@@ -180,14 +156,14 @@ Event = tuple[bool, tuple[bytes, ...]]
 
 
 def cut_by(alphabet: Collection[bytes], text: bytes) -> list[bytes]:
-    """The symbols of a text, the longest from the left each time."""
+    """Split a text into symbols by longest match from the left."""
     ids = {token: index for index, token in enumerate(alphabet)}
     tokens = list(alphabet)
     return [tokens[index] for index in greedy(text, ids, ids)]
 
 
 def replace(cut: list[bytes], old: tuple[bytes, ...], new: tuple[bytes, ...]) -> list[bytes]:
-    """Put ``new`` wherever ``old`` stands, from left to right."""
+    """Replace ``old`` by ``new``, from left to right."""
     done: list[bytes] = []
     while cut:
         found = tuple(cut[: len(old)]) == old
@@ -199,7 +175,7 @@ def replace(cut: list[bytes], old: tuple[bytes, ...], new: tuple[bytes, ...]) ->
 def by_events(
     text: bytes, tokens: Collection[bytes], alphabet: Collection[bytes], events: Sequence[Event]
 ) -> list[bytes]:
-    """Do every event in its order wherever it applies."""
+    """Replay every event in order, each at every match."""
     if text in tokens:
         return [text]
     cut = cut_by(alphabet, text)
@@ -242,7 +218,7 @@ def bpe_dropout(text: bytes, merges: Merges, dropout: float, draws: Iterator[int
 
 
 def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...], float]:
-    """The probability of each segmentation, from the algorithm as printed: all possible merges are drawn for."""
+    """Return the probability of each segmentation. All possible merges are drawn, as in the published algorithm."""
 
     @cache
     def after(ids: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -262,7 +238,7 @@ def outcomes(text: bytes, merges: Merges, dropout: float) -> dict[tuple[int, ...
 
 
 def possible(ids: list[int], merges: Merges) -> list[tuple[int, int]]:
-    """Rank and place of every possible merge, lowest rank first, the leftmost of equal ones first."""
+    """Return rank and position of every possible merge: lowest rank first, then leftmost."""
     ranks: dict[tuple[int, int], int] = {}
     for rank, (left, right, _) in enumerate(merges):
         ranks.setdefault((left, right), rank)
@@ -270,13 +246,13 @@ def possible(ids: list[int], merges: Merges) -> list[tuple[int, int]]:
 
 
 def applied(ids: list[int], found: tuple[int, int], merges: Merges) -> list[int]:
-    """The ids with one merge made."""
+    """Return the ids after one merge."""
     rank, place = found
     return [*ids[:place], merges[rank][2], *ids[place + 2 :]]
 
 
 def cover(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
-    """Sort all matches by (rank, start) and clear the cuts inside each whose two ends are cut."""
+    """Sort all matches by (rank, start); clear the cuts inside each match whose two ends are cuts."""
     matches = sorted(
         (rank, start, start + len(token))
         for rank, token in enumerate(tokens)
@@ -303,12 +279,12 @@ def covered_pairs(tokens: list[bytes], counts: list[tuple[bytes, int]]) -> int:
 
 
 def encode(pattern: str | Sequence[str] | None, text: bytes, cut: Callable[[bytes], list[int]]) -> list[int]:
-    """The ids of each pre-token in turn."""
+    """Return the concatenated ids of the pre-tokens."""
     return [index for start, end in pairwise(boundaries(pattern, text)) for index in cut(text[start:end])]
 
 
 def matches(pretokens: Iterable[tuple[bytes, int]], tokens: Sequence[bytes]) -> list[int]:
-    """Occurrences of each token, overlapping ones included, weighted by the pre-tokens' counts."""
+    """Return the matches of each token, including overlapping ones, weighted by the pre-tokens' counts."""
     rows = list(pretokens)
     return [
         sum(count for text, count in rows for start in range(len(text)) if text.startswith(token, start))
@@ -320,7 +296,7 @@ Parts = dict[bytes, tuple[bytes, bytes]]
 
 
 def derivations(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]]) -> Parts | None:
-    """The two parts of each token that text can have, by rank; None where a token may be made of later ones."""
+    """Return the two parts of each reachable token, by rank; None if a token may be made of later ones."""
     made: Parts = {}
     known = {bytes([byte]) for byte in range(256)}
     first: dict[tuple[bytes, bytes], bool] = {}
@@ -337,7 +313,7 @@ def derivations(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]])
 
 
 def agree(left: bytes, right: bytes, made: Parts) -> bool:
-    """Whether merging the bytes of two tokens gives back the two."""
+    """Return whether merging the bytes of two tokens results in the same two tokens."""
     numbers = {token: number for number, token in enumerate(made)}
     pairs = {parts: numbers[token] for token, parts in made.items()}
     limit = len(made)
@@ -352,12 +328,12 @@ def agree(left: bytes, right: bytes, made: Parts) -> bool:
 
 
 def cut(text: bytes, made: Parts) -> list[bytes]:
-    """The only sequence of tokens in which all neighbours agree, the longest tokens tried first."""
+    """Return the only sequence of tokens in which all neighbours agree, found by trying the longest tokens first."""
     known = {bytes([byte]) for byte in range(256)} | set(made)
     found: list[bytes] = []
 
     def behind(start: int) -> bool:
-        """Whether the rest of the text follows what has been found."""
+        """Extend ``found`` to the end of the text; return whether that is possible."""
         if start == len(text):
             return True
         for end in range(len(text), start, -1):
@@ -374,7 +350,7 @@ def cut(text: bytes, made: Parts) -> list[bytes]:
 
 
 def held(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dict[bytes, int]:
-    """The tokens that a trie holds, with the lowest id of each."""
+    """Return the tokens of a trie with the lowest id of each."""
     ids: dict[bytes, int] = {}
     for index, token in enumerate(tokens):
         if included is None or included[index]:
@@ -383,10 +359,10 @@ def held(tokens: Sequence[bytes], included: Sequence[bool] | None = None) -> dic
 
 
 def prefixes(ids: dict[bytes, int], text: bytes) -> list[tuple[int, int]]:
-    """The tokens that ``text`` starts with, as (length, id), shortest first."""
+    """Return the tokens at the start of ``text`` as (length, id), shortest first."""
     return [(size, ids[text[:size]]) for size in range(1, len(text) + 1) if text[:size] in ids]
 
 
 def nodes(ids: dict[bytes, int]) -> int:
-    """Distinct prefixes of the tokens, the empty one included."""
+    """Return the number of distinct prefixes of the tokens, including the empty one."""
     return len({token[:size] for token in ids for size in range(len(token) + 1)} | {b""})

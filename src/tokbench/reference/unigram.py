@@ -1,4 +1,4 @@
-"""The unigram model by brute force: every segmentation of every word, every substring of every word."""
+"""Unigram model by brute force: every segmentation and every substring of every word."""
 
 import math
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from itertools import pairwise
 def repeats(
     words: list[tuple[bytes, int]], max_length: int, by_occurrence: bool, distinct_ends: bool
 ) -> dict[bytes, int]:
-    """Substrings that could not be longer, bytes being the characters, with their counts."""
+    """Return the substrings that cannot be extended without losing occurrences, with counts. Bytes are characters."""
     counts: Counter[bytes] = Counter()
     ends: dict[bytes, set[object]] = {}
     for index, (word, count) in enumerate(words):
@@ -30,7 +30,7 @@ def repeats(
 
 
 def allowed(piece: str, script: bool, number: bool, whitespace: bool, digits: bool, alphabet: str) -> bool:
-    """Whether sentencepiece's rules let a piece of several characters be; letters are Latin but for я, о and 日, ア."""
+    """Return whether sentencepiece's rules allow a piece. All letters are Latin except я, о and 日, ア."""
     classes = {
         **dict.fromkeys("яо", "Cyrl"),
         **dict.fromkeys("日ア", "Hani"),
@@ -60,7 +60,7 @@ def segmentations(text: bytes, tokens: set[bytes]) -> Iterator[list[bytes]]:
 def expect(
     words: list[tuple[bytes, int]], probabilities: dict[bytes, float]
 ) -> tuple[defaultdict[bytes, float], float]:
-    """Expected occurrences of each token and the log-likelihood of the words."""
+    """Return the expected occurrences of each token and the log-likelihood of the words."""
     expected: defaultdict[bytes, float] = defaultdict(float)
     likelihood = 0.0
     for word, count in words:
@@ -76,12 +76,12 @@ def expect(
 
 
 def best(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
-    """The segmentation of greatest score."""
+    """Return the segmentation with the greatest score."""
     return max(segmentations(text, set(scores)), key=lambda way: math.fsum(scores[token] for token in way))
 
 
 def loss(token: bytes, scores: dict[bytes, float], occurrences: Counter[bytes], growth: int) -> float:
-    """What the text loses per token when a token's occurrences fall to the best segmentation without it."""
+    """Return the loss per token of the text when a token is replaced by its best segmentation without it."""
     others = {other: score for other, score in scores.items() if other != token}
     if not any(True for _ in segmentations(token, set(others))):
         return math.inf

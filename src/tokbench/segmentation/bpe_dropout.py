@@ -24,9 +24,7 @@ class BpeDropoutOptions(Options):
     """
 
     seed: int = Field(0, ge=0, lt=2**64)
-    """Seed of the random draws (default: 0). A different seed per epoch gives different segmentations of the same
-    documents.
-    """
+    """Seed of the random draws (default: 0). With another seed, documents get other segmentations."""
 
     draws: Literal["pretoken", "document"] = "document"
     """Input of the random draws in addition to the seed. ``document`` (default): the pre-token's bytes, its document

@@ -19,9 +19,7 @@ from tokbench.vocabulary import Vocabulary
 
 class ShortestPathOptions(Options):
     ties: Literal["longest", "random"] = "longest"
-    """Choice among last tokens that give equally few tokens: ``longest`` (default, PathPieceL), or ``random``, each
-    with the same probability (PathPieceR).
-    """
+    """Choice among equally good last tokens: the longest (default, PathPieceL) or uniformly random (PathPieceR)."""
 
     seed: int = Field(0, ge=0, lt=2**64)
     """Seed of the random choices (default: 0)."""

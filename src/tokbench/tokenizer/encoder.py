@@ -243,9 +243,7 @@ def reject_table(value: Any) -> None:
 
 
 def shown(value: Any) -> str:
-    """Return an invalid value for a message: on one line, with runs of blanks collapsed, and shortened if it is
-    long.
-    """
+    """Return an invalid value for a message: on one line, with blanks collapsed, shortened if long."""
     return shortened(" ".join(repr(value).split()))
 
 

@@ -80,9 +80,7 @@ def names_another_class(folder: Path) -> bool:
 PRINTABLE = frozenset((*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)))
 """Bytes spelt as the character of the same code point. The other bytes map to U+0100 onwards, in order."""
 CONTINUATION = "\u203f"
-"""Prefix of tokens that match only inside a pre-token. No byte maps to it, so spellings stay unique; with WordPiece's
-``##`` they would not.
-"""
+"""Prefix of tokens that match only inside a pre-token. No byte maps to it, unlike WordPiece's ``##``."""
 
 
 def _characters() -> tuple[str, ...]:
