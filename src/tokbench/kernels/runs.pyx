@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Sorted runs of counted pre-tokens: merged as they are read, so that memory does not grow with what they hold.
+"""Sorted runs of counted pre-tokens, merged while they are read, so that memory does not grow with their size.
 
-Runs come in one of two orders. Those that :meth:`tokbench.kernels.count.Counter.spill` writes are sorted by bytes, and
-a merge of them adds up the counts of equal pre-tokens. :meth:`Merge.resort` takes what such a merge gives into runs of
-the canonical order, count descending and bytes ascending; a merge of these is the order of files of counts.
+Runs have one of two orders. Runs written by :meth:`tokbench.kernels.count.Counter.spill` are sorted by bytes, and
+merging them adds up the counts of equal pre-tokens. :meth:`Merge.resort` converts the result of such a merge to runs in
+canonical order, count descending and bytes ascending. Merging those gives the order of files of counts.
 
 Reference: ``runs`` in :mod:`tokbench.reference.ngram`.
 """
@@ -87,7 +87,7 @@ cdef extern from *:
             return 0;
         }
 
-        /* 1 for a pre-token, 0 at the end, else why there is none. */
+        /* Return 1 for a pre-token, 0 at the end, otherwise an error. */
         int next() {
             if (heap.empty()) return 0;
             token.assign(heap[0]->data, heap[0]->data + heap[0]->length);
@@ -103,7 +103,7 @@ cdef extern from *:
         }
     };
 
-    /* A pre-token taken in byte order: among equal counts the offset says which comes first. */
+    /* A pre-token read in byte order, so that among equal counts the offset gives the order. */
     struct Ranked {
         int64_t count, offset, length;
         bool operator<(const Ranked& other) const {
@@ -128,34 +128,39 @@ cdef extern from *:
 
 
 RANKED_BYTES = sizeof(Ranked)
-"""What :meth:`Merge.resort` holds for each pre-token beside its bytes."""
+"""Bytes that :meth:`Merge.resort` needs per pre-token, in addition to the pre-token itself."""
 
 ready_to_throw()
 
 
 def give_back() -> None:
-    """Hand memory that was freed back to the system, where the C library would keep some for later."""
+    """Return freed memory to the system, because the C library may keep some for later."""
     with nogil:
         trim()
 
 
 @final
 cdef class Merge:
-    """The pre-tokens of sorted runs, in the order that the runs have.
+    """Pre-tokens of sorted runs, in the order of the runs.
 
     Args:
-        paths: the runs, as the system spells their names.
-        by_count: whether the runs are in canonical order, each pre-token in one of them; else they are sorted by bytes.
-        buffer: bytes of a run that are held at a time.
+        paths: Paths of the runs, encoded for the file system.
+        by_count: Whether the runs are in canonical order, with each pre-token in one run (default: False, sorted by
+            bytes).
+        buffer: Bytes of a run in memory at a time (default: 2^18).
+
+    Attributes:
+        unique, total, total_bytes: Number of pre-tokens, sum of their counts, and bytes of the text, as read so far.
+        wanted: Length of the pre-token for which :meth:`fill` had no room; otherwise 0.
 
     Raises:
         OSError: a run cannot be read.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
 
     cdef Merger merger
     cdef bytes named
-    cdef bint waiting       # whether the merger's pre-token has not been taken yet
+    cdef bint waiting       # whether the merger's current pre-token was not consumed yet
     cdef readonly int64_t unique, total, total_bytes
     cdef readonly int64_t wanted
 
@@ -173,7 +178,7 @@ cdef class Merge:
         return ended_well(5 if number < 0 else number, self.named)
 
     cdef inline int next(self) except -1 nogil:
-        """Have a pre-token waiting; 0 where none is left."""
+        """Make a pre-token available; return 0 if none is left."""
         cdef int found
         if self.waiting:
             return 1
@@ -197,18 +202,18 @@ cdef class Merge:
         int64_t[::1] counts not None,
         int64_t rows=0,
     ) -> int:
-        """Write the next pre-tokens behind those that arrays hold already, until nothing is left or no room is.
+        """Append the next pre-tokens to arrays until none is left or there is no room.
 
-        ``wanted`` is then the length of a pre-token for which ``data`` had no room, 0 where that is not why it ended.
+        ``wanted`` is then the length of a pre-token that did not fit into ``data``, or 0 if that is not the reason.
 
         Args:
-            data: uint8 [bytes], pre-tokens laid end to end.
-            offsets: int64 [n + 1], where each starts and the last ends.
+            data: uint8 [bytes], concatenated pre-tokens.
+            offsets: int64 [n + 1], start of each pre-token, and end of the last.
             counts: int64 [n].
-            rows: how many the arrays hold; the first starts at 0.
+            rows: Number of pre-tokens already in the arrays (default: 0); the first starts at 0.
 
         Returns:
-            How many they hold now.
+            The number of pre-tokens in the arrays now.
         """
         cdef int64_t most = min(counts.shape[0], offsets.shape[0] - 1), room = data.shape[0], end, length
         self.wanted = 0
@@ -230,15 +235,15 @@ cdef class Merge:
         return rows
 
     def resort(self, bytes path not None, int64_t room, int64_t most=1 << 62) -> bool:
-        """Write the next pre-tokens of runs that are sorted by bytes into one run of canonical order.
+        """Write the next pre-tokens of runs sorted by bytes to one run in canonical order.
 
         Args:
-            path: the run.
-            room: bytes of memory to fill before they are sorted; one pre-token is taken however long it is.
-            most: pre-tokens to take at a time.
+            path: Path of the output run.
+            room: Bytes of memory to fill before sorting. At least one pre-token is read, whatever its length.
+            most: Maximum number of pre-tokens (default: 2^62).
 
         Returns:
-            Whether there were any.
+            False if no pre-tokens were left.
         """
         cdef Grown[uint8_t] data
         cdef Grown[Ranked] ranked
@@ -270,7 +275,7 @@ cdef class Merge:
         return ranked.size > 0
 
     def write(self, bytes path not None) -> None:
-        """Write all that is left into one run of the same order."""
+        """Write all remaining pre-tokens to one run in the same order."""
         cdef RunWriter writer
         cdef const char* named = path
         cdef int failed
@@ -283,7 +288,7 @@ cdef class Merge:
         ended_well(failed, path)
 
     def drain(self) -> None:
-        """Pass over all that is left, for ``unique``, ``total`` and ``total_bytes``: pre-tokens, occurrences, bytes."""
+        """Read all remaining pre-tokens, for ``unique``, ``total`` and ``total_bytes``."""
         with nogil:
             while self.next():
                 self.take()

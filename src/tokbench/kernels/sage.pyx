@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""SaGe's ablation: how much less likely the contexts in a text become when a token is taken away.
+"""SaGe's ablation loss: the decrease in the likelihood of the contexts in a text without a token.
 
-Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), as its version 2.0 does it. Losses are
-sums of fixed-point numbers: they do not depend on the order of addition, contexts that are the same with and without
-the token cancel to nothing, and ties are ties.
+Yehezkel and Pinter, "Incorporating Context into Subword Vocabularies" (2023), as in version 2.0 of SaGe. Losses are
+sums of fixed-point numbers. So they do not depend on the order of addition, equal contexts with and without the token
+cancel exactly, and ties are exact.
 
 Reference: :mod:`tokbench.reference.sage`.
 """
@@ -19,14 +19,14 @@ from tokbench.kernels.elementary import softplus_of
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 UNITS = 2 ** 24
-"""A loss of one nat."""
+"""Fixed-point units per nat."""
 
 
 cdef extern from *:
     """
     typedef float lanes __attribute__((vector_size(32), aligned(4), may_alias));
 
-    /* Dot product of two rows whose length is a multiple of eight; the order of addition is the same on any machine. */
+    /* Dot product of two rows whose length is a multiple of eight, with a fixed order of addition on every machine. */
     static inline float dot(const float *a, const float *b, int size) {
         lanes sum = {0};
         for (int i = 0; i < size; i += 8)
@@ -38,10 +38,10 @@ cdef extern from *:
 
 
 cdef enum:
-    PAD = 2                 # tokens of context on either side, and the distance at which two tokens are a pair
-    SPAN = 16               # products between -16 and 16 are looked up
-    STEPS = 1024            # for each unit of the product
-    FEW = 32                # tokens of one way through a line that are added up one by one
+    PAD = 2                 # tokens of context on either side, and largest distance of a pair
+    SPAN = 16               # products between -16 and 16 are looked up in a table
+    STEPS = 1024            # table entries per unit of the product
+    FEW = 32                # up to this many tokens of a segmentation are added up directly
     UNKNOWN = -1
 
 
@@ -49,8 +49,7 @@ _surprises = None
 
 
 cdef object surprises():
-    """-log sigmoid at the products that are looked up, float64 [2 * SPAN * STEPS + 1]; made once, as it takes longer
-    than some lines."""
+    """Return the table of -log sigmoid, float64 [2 * SPAN * STEPS + 1]; cached, because computing it is slow."""
     global _surprises
     if _surprises is None:
         _surprises = softplus_of(-np.linspace(-SPAN, SPAN, 2 * SPAN * STEPS + 1))
@@ -58,7 +57,7 @@ cdef object surprises():
 
 
 cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
-    """-log sigmoid(product) in fixed point; linear between entries, within 2e-7 of the true value."""
+    """Return -log sigmoid(product) in fixed point, by linear interpolation, within 2e-7 of the true value."""
     cdef double place = (<double>product + SPAN) * STEPS, value
     cdef int64_t entry
     if place < 0 or place >= 2 * SPAN * STEPS:
@@ -72,7 +71,7 @@ cdef inline int64_t surprise(float product, const double* table) noexcept nogil:
 cdef int64_t surprise_of(
     const int32_t* ids, int64_t n, int64_t left, int64_t right, const float[:, ::1] embeddings, const double* table
 ) noexcept nogil:
-    """Sum over ordered pairs at distance 1 or 2 that have a member outside the padding, ids[:left] and ids[right:]."""
+    """Sum over ordered pairs at distance 1 or 2 with a member outside the padding, ids[:left] and ids[right:]."""
     cdef int64_t target, context, sum = 0
     cdef int columns = <int>embeddings.shape[1]
     for target in range(n):
@@ -83,7 +82,7 @@ cdef int64_t surprise_of(
 
 
 cdef int64_t longest(const TrieView* trie, const uint8_t* text, int64_t limit, int32_t* token) noexcept nogil:
-    """Length of the longest token within ``limit`` bytes; there is one, as every byte is a token."""
+    """Return the length of the longest token within ``limit`` bytes. There is one, because every byte is a token."""
     cdef int64_t place, length = 0
     cdef int32_t node = 0
     for place in range(limit):
@@ -97,25 +96,25 @@ cdef int64_t longest(const TrieView* trie, const uint8_t* text, int64_t limit, i
 
 
 cdef class Line:
-    """Sums over what follows a place of one line, for ways through it that are long before they meet its own.
+    """Sums over the rest of a line from each place, for ablated segmentations that take long to meet the original one.
 
-    From a place on, the longest matches are the same whatever came before, so that each place is looked at once.
+    The longest matches from a place on do not depend on what precedes it, so each place is evaluated once.
     """
 
     cdef const uint8_t* text
     cdef int64_t size
-    cdef vector[int32_t] own        # number of the line's own token that starts at a place, UNKNOWN where none does
-    cdef vector[int64_t] own_sums   # of each of its tokens, the pairs of those before it with the next two
-    cdef vector[int32_t] tokens     # the longest at a place
-    cdef vector[int64_t] rests      # of the pairs from a place on, until the line's own tokens are met
-    cdef vector[int32_t] meets      # the first of these
+    cdef vector[int32_t] own        # index of the line's token that starts at a place, UNKNOWN for none
+    cdef vector[int64_t] own_sums   # per token: sum over the pairs of each earlier token with its next two
+    cdef vector[int32_t] tokens     # longest token at a place
+    cdef vector[int64_t] rests      # sum over the pairs from a place on, until a boundary of the line is met
+    cdef vector[int32_t] meets      # index of the token at that boundary
     cdef vector[int64_t] way
 
     cdef int fill(
         self, const uint8_t* text, int64_t size, const int32_t* ids, int64_t n, const int32_t[::1] lengths,
         const float[:, ::1] embeddings, const double* table,
     ) except -1 nogil:
-        """Take up a line of n tokens."""
+        """Load a line of n tokens."""
         cdef int64_t place = 0, index, sum = 0
         self.text, self.size = text, size
         self.own.clear()
@@ -136,7 +135,7 @@ cdef class Line:
         self, int64_t place, const TrieView* view, const int32_t[::1] lengths, const float[:, ::1] embeddings,
         const double* table,
     ) except -1 nogil:
-        """Sum of the pairs from a place on where no token of the line's own starts; ``meets`` is known after it."""
+        """Return the sum over the pairs from a place where no token of the line starts, and set ``meets``."""
         cdef int32_t[PAD + 1] ids
         cdef int64_t start = place, after
         cdef int n
@@ -171,25 +170,25 @@ def ablation_losses(
     int64_t first,
     int64_t last,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Loss of each token of two bytes or more over lines ``first`` to ``last``, and how often it occurs there.
+    """Compute the ablation loss of each token of two bytes or more in a range of lines, and its occurrences.
 
-    An occurrence is replaced by the longest token that is shorter than it, then by longest tokens, until a boundary of
-    the line's own segmentation is met. The contexts of both versions, each with two tokens on either side, are compared
-    under the embeddings, which serve targets and contexts alike.
+    An occurrence is replaced by the longest shorter token at its place, followed by longest matches until a boundary of
+    the original segmentation is met. The contexts of both versions, with two tokens on either side, are compared under
+    the embeddings, which are used for targets and contexts.
 
     Args:
-        trie: the vocabulary; every single byte.
-        data: uint8 [bytes], the lines laid end to end.
-        offsets: int64 [lines + 1], where each starts.
-        ids: int32 [n], the lines' segmentations by longest match.
-        bounds: int64 [lines + 1], where each line's ids start.
-        lengths: int32 [tokens], bytes of each token.
-        embeddings: float32 [tokens, columns], columns a multiple of eight.
-        first, last: which lines, ``first <= i < last``.
+        trie: Trie of the vocabulary, including every single byte.
+        data: uint8 [bytes], concatenated lines.
+        offsets: int64 [lines + 1], start of each line.
+        ids: int32 [n], segmentations of the lines by longest match.
+        bounds: int64 [lines + 1], start of each line's ids.
+        lengths: int32 [tokens], length of each token in bytes.
+        embeddings: float32 [tokens, columns]; the number of columns is a multiple of eight.
+        first, last: Range of lines, ``first <= i < last``.
 
     Returns:
-        int64 [tokens] losses, log-likelihood with the token less that without it, in nats times :data:`UNITS`;
-        int64 [tokens] occurrences.
+        int64 [tokens], losses: log-likelihood with the token minus that without it, in nats times :data:`UNITS`; int64
+            [tokens], occurrences.
 
     Raises:
         ValueError: the number of columns is not a multiple of eight.
@@ -232,7 +231,7 @@ def ablation_losses(
                         if base == place or beyond - begin >= FEW or ablated.size() >= FEW:
                             break
                         limit = size - place
-                    stop = beyond       # up to where tokens are added up one by one
+                    stop = beyond       # end of the tokens that are added up directly
                     if base > place:
                         if filled != line:
                             whole.fill(

@@ -1,15 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Scanners, which cut texts into pre-tokens: what all of them are, and those of the built-in schemes.
+"""Scanners, which split texts into pre-tokens: their base class, and the scanner of the built-in schemes.
 
-The schemes are the regular expressions of ``tokbench.pretokenization.built_in``, by hand; any other pattern is compiled
-to tables (:mod:`tokbench.kernels.pattern`).
+The built-in schemes are hand-written versions of the regular expressions in ``tokbench.pretokenization.built_in``. All
+other patterns are compiled to tables (:mod:`tokbench.kernels.pattern`).
 
-They work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that is
-no part of valid UTF-8 is a character by itself, neither letter, number nor blank. There are two ways through a text.
-One finds the end of a single pre-token character by character, through a table of classes by code point. The other
-classifies 64 bytes of ASCII and of letters of two bytes, most of Latin's and Cyrillic's, at once into bit masks, from
-which all boundaries follow by a few shifts; it hands over to the first near the end of the text, at other characters
-and at contractions.
+Scanners work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that
+is not part of valid UTF-8 is a character, and neither letter, number nor blank. There are two ways through a text. The
+first finds the end of a pre-token character by character, with a table of classes by code point. The second classifies
+64 bytes at once into bit masks, from which all boundaries follow by a few shifts. It handles ASCII and most two-byte
+letters of Latin and Cyrillic. The first takes over near the end of the text, at other characters and at contractions.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -33,7 +32,7 @@ cdef extern from *:
     #error "tokbench.kernels.scan reads text in words and needs a little-endian machine"
     #endif
 
-    /* Which of 64 bytes lie in first..last (ASCII) once the bits of fold are set: bit i for byte i. */
+    /* Mark which of 64 bytes are in first..last (ASCII) after setting the bits of fold: bit i for byte i. */
     static inline uint64_t in_range(const uint8_t *text, uint8_t fold, uint8_t first, uint8_t last) {
         uint64_t found = 0;
     #ifdef __SSE2__
@@ -46,8 +45,8 @@ cdef extern from *:
             found |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
         }
     #else
-        /* Seven bits plus at most 0x80 stay within a byte, so no sum carries into the next: the top bit of
-           low + 0x80 - first says whether low >= first. The product gathers the eight top bits. */
+        /* Seven bits plus at most 0x80 fit into a byte, so no sum carries into the next byte: the top bit of
+           low + 0x80 - first is set if low >= first. The product gathers the eight top bits. */
         const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
         for (int i = 0; i < 64; i += 8) {
             uint64_t word, low, inside;
@@ -61,13 +60,13 @@ cdef extern from *:
         return found;
     }
 
-    /* Which of 64 bytes belong to a character of two bytes that is a letter, of those U+00C0 to U+027F and U+0400 to
-       U+04FF: Latin and Cyrillic. No byte from 0xC2 on is part of a character that began before it. */
+    /* Mark which of 64 bytes belong to two-byte letters in U+00C0 to U+027F and U+0400 to U+04FF, Latin and Cyrillic.
+       No byte from 0xC2 on is part of a character that began before it. */
     static inline uint64_t letters_of_two(const uint8_t *text) {
     #ifdef __SSE2__
         const uint64_t first = in_range(text, 0, 0xC3, 0xC9) | in_range(text, 0, 0xD0, 0xD3);
         if (!first) return 0;
-        /* U+00D7 and U+00F7 are no letters, nor are U+0482 to U+0489. */
+        /* U+00D7, U+00F7 and U+0482 to U+0489 are not letters. */
         const uint64_t signs = in_range(text, 0, 0xC3, 0xC3) << 1 & in_range(text, 0x20, 0xB7, 0xB7);
         const uint64_t marks = in_range(text, 0, 0xD2, 0xD2) << 1 & in_range(text, 0, 0x82, 0x89);
         const uint64_t second = first << 1 & in_range(text, 0, 0x80, 0xBF) & ~(signs | marks);
@@ -110,7 +109,7 @@ fill_classes(DIGITS, unicode_classes.DIGITS)
 fill_classes(NUMERALS, unicode_classes.NUMERALS)
 fill_classes(BLANKS, unicode_classes.BLANKS)
 
-# Bytes of ASCII and of letters of two bytes: masks are worth their while where two of them come first.
+# Bytes of ASCII and of two-byte letters. Masks are faster if the next two bytes are among these.
 cdef uint8_t WORTH[256]
 
 memset(WORTH, 0, 256)
@@ -127,7 +126,7 @@ cdef inline int class_at(const uint8_t* p, const uint8_t* end, int* size) noexce
 
 
 cdef inline const uint8_t* run_end(const uint8_t* p, const uint8_t* end, int classes) noexcept nogil:
-    """Where the run of characters of the given classes ends that starts at ``p``, possibly empty."""
+    """Return the end of the run of characters of some classes that starts at ``p``; the run may be empty."""
     cdef int size
     while p < end and class_at(p, end, &size) & classes:
         p += size
@@ -135,7 +134,7 @@ cdef inline const uint8_t* run_end(const uint8_t* p, const uint8_t* end, int cla
 
 
 cdef inline const uint8_t* blanks_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    r"""``\s+(?!\S)|\s+``: a run of blanks leaves its last one behind, unless it is the only one or the text ends."""
+    r"""``\s+(?!\S)|\s+``: a run of blanks without its last one, unless it is the only one or ends the text."""
     cdef const uint8_t* before = p
     cdef const uint8_t* last = p
     cdef int size
@@ -199,7 +198,7 @@ cdef inline const uint8_t* first_space_digit_end(const uint8_t* p, const uint8_t
 
 
 cdef inline const uint8_t* contraction_end(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """``'s|'t|'re|'ve|'m|'ll|'d``; ``p`` itself where there is none."""
+    """``'s|'t|'re|'ve|'m|'ll|'d``; ``p`` if there is no match."""
     if end - p > 1:
         if p[1] == c"s" or p[1] == c"t" or p[1] == c"m" or p[1] == c"d":
             return p + 2
@@ -244,9 +243,9 @@ cdef inline const uint8_t* pretoken_end(Scheme scheme, const uint8_t* p, const u
 
 
 cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text, uint64_t two) noexcept nogil:
-    """Which of 64 bytes start a pre-token, given that the first one does; ``two`` are those of letters of two bytes.
+    """Mark which of 64 bytes start a pre-token; the first one must. ``two`` are the bytes of two-byte letters.
 
-    True of a byte when it and its two neighbours are ASCII or of such letters and no contraction comes before it.
+    The result is valid for a byte if it and its neighbours are ASCII or such letters, and no contraction precedes it.
     """
     cdef uint64_t spaces = in_range(text, 0, c" ", c" "), digits, blanks, letters, others, starts, words, joined
     if scheme == SPACE:
@@ -271,7 +270,7 @@ cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text, uint64_t two)
 
 
 cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
-    """Which of 64 bytes, the first of them a boundary, are known to be further boundaries."""
+    """Mark which of 64 bytes are known to be boundaries; the first one must be and is not marked."""
     cdef uint64_t beyond = ~in_range(text, 0, 0, 0x7F), two = letters_of_two(text) if beyond else 0
     cdef uint64_t starts = starts_in(scheme, text, two) & ~<uint64_t>1, strange, quotes
     strange = beyond & ~two | <uint64_t>1 << 63
@@ -306,10 +305,10 @@ cdef int64_t boundaries_of(
 
 
 cdef class Scanner:
-    """Cuts a text into pre-tokens; this one takes it whole. Immutable, hence safe to share between threads.
+    """Scanner that returns the full text as one pre-token; base class of all scanners. Immutable and thread-safe.
 
     Attributes:
-        settles: whether there is any place at which some text can be cut (see :func:`settled_after`).
+        settles: True if any text can be split at some place (see :func:`settled_after`).
     """
 
     cdef int64_t next_boundaries(
@@ -324,20 +323,21 @@ cdef class Scanner:
 
 @final
 cdef class SchemeScanner(Scanner):
-    r"""The scanner of a built-in scheme.
+    r"""Scanner of a built-in scheme.
 
-    Where a text can be cut so that its two parts have its own pre-tokens is recognised by the byte at the place and the
-    character before it. Pre-tokens depend on nothing before the boundary at which they start. So a cut is good where
-    (1) the text has a boundary and (2) what precedes has the same pre-tokens without what follows:
+    A place where a text can be split without changing its pre-tokens is recognised by the byte at the place and the
+    character before it. Pre-tokens do not depend on anything before the boundary at which they start. So a place is
+    valid if (1) it is a boundary of the text and (2) the text before it has the same pre-tokens without the text after
+    it:
 
-    - ``space``, ``space_digit``: before a space. It is a pre-token by itself, and no alternative looks ahead.
-    - ``digit``: before a digit of ASCII, for the same reason.
-    - ``first_space``, ``first_space_digit``, ``gpt2``: before a blank of ASCII that follows no blank. No alternative
-      matches a blank after a character that is none, hence (1). Of what precedes, only ``\s+(?!\S)`` looks ahead, by
-      one character; the character before the cut is no blank, so all that it looks at precedes the cut, hence (2).
+    - ``space``, ``space_digit``: before a space, which is always a pre-token; no alternative looks ahead.
+    - ``digit``: before an ASCII digit, for the same reason.
+    - ``first_space``, ``first_space_digit``, ``gpt2``: before an ASCII blank that does not follow a blank. No
+      alternative matches a blank after another character, hence (1). Only ``\s+(?!\S)`` looks ahead, by one character.
+      The character before the place is not a blank, so the look-ahead never reaches past the place, hence (2).
 
     Args:
-        scheme: a member of :class:`Scheme`.
+        scheme: Member of :class:`Scheme`.
     """
 
     def __cinit__(self, Scheme scheme):
@@ -361,19 +361,19 @@ cdef class SchemeScanner(Scanner):
 
 
 def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place) -> int:
-    """The first place at or after ``place`` where a text can be cut so that its two parts have its own pre-tokens.
+    """Return the first place at or after ``place`` where a text can be split without changing its pre-tokens.
 
-    A byte of ASCII is a character by itself whatever stands around it, and a first byte of UTF-8 begins a character
-    whatever stands before it; so characters next to the cut are the same in the parts as in the whole. The first bytes
-    of the text, as many as a character may have, are passed over, so that it may itself be a part.
+    ASCII bytes are always characters, and first bytes of UTF-8 always begin a character. So the characters next to the
+    place are the same in the parts as in the full text. The first WIDEST bytes are skipped, so that the text may itself
+    be a part.
 
     Args:
-        scanner: what cuts texts.
-        text: any bytes.
+        scanner: Scanner.
+        text: Any bytes.
         place: 0 to ``len(text)``.
 
     Returns:
-        A place, or ``len(text)`` where there is none.
+        The place, or ``len(text)`` if there is none.
     """
     cdef int64_t size = text.shape[0]
     place = max(place, WIDEST) if scanner.settles else size
@@ -384,7 +384,7 @@ def settled_after(Scanner scanner not None, const uint8_t[::1] text not None, in
 
 
 def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, int64_t place) -> int:
-    """The last place before ``place`` where a text can be cut (see :func:`settled_after`); 0 where there is none."""
+    """Return the last place before ``place`` that splits a text as :func:`settled_after` does; 0 for none."""
     cdef int64_t size = text.shape[0]
     place = min(place, size) - 1 if scanner.settles else 0
     with nogil:
@@ -394,14 +394,14 @@ def settled_before(Scanner scanner not None, const uint8_t[::1] text not None, i
 
 
 def boundaries(Scanner scanner not None, bytes text) -> NDArray[np.int64]:
-    """Where the pre-tokens of a text start and end.
+    """Return the pre-token boundaries of a text.
 
     Args:
-        scanner: what cuts texts.
-        text: any bytes, valid UTF-8 or not.
+        scanner: Scanner.
+        text: Any bytes; they need not be valid UTF-8.
 
     Returns:
-        int64 [n + 1]: 0, the end of each of the n pre-tokens, the last of them ``len(text)``; ``[0]`` for no text.
+        int64 [n + 1]: 0 and the end of each of the n pre-tokens; ``[0]`` for an empty text.
     """
     cdef const uint8_t* data = text
     cdef int64_t size = len(text), found = 1, room = size // 4 + 64

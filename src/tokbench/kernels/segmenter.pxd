@@ -12,10 +12,10 @@ cdef uint64_t place_of(uint64_t document, int64_t offset) noexcept nogil
 
 
 cdef struct Piece:
-    # A pre-token among several that are cut at once.
+    # A pre-token in a batch.
     const uint8_t* text
-    int64_t size        # bytes, 1 or more
-    int64_t count       # ids
+    int64_t size        # bytes, at least 1
+    int64_t count       # number of ids
 
 
 cdef class PretokenSegmenter:

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What every segmentation kernel shares: the loop over pre-tokens, and memory that one call reuses.
+"""Base class of the segmentation kernels: the loop over pre-tokens, and reusable working memory.
 
-A method is a subclass that sets up immutable tables and implements ``cut``. The same ``cut`` serves callers in C that
-bring their own loop, such as an encoder that scans, remembers and segments in one pass::
+A method is a subclass that builds immutable tables and implements ``cut``. Other kernels may call ``cut`` in their own
+loop, for example the encoder, which scans, caches and segments in one pass::
 
     from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, release
 
@@ -22,11 +22,11 @@ from tokbench.kernels.splitmix cimport advanced, mixed
 
 
 cdef enum:
-    TOGETHER = 64       # pre-tokens that are cut at once
+    TOGETHER = 64       # pre-tokens per batch
 
 
 cdef void* reserve(Scratch* scratch, size_t bytes) except NULL nogil:
-    """At least ``bytes`` of memory, 1 or more, its content undefined. Never shrinks."""
+    """Return at least ``bytes`` bytes of uninitialised memory, at least 1. The memory never shrinks."""
     if scratch.bytes < bytes:
         release(scratch)
         scratch.memory = PyMem_RawMalloc(bytes + bytes // 2)
@@ -38,48 +38,49 @@ cdef void* reserve(Scratch* scratch, size_t bytes) except NULL nogil:
 
 
 cdef void release(Scratch* scratch) noexcept nogil:
-    """Give the memory back; the scratch may be used again."""
+    """Free the memory. The scratch may be used again."""
     PyMem_RawFree(scratch.memory)
     scratch.memory = NULL
     scratch.bytes = 0
 
 
 cdef uint64_t place_of(uint64_t document, int64_t offset) noexcept nogil:
-    """What tells the place at a byte offset of a document from all others."""
+    """Return a number that identifies a byte offset of a document."""
     return mixed(mixed(advanced(document)) + <uint64_t>offset)
 
 
 cdef class PretokenSegmenter:
-    """Cuts pre-tokens into tokens. Immutable, hence safe to use from any number of threads at once.
+    """Segmenter of pre-tokens. Immutable and thus thread-safe.
 
     Attributes:
-        placed: whether the cut of a pre-token depends on the document that it stands in and on its place there. Such a
-            method draws at random and implements ``cut_at``; its ``cut`` is that of place 0.
+        placed: True if the segmentation of a pre-token depends on its document and its place. Such a method draws at
+            random and implements ``cut_at``; its ``cut`` uses place 0.
     """
 
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
-        """Write the ids of one pre-token of ``size`` bytes, 1 to 2^31 - 16, and return how many they are.
+        """Write the ids of one pre-token of ``size`` bytes, 1 to 2^31 - 16, and return their number.
 
-        ``ids`` has room for ``size`` of them.
+        ``ids`` has room for ``size`` ids.
 
         Raises:
-            MemoryError: there is not enough.
+            MemoryError: there is not enough memory.
         """
         raise NotImplementedError("a segmenter must implement cut")
 
     cdef int64_t cut_at(
         self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch, uint64_t place
     ) except -1 nogil:
-        """The same where the pre-token stands at a place, any 64-bit number that tells places apart."""
+        """Do the same for a pre-token at a place, any 64-bit number that identifies places."""
         return self.cut(text, size, ids, scratch)
 
     cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
-        """Cut several pre-tokens: write their ids end to end, of each how many they are, and return how many in all.
+        """Segment several pre-tokens: write their concatenated ids and the number for each, and return the total
+        number.
 
-        ``ids`` has room for as many as all have bytes. Methods override it that gain by having several at hand.
+        ``ids`` has room for as many ids as all pre-tokens have bytes. Methods that are faster on batches override this.
 
         Raises:
-            MemoryError: there is not enough.
+            MemoryError: there is not enough memory.
         """
         cdef int64_t k, written = 0
         for k in range(n):
@@ -90,21 +91,21 @@ cdef class PretokenSegmenter:
     def segment(
         self, const uint8_t[::1] data, const int64_t[::1] offsets, document: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Segment n pre-tokens, without the interpreter's lock.
+        """Segment n pre-tokens, without the GIL.
 
         Args:
-            data: uint8 [bytes], the pre-tokens laid end to end; they may be empty.
-            offsets: int64 [n + 1], where each starts; the last entry is where the last one ends.
-            document: 64-bit number of the document that ``data`` is; methods that are ``placed`` cut the pre-token
-                at an offset by the two numbers. Left out, every pre-token is cut as at place 0.
+            data: uint8 [bytes], concatenated pre-tokens; they may be empty.
+            offsets: int64 [n + 1], start of each pre-token; the last entry is the end of the last one.
+            document: 64-bit number of the document ``data`` (default: none). Methods that are ``placed`` use it and the
+                offset of each pre-token. Without it, every pre-token is segmented as at place 0.
 
         Returns:
-            ids: int32 [tokens], the segmentations laid end to end.
-            bounds: int64 [n + 1], where each pre-token's ids start; ``bounds[0]`` is 0.
+            ids: int32 [tokens], concatenated segmentations.
+            bounds: int64 [n + 1], start of each pre-token's ids; ``bounds[0]`` is 0.
 
         Raises:
-            ValueError: ``offsets`` is empty, does not ascend inside ``data``, or spans a pre-token of 2 GiB or more.
-            MemoryError: the working memory of the longest pre-token cannot be had.
+            ValueError: ``offsets`` is empty or does not ascend inside ``data``, or a pre-token has 2 GiB or more.
+            MemoryError: there is not enough working memory for the longest pre-token.
         """
         cdef Py_ssize_t pretokens = offsets.shape[0] - 1, i, first = 0, last
         cdef int64_t size, written = 0, before, k

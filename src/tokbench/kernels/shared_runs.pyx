@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Runs of bytes that texts share with other texts, found by a table of all runs of one length.
+"""Runs of bytes shared with other texts, by a hash table of all runs of one length.
 
 Reference: ``shared_bytes`` in :mod:`tokbench.reference.ngram`.
 """
@@ -9,23 +9,23 @@ from libc.string cimport memcmp
 
 import numpy as np
 
-cdef uint64_t BASE = 0x9E3779B97F4A7C15      # odd: each byte of a run changes its sum
-cdef uint64_t SPREAD = 0xD6E8FEB86659FD93    # the table is addressed by the high bits of a product with it
+cdef uint64_t BASE = 0x9E3779B97F4A7C15      # odd, so that each byte of a run changes its hash
+cdef uint64_t SPREAD = 0xD6E8FEB86659FD93    # multiplier whose product's high bits index the table
 
 
 cdef class RunTable:
-    """Every run of ``length`` bytes in some texts, each distinct one once, at the place where it first occurs.
+    """Hash table of the distinct runs of ``length`` bytes in some texts, at the place of their first occurrence.
 
     Args:
-        data: uint8 [bytes], the texts laid end to end; fewer than 2^31 bytes.
-        offsets: int64 [texts + 1], where each starts.
-        length: bytes of a run.
+        data: uint8 [bytes], concatenated texts; fewer than 2^31 bytes.
+        offsets: int64 [texts + 1], start of each text.
+        length: Length of a run in bytes.
     """
 
     cdef const uint8_t[::1] data
     cdef const int64_t[::1] offsets
-    cdef int32_t[::1] places     # 1 + the place of the run in each slot, 0 where it is free
-    cdef uint8_t[::1] shared     # whether the run that first occurs at a place is in another text
+    cdef int32_t[::1] places     # 1 + the place of the run in each slot, 0 if it is free
+    cdef uint8_t[::1] shared     # 1 if the run that first occurs at a place is in another text
     cdef int64_t length
     cdef uint64_t leading        # weight of the byte that leaves a run
     cdef int bits
@@ -54,7 +54,7 @@ cdef class RunTable:
         return total
 
     cdef int64_t _slot(self, uint64_t total, const uint8_t* run) noexcept nogil:
-        """The slot that has the run, or the free one where it belongs."""
+        """Return the slot of a run, or the free slot for it."""
         cdef int64_t slot = <int64_t>((total * SPREAD) >> (64 - self.bits))
         while self.places[slot] and memcmp(&self.data[self.places[slot] - 1], run, self.length):
             slot = (slot + 1) & (self.places.shape[0] - 1)
@@ -75,7 +75,7 @@ cdef class RunTable:
                 self.places[slot] = <int32_t>(place + 1)
 
     def mark(self, const uint8_t[::1] text) -> None:
-        """Mark the runs that another text has.
+        """Mark the runs that occur in another text.
 
         Args:
             text: uint8 [bytes].
@@ -94,7 +94,7 @@ cdef class RunTable:
                     self.shared[self.places[slot] - 1] = 1
 
     def shared_bytes(self) -> NDArray[np.int64]:
-        """Return the bytes of each text that lie in a marked run, int64 [texts], and forget all marks."""
+        """Return the number of bytes of each text inside a marked run, int64 [texts], and clear all marks."""
         counted = np.zeros(self.offsets.shape[0] - 1, np.int64)
         cdef int64_t[::1] found = counted
         cdef int64_t text, start, end, place, reach

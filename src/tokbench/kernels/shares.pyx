@@ -1,18 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""The shares of tokens that the relaxation of the fewest tokens takes, and the tokens of the text that they allow.
+"""Shares of tokens in a solution of the linear relaxation, and the token count of that solution.
 
-Prices prove a bound and say little of what attains it. Here the other side is approached: a share of each token, K in
-all, and in every word a flow from its first node to its last that takes no edge by more than its token's share. Flow
-and price of every edge are moved against each other, as in Chambolle and Pock, "On the ergodic convergence rates of a
-first-order primal-dual algorithm" (2016). A word's flow is a distribution over its paths, kept as the chances of the
-edges into each node; its distance is relative entropy, by which a step is one walk forwards and one backwards however
-long the word. Shares move by squares, and are cut to K by one threshold.
+Prices prove a lower bound, but do not show how close it is. Here the primal problem is solved: a share of each token, K
+in total, and in every word a flow from its first to its last node in which no edge carries more than its token's share.
+Flows and prices of edges are updated in turn, as in Chambolle and Pock, "On the ergodic convergence rates of a
+first-order primal-dual algorithm" (2016). The flow of a word is a distribution over its paths, stored as the
+probabilities of the edges into each node. Its distance is relative entropy, so a step is one forward and one backward
+pass for words of any length. Shares use squared distance, and are reduced to K in total by a threshold.
 
-Whatever the state, shares in whole units and flows that are cut to them are a solution of the relaxation, whose tokens
+At any step, shares in integer units with flows limited to them are a feasible solution of the relaxation. Its tokens
 are counted in integers.
 
-Threads share the words, and after these the tokens: every sum is added up in one order, whoever does it.
+Threads share the words, then the tokens. Sums are added in one order, independent of the threads.
 
 Reference: ``shares`` in :mod:`tokbench.reference.bounds`.
 """
@@ -25,22 +25,23 @@ from libc.stdint cimport int32_t, int64_t
 from tokbench.kernels.addends cimport Slots, put
 from tokbench.kernels.crew cimport Crew
 
-cdef double PRICE_STEP = 1.0        # of a price, in tokens, for an edge that flows in full without a share
-cdef double FLOW_STEP = 0.5         # in relative entropy; with the other it is half of what is sure to converge
-cdef double SHARP = 8.0             # how much a path's length counts for where flows begin
-cdef double LEAST = 1e-9            # chance of an edge that is not forgotten
+cdef double PRICE_STEP = 1.0        # of a price, in tokens, for an edge with full flow and without a share
+# in relative entropy; the product of the steps is half of the limit of guaranteed convergence
+cdef double FLOW_STEP = 0.5
+cdef double SHARP = 8.0             # weight of path lengths in the initial flows
+cdef double LEAST = 1e-9            # minimum probability of an edge
 cdef double BINARY = 1.4426950408889634
 cdef double NATURAL = 0.6931471805599453
 cdef double TINY = 5.421010862427522e-20    # 2**-64
 cdef enum:
     SHIFT = 64
     HALVINGS = 60
-    FLOW = 0            # kinds of tasks: to move prices and flow of words
-    SHARE = 1           # to move shares
+    FLOW = 0            # task kinds: move prices and flows of words
+    SHARE = 1           # move shares
 
 
 cdef inline double decayed(double by) noexcept nogil:
-    """e**-by to six digits for by from 0 on, of operations that round alike everywhere."""
+    """Return e**-by to six digits, for by >= 0, with operations that round identically on every machine."""
     cdef double whole, rest
     if by > 700:
         return 0
@@ -52,27 +53,27 @@ cdef inline double decayed(double by) noexcept nogil:
 
 
 cdef class Shares(Crew):
-    """The state of the method; its arrays are those of :func:`tokbench.kernels.edges.token_edges`.
+    """State of the method. The arrays are those of :func:`tokbench.kernels.edges.token_edges`.
 
     Args:
-        bounds: int64 [words + 1], each word's first node.
-        counts: int64 [words], occurrences of the words.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], where each begins.
-        tokens: int32 [edges], the token of each.
-        shares: float64 [tokens], from 0 to 1, to begin with.
-        potentials: float64 [nodes], the price of the bytes before each node of its word, in tokens: prices begin where
-            these leave them, and flows on the paths that are short under them.
-        limit: what shares may come to.
-        threads: threads to use; they do not show.
+        bounds: int64 [words + 1], first node of each word.
+        counts: int64 [words], count of each word.
+        first: int64 [nodes + 1], index of each node's first edge.
+        starts: int32 [edges], start node of each edge.
+        tokens: int32 [edges], token of each edge.
+        shares: float64 [tokens], initial shares, from 0 to 1.
+        potentials: float64 [nodes], price of the bytes before each node of its word, in tokens. They give the initial
+            prices, and initial flows on paths that are short under these prices.
+        limit: Maximum sum of the shares.
+        threads: Number of threads (default: 1). The result does not depend on it.
     """
 
     cdef int64_t limit
     cdef double threshold
     cdef double[::1] share, weight, through
-    cdef double[:, ::1] ahead, level, lengths       # of each thread
+    cdef double[:, ::1] ahead, level, lengths       # per thread
     cdef float[::1] prices, chances, bytes
-    cdef int64_t to_take            # steps
+    cdef int64_t to_take            # steps left
 
     def __init__(
         self, const int64_t[::1] bounds, const int64_t[::1] counts, const int64_t[::1] first,
@@ -99,7 +100,7 @@ cdef class Shares(Crew):
                 self.flow(w)
 
     def advance(self, int64_t steps) -> None:
-        """Take some steps."""
+        """Run some steps."""
         self.to_take = steps
         self.work()
 
@@ -124,17 +125,17 @@ cdef class Shares(Crew):
             self.move_shares(self.ranges[task], self.ranges[task + 1])
 
     def shares(self) -> NDArray[np.float64]:
-        """Float64 [tokens], from 0 to 1: those of the last step."""
+        """Return float64 [tokens], the shares after the last step, from 0 to 1."""
         return np.asarray(self.share).copy()
 
     def tokens_of(self, int64_t scale) -> int:
-        """What the text takes with shares in units of 1 / ``scale`` and flows that keep to them.
+        """Return the token count of the text for shares in units of 1 / ``scale`` and flows limited to them.
 
         Args:
-            scale: a power of two; all bytes of the text times it stay below 2**62.
+            scale: A power of two. The bytes of the text times ``scale`` must be below 2**62.
 
         Returns:
-            The tokens, in these units. No vocabulary of K tokens is said to attain them.
+            The token count in these units. There need not be a vocabulary of K tokens that attains it.
         """
         cdef Py_ssize_t w
         cdef int64_t total = 0
@@ -168,7 +169,7 @@ cdef class Shares(Crew):
                 self.chances[i] = <float>max(LEAST, self.chances[i] / total)
 
     cdef void flow(self, Py_ssize_t w) noexcept nogil:
-        """What flows through each node."""
+        """Compute the flow through each node."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i
         cdef double here
         for node in range(begin, end):
@@ -181,7 +182,7 @@ cdef class Shares(Crew):
                 self.through[self.starts[i]] += here * self.chances[i]
 
     cdef void move(self, Py_ssize_t w, int32_t turn, Slots* slots) noexcept nogil:
-        """Move prices to where flow exceeds shares, and flow to where prices were and are going to be low."""
+        """Raise prices where flow exceeds shares, and move flow to low prices, extrapolated from the last step."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, at
         cdef double count = <double>self.counts[w], price, total, highest, weight
         cdef bint alone = self.threads == 1
@@ -229,7 +230,7 @@ cdef class Shares(Crew):
             self.share[t] = 0 if share < 0 else 1 if share > 1 else share
 
     cdef void settle(self) noexcept nogil:
-        """Move shares to where prices are high, K in all."""
+        """Move shares to tokens with high prices, K in total."""
         cdef Py_ssize_t t
         cdef int64_t i, j, listed
         cdef double low = 0, high = 0, middle = self.threshold, total, slope, share
@@ -239,7 +240,7 @@ cdef class Shares(Crew):
                 high = self.sums[t]
         if middle > high:
             middle = high
-        listed = self.list_above(0.8 * middle)      # those whose sums are lower have no share
+        listed = self.list_above(0.8 * middle)      # tokens with lower sums have no share
         for i in range(HALVINGS):
             if middle < self.above:
                 listed = self.list_above(0)
@@ -268,7 +269,7 @@ cdef class Shares(Crew):
         self.share_out(SHARE)
 
     cdef int64_t fitted(self, Py_ssize_t w, const int64_t[::1] units, int64_t[::1] room, int64_t scale) noexcept nogil:
-        """What a word takes where no edge flows by more than its token's units; what does not fit goes by a byte."""
+        """Return the tokens of a word if no edge carries more than its token's units; the excess uses single bytes."""
         cdef int64_t begin = self.bounds[w], end = self.bounds[w + 1] - 1, node, i, left, flow, spent = 0
         for node in range(end - begin):
             room[node] = 0

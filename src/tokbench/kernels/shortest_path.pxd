@@ -7,6 +7,6 @@ from tokbench.kernels.trie cimport Trie
 
 cdef class ShortestPathSegmenter(PretokenSegmenter):
     cdef Trie suffixes
-    cdef SuffixLinks links      # None where no token is long
+    cdef SuffixLinks links      # None if no token is long
     cdef bint random
     cdef uint64_t seed

@@ -1,10 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """PathPiece segmentation: the fewest tokens ("Tokenization Is More Than Compression", algorithm 1, appendix A).
 
-For every end the tokens that end there are met from the narrowest to the widest, by walking the text leftwards through
-a trie of tokens spelt backwards. Random choices come from SplitMix64 (Steele, Lea and Flood 2014), started at the
-64-bit FNV-1a hash of the pre-token's bytes, mixed with the seed and, where choices are drawn anew for each place of a
-document, with the place.
+The tokens that end at a place are found from the shortest to the longest, by walking the text leftwards through a trie
+of reversed tokens. Random choices use SplitMix64 (Steele, Lea and Flood 2014). Its seed is the 64-bit FNV-1a hash of
+the pre-token's bytes, mixed with the seed and, if draws depend on the place in a document, with the place.
 
 Reference: ``shortest_path`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -18,26 +17,26 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
 cdef struct Arrival:
-    # The chosen last token of the shortest segmentations of the first bytes of a pre-token.
-    int32_t tokens      # how many tokens those segmentations have
-    int32_t width       # bytes of the last one
-    int32_t token       # its id
+    # Chosen last token of the shortest segmentations of a prefix of a pre-token.
+    int32_t tokens      # number of tokens of these segmentations
+    int32_t width       # length of the last token in bytes
+    int32_t token       # id of the last token
 
 
 cdef struct Draws:
     bint random
     uint64_t state
-    uint64_t equal      # last tokens met so far that give equally few
+    uint64_t equal      # number of equally good last tokens so far
 
 
 cdef inline void meet(Arrival* best, int32_t tokens, int32_t width, int32_t token, Draws* draws) noexcept nogil:
-    """Take a last token, wider than those before it, if it gives fewer tokens or, by the rule for ties, equally few."""
+    """Consider a last token, wider than earlier ones: use it if it gives fewer tokens, or by the rule for ties."""
     if tokens > best.tokens:
         return
     if tokens < best.tokens:
         draws.equal = 1
     elif draws.random:
-        # The k-th of equals replaces the one held with probability 1 / k.
+        # The k-th of equally good tokens replaces the current one with probability 1 / k.
         draws.equal += 1
         draws.state = advanced(draws.state)
         if (mixed(draws.state) >> 32) * draws.equal >> 32:
@@ -50,7 +49,7 @@ cdef inline void meet(Arrival* best, int32_t tokens, int32_t width, int32_t toke
 cdef void arrive(
     const TrieView* trie, const uint8_t* text, int64_t size, Arrival* arrivals, Draws* draws
 ) noexcept nogil:
-    """Choose the last token of each beginning of a pre-token."""
+    """Choose the last token of each prefix of a pre-token."""
     cdef Arrival best
     cdef int64_t end, start
     cdef int32_t node
@@ -70,7 +69,7 @@ cdef void arrive(
 cdef void arrive_by_links(
     SuffixLinks links, const uint8_t* text, int64_t size, Arrival* arrivals, int32_t* matches, Draws* draws
 ) noexcept nogil:
-    """The same by suffix links, with the tokens that end at a place in ``matches``, the widest first."""
+    """Do the same by suffix links; ``matches`` is scratch memory for the tokens that end at a place."""
     cdef const TrieView* trie = &links.trie.view
     cdef const int32_t* suffix = &links.suffix[0]
     cdef const int32_t* last = &links.last[0]
@@ -94,14 +93,14 @@ cdef void arrive_by_links(
 
 
 cdef class ShortestPathSegmenter(PretokenSegmenter):
-    """Cuts into the fewest tokens possible.
+    """Segmenter into the fewest tokens possible.
 
     Args:
-        suffixes: the tokens spelt backwards (``Trie(..., backwards=True)``), the 256 bytes among them.
-        random: of the last tokens that give equally few, take one at random, each with the same probability (to
-            within 2^-32); otherwise the longest.
-        seed: of the random choices, 0 to 2^64 - 1.
-        placed: draw anew for every place of a document, so that equal pre-tokens may be cut differently.
+        suffixes: Trie of the reversed tokens (``Trie(..., backwards=True)``), including the 256 bytes.
+        random: Whether ties between last tokens are broken at random, with equal probabilities to within 2^-32
+            (default: False, the longest).
+        seed: Seed of the random choices, 0 to 2^64 - 1 (default: 0).
+        placed: Whether choices depend on the place in a document, so that equal pre-tokens may differ (default: False).
 
     Raises:
         ValueError: the trie lacks a byte.

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Skip-gram embeddings by negative sampling, trained in one thread and hence the same whatever the machine's load.
+"""Skip-gram embeddings with negative sampling, trained by one thread, so that the result is reproducible.
 
 Mikolov et al., "Distributed Representations of Words and Phrases and their Compositionality" (2013), with the
-conventions of gensim's ``Word2Vec``: neighbours' input rows predict the centre's output row, windows shrink at random,
-frequent tokens are left out at random, updates whose product lies outside (-6, 6) are passed over. One departure: the
-negatives of a centre are drawn once and serve all its neighbours, one after the other (Ji et al., "Parallelizing
-Word2Vec in Shared and Distributed Memory", 2016, section III), which keeps their rows in the cache.
+conventions of gensim's ``Word2Vec``: input rows of neighbours predict the output row of the centre, windows shrink at
+random, frequent tokens are dropped at random, and updates with a product outside (-6, 6) are skipped. One difference:
+the negatives of a centre are drawn once and used for all its neighbours (Ji et al., "Parallelizing Word2Vec in Shared
+and Distributed Memory", 2016, section III). This keeps their rows in the cache.
 
 Reference: ``skipgram`` in :mod:`tokbench.reference.sage`.
 """
@@ -33,7 +33,7 @@ cdef extern from *:
     #define ON(machine)
     #define RUNS(machine) 0
     #endif
-    #define STEPS 4096  /* of the table of the sigmoid between -6 and 6 */
+    #define STEPS 4096  /* entries of the sigmoid table between -6 and 6 */
     #define INLINE inline __attribute__((always_inline))
 
     template <int width> struct row_part { typedef float lanes __attribute__((vector_size(64), aligned(4), may_alias)); };
@@ -53,7 +53,7 @@ cdef extern from *:
             TOKBENCH_PREFETCH(table + i * columns + c);
     }
 
-    /* The sums of eight rows of sixteen: both halves, then both halves of that, and so on. */
+    /* Sums of eight rows of sixteen numbers, by repeated halving. */
     template <int width> INLINE void add_up(const float (*of)[16], float *sums) {
         eight s[8];
         for (int u = 0; u < 8; u++)
@@ -76,9 +76,9 @@ cdef extern from *:
         }
     }
 
-    /* One step for one neighbour: its row of inputs against n rows of outputs, of which the first alone is true. All
-       products are taken before a row is changed. ids has n rounded up to a multiple of eight entries, and so has
-       steps. Additions keep one order, that of sixteen running sums, whatever the width of the machine's vectors. */
+    /* One step for one neighbour: its input row against n output rows, of which only the first is a positive. All
+       products are computed before a row is changed. ids and steps have n rounded up to a multiple of eight entries.
+       The order of addition is that of sixteen running sums, for any vector width of the machine. */
     template <int width> INLINE void learn_row(
         float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, const float *sigmoid,
         float *steps
@@ -122,7 +122,7 @@ cdef extern from *:
 
     typedef void (*learner)(float *, float *, const int32_t *, int, int, float, const float *, float *);
 
-    /* The compiler unrolls the usual number of columns. */
+    /* The compiler unrolls the loop for the default number of columns. */
     #define LEARNER(name, machine, width) \\
         machine static void name(float *input, float *outputs, const int32_t *ids, int n, int columns, float rate, \\
                                  const float *sigmoid, float *steps) { \\
@@ -154,14 +154,14 @@ cdef inline uint64_t draw(uint64_t* state) noexcept nogil:
 
 
 def alias_table(const double[::1] weights) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """Walker's alias table (Vose's construction), to draw from a discrete distribution in constant time.
+    """Build Walker's alias table (Vose's construction), for draws from a discrete distribution in constant time.
 
     Args:
         weights: float64 [n], not negative, not all zero.
 
     Returns:
-        uint32 [n] thresholds and int32 [n] aliases: of a uniform place i, i itself is taken where 32 random bits are
-        below the threshold or equal to it, else its alias.
+        uint32 [n], thresholds, and int32 [n], aliases. For a uniform index i, the draw is i if 32 random bits are at
+            most the threshold, and otherwise its alias.
     """
     cdef Py_ssize_t n = weights.shape[0], i, small, large
     scaled = np.asarray(weights) * (n / np.sum(weights))
@@ -191,7 +191,7 @@ def alias_table(const double[::1] weights) -> tuple[NDArray[np.uint32], NDArray[
 
 
 def _rows(int64_t n, int64_t columns):
-    """Zeros, float32 [n, columns], each row on cache lines of its own."""
+    """Return zeros, float32 [n, columns], with rows aligned to cache lines."""
     room = np.zeros(n * columns + 16, np.float32)
     first = -room.ctypes.data // 4 % 16
     return room[first:first + n * columns].reshape(n, columns)
@@ -212,25 +212,25 @@ def train(
     uint64_t seed=0,
     int width=16,
 ) -> NDArray[np.float32]:
-    """Embeddings of tokens from sentences.
+    """Train token embeddings on sentences.
 
     Args:
-        ids: int32 [n], the sentences laid end to end, each id below ``tokens``.
-        bounds: int64 [sentences + 1], where each starts.
-        tokens: number of rows; of tokens that occur, they start uniform within 1 / ``dimensions``, as in gensim 4; those
-            of other tokens stay as drawn, uniform within 0.5 / ``dimensions``, as in SaGe 2.0.
-        dimensions: length of an embedding, 1 to 512.
-        negatives: draws of other tokens for each centre, by their counts to the power 0.75.
-        window: farthest neighbour, in tokens.
-        epochs: passes over the sentences.
-        sample: share of all tokens above which a token is left out at random; 0 for never.
-        rate, least_rate: the learning rate falls from one to the other in a straight line.
-        seed: of every random draw.
-        width: most numbers to take at once, where the machine can; it does not show in the result.
+        ids: int32 [n], concatenated sentences; each id is below ``tokens``.
+        bounds: int64 [sentences + 1], start of each sentence.
+        tokens: Number of rows. Initial values are uniform within 1 / ``dimensions`` for tokens that occur, as in gensim
+            4. Rows of other tokens keep their initial values, uniform within 0.5 / ``dimensions``, as in SaGe 2.0.
+        dimensions: Length of an embedding, 1 to 512 (default: 50).
+        negatives: Number of negative samples per centre, drawn by count to the power 0.75 (default: 15).
+        window: Largest distance of a neighbour, in tokens (default: 5).
+        epochs: Passes over the sentences (default: 5).
+        sample: Share of all tokens above which a token is dropped at random; 0 for never (default: 0.001).
+        rate, least_rate: Initial and final learning rate; the decay is linear (default: 0.025 and 0.0001).
+        seed: Seed of all random draws (default: 0).
+        width: Largest vector width in numbers, if supported (default: 16). The result does not depend on it.
 
     Returns:
-        float32 [tokens, columns], the input embeddings; ``columns`` is ``dimensions`` rounded up to a multiple of
-        64, the columns past ``dimensions`` are zero.
+        float32 [tokens, columns], the input embeddings. ``columns`` is ``dimensions`` rounded up to a multiple of 64;
+            the additional columns are zero.
 
     Raises:
         ValueError: ``dimensions`` is out of range.
@@ -284,7 +284,8 @@ def train(
                         kept[kept_here] = ids[i]
                         kept_here += 1
                 for i in range(kept_here + 1):
-                    if i < kept_here:                           # the next centre's rows come while the last one learns
+                    # prefetch the next centre's rows during the last one's step
+                    if i < kept_here:
                         side = i & 1
                         reach[side] = window - <int64_t>((draw(&state) >> 32) * window >> 32)
                         targets[side, 0] = kept[i]

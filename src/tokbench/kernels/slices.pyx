@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Slices of bytes, laid end to end or taken apart."""
+"""Slices of byte arrays: concatenation, repetition and splitting."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -14,15 +14,15 @@ def lay(
     int64_t last,
     uint8_t[::1] laid,
 ) -> None:
-    """Copy the slices ``first`` to ``last`` to their places.
+    """Copy the slices ``first`` to ``last`` (exclusive) to their positions.
 
     Args:
         data: uint8 [bytes].
-        starts: int64 [slices], where each starts in ``data``.
-        offsets: int64 [slices + 1], where each goes, and where the next one does: its length lies between.
-        first: the first slice to copy.
-        last: the slice to stop before.
-        laid: uint8 [offsets[-1]], where the slices go.
+        starts: int64 [slices], start of each slice in ``data``.
+        offsets: int64 [slices + 1], position of each slice in ``laid``; differences are the lengths.
+        first: First slice to copy.
+        last: End of the range.
+        laid: uint8 [offsets[-1]], output.
     """
     cdef int64_t i, size
     with nogil:
@@ -35,14 +35,14 @@ def lay(
 def repeat(
     const int32_t[::1] values, const int64_t[::1] offsets, int64_t first, int64_t last, int32_t[::1] repeated
 ) -> None:
-    """Say the values ``first`` to ``last`` for every byte of their slices.
+    """Write the values ``first`` to ``last`` (exclusive) for every byte of their slices.
 
     Args:
         values: int32 [slices].
-        offsets: int64 [slices + 1], where each slice starts, and where the next one does.
-        first: the first slice.
-        last: the slice to stop before.
-        repeated: int32 [offsets[-1]], where the values go.
+        offsets: int64 [slices + 1], start of each slice.
+        first: First slice.
+        last: End of the range.
+        repeated: int32 [offsets[-1]], output.
     """
     cdef int64_t i, place
     with nogil:
@@ -52,7 +52,7 @@ def repeat(
 
 
 def cut(const uint8_t[::1] data, const int64_t[::1] starts, const int64_t[::1] ends) -> list[bytes]:
-    """The slices ``data[start:end]``, each as bytes of its own.
+    """Return the slices ``data[start:end]`` as separate ``bytes`` objects.
 
     Args:
         data: uint8 [bytes].

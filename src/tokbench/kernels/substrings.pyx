@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Distinct substrings of words, grouped by where they occur: the nodes of the suffix tree, without hashing.
+"""Distinct substrings of words, grouped by their occurrences: the nodes of the suffix tree, without hashing.
 
-The substrings that end on the edge above one node occur at the same places, so that a group is a range of the sorted
-suffixes and a range of lengths; there are fewer than two groups a byte of text, however long the words. Where
-neighbours in the order share fewer bytes than the one before, a node ends, as in Abouelhoda, Kurtz and Ohlebusch,
-"Replacing suffix trees with enhanced suffix arrays" (2004).
+All substrings that end on the edge above a node have the same occurrences. So a group is a range of sorted suffixes and
+a range of lengths. There are fewer than two groups per byte of text, for words of any length. A node ends where
+neighbouring suffixes share fewer bytes than the pair before, as in Abouelhoda, Kurtz and Ohlebusch, "Replacing suffix
+trees with enhanced suffix arrays" (2004).
 """
 
 from itertools import pairwise
@@ -26,7 +26,7 @@ cdef enum:
 
 
 cdef struct Node:
-    # An inner node under way: its suffixes end before ``high`` and share ``depth`` bytes.
+    # An open inner node. Its suffixes end before ``high`` and share ``depth`` bytes.
     int32_t high
     int32_t depth
 
@@ -53,9 +53,9 @@ cdef int walk(
     const int32_t* suffixes, const int32_t* shared, const int32_t* ends, int32_t first, int32_t last, int32_t after,
     int32_t longest, vector[Group]& groups,
 ) except -1 nogil:
-    """Add all groups of some suffixes, the last first; ``after`` bytes, up to 1, are shared with the one that follows.
+    """Add all groups of some suffixes, in reverse. ``after``: bytes shared with the following suffix, at most 1.
 
-    From right to left a node ends after all that lies to its right or within it, which is byte order backwards.
+    From right to left, a node is closed after everything to its right or inside it, which is reverse byte order.
     """
     cdef vector[Node] stack
     cdef Node node
@@ -81,7 +81,7 @@ def _walked(
     const int32_t[::1] suffixes, const int32_t[::1] shared, const int32_t[::1] ends, int32_t first, int32_t last,
     int64_t longest,
 ):
-    """The groups of some suffixes, which share no two bytes with those beside them, in order."""
+    """Return the groups of some suffixes, in order. They must not share two bytes with the adjacent suffixes."""
     cdef vector[Group] groups
     cdef int32_t[:, ::1] rows
     cdef int32_t after = shared[last] if last < shared.shape[0] else 0, limit = <int32_t>min(longest, 2**31 - 1)
@@ -97,7 +97,7 @@ def _walked(
 
 
 def _edges(shared, parts):
-    """First and last of parts of the suffixes, cut where no two bytes are shared."""
+    """Return ranges of the suffixes, split where no two bytes are shared."""
     edges, low = [0], 0
     for part in range(1, parts):
         low = max(len(shared) * part // parts, low + 1)
@@ -110,7 +110,7 @@ def _edges(shared, parts):
 
 
 def _end_to_end(tables, threads):
-    """Tables one after another; each goes once it is copied."""
+    """Concatenate tables, and free each after it is copied."""
     if len(tables) == 1:
         return tables[0]
     rows = np.empty((sum(map(len, tables)), 4), np.int32)
@@ -127,21 +127,20 @@ def _end_to_end(tables, threads):
 def distinct_substrings(
     const uint8_t[::1] data, const int64_t[::1] offsets, int64_t longest, int32_t threads=1, int64_t enough=1 << 19
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Every distinct substring of 2 to ``longest`` bytes within words.
+    """Return every distinct substring of 2 to ``longest`` bytes within words.
 
     Args:
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        longest: longest substring, in bytes.
-        threads: threads to use.
-        enough: bytes of text that are a part of their own, at least 1; neither shows.
+        data: uint8 [n], concatenated words; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        longest: Length of the longest substring in bytes.
+        threads: Number of threads (default: 1). The result does not depend on it.
+        enough: Minimum bytes of a part of the text, at least 1 (default: 2^19). The result does not depend on it.
 
     Returns:
-        suffixes: int32 [n], the positions of ``data``, ordered by the first ``longest`` bytes from there to the end of
-            the word.
-        groups: int32 [m, 4]: of row (low, high, shortest, longest) the substrings of shortest to longest bytes that
-            start at ``suffixes[low]`` occur at ``suffixes[low:high]`` and nowhere else. Rows are in byte order of
-            their shortest substrings.
+        suffixes: int32 [n], positions of ``data``, sorted by up to ``longest`` bytes from there to the end of the word.
+        groups: int32 [m, 4], rows (low, high, shortest, longest). The substrings of shortest to longest bytes that
+            start at ``suffixes[low]`` occur exactly at ``suffixes[low:high]``. Rows are in byte order of their shortest
+            substrings.
 
     Raises:
         ValueError: as :func:`tokbench.kernels.suffix_order.order_suffixes`.
@@ -158,7 +157,7 @@ def distinct_substrings(
 cdef int32_t compare(
     const uint8_t[::1] data, int32_t start, int32_t end, const uint8_t[::1] tokens, int64_t first, int64_t last
 ) noexcept nogil:
-    """Below, at or above 0 as the suffix from ``start`` to ``end`` is less than a token, starts with it, or neither."""
+    """Compare a suffix with a token: negative if it is less, 0 if it starts with the token, else positive."""
     cdef int64_t depth
     for depth in range(last - first):
         if start + depth >= end:
@@ -175,17 +174,18 @@ def occurrences_of(
     const uint8_t[::1] tokens,
     const int64_t[::1] token_offsets,
 ) -> NDArray[np.int32]:
-    """Where given substrings stand among the sorted suffixes of :func:`distinct_substrings`, by binary search.
+    """Find substrings among the sorted suffixes of :func:`distinct_substrings`, by binary search.
 
     Args:
-        data: uint8 [n], as there.
-        offsets: int64 [words + 1], as there.
-        suffixes: int32 [n], from there; its ``longest`` not below that of the tokens.
-        tokens: uint8 [bytes], the substrings laid end to end; all of them have fewer than 2**31 bytes.
-        token_offsets: int64 [tokens + 1], where each starts.
+        data: uint8 [n], as for :func:`distinct_substrings`.
+        offsets: int64 [words + 1], likewise.
+        suffixes: int32 [n], its result, with ``longest`` at least the length of the longest token.
+        tokens: uint8 [bytes], concatenated substrings; fewer than 2**31 bytes in total.
+        token_offsets: int64 [tokens + 1], start of each substring.
 
     Returns:
-        int32 [tokens, 4], a group of one substring each (low, high, bytes, bytes); low is high where there is none.
+        int32 [tokens, 4], a group of one substring each (low, high, length, length); low equals high if it does not
+            occur.
     """
     cdef Py_ssize_t size = suffixes.shape[0], wanted = token_offsets.shape[0] - 1, t
     cdef int32_t low, high, middle, side
@@ -197,7 +197,7 @@ def occurrences_of(
     cdef int32_t[::1] ends = np.repeat(np.asarray(offsets)[1:].astype(np.int32), np.diff(offsets))
     with nogil:
         for t in range(wanted):
-            for side in range(2):       # the first suffix that is not less, then the first that is greater
+            for side in range(2):       # first the first suffix that is not less, then the first that is greater
                 low, high = 0, <int32_t>size
                 while low < high:
                     middle = low + (high - low) // 2

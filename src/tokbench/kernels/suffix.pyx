@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Repeated substrings of counted words: their suffixes, sorted by their first bytes as far as these are shared.
+"""Repeated substrings of counted words, by sorting suffixes as far as they share bytes.
 
-A radix sort from the first byte on visits the inner nodes of the suffix tree in byte order and goes no deeper than the
-longest substring wanted, so that no suffix array or table of common prefixes is kept. No substring crosses words.
+A radix sort from the first byte on visits the inner nodes of the suffix tree in byte order, no deeper than the longest
+requested substring. So no suffix array and no table of common prefixes are stored. Substrings do not cross words.
 
-Threads share the work: suffixes are dealt out by their first two bytes, part by part of the words; the largest nodes
-are visited by one thread; the small trees that are left below them are searched side by side, and what they hold is
-put together in the order of the nodes.
+Threads share the work. Suffixes are partitioned by their first two bytes, for each part of the words. One thread visits
+the largest nodes. The small subtrees below them are searched in parallel, and their results are concatenated in the
+order of the nodes.
 
 Reference: :mod:`tokbench.reference.unigram`.
 """
@@ -20,11 +20,11 @@ from libcpp.vector cimport vector
 
 cdef enum:
     SMALL = 16      # ranges up to this many suffixes are sorted by insertion
-    END = 0         # key of a suffix that is used up; that of byte b is b + 1
+    END = 0         # key of an exhausted suffix; the key of byte b is b + 1
     KEYS = 257
-    DEALT = 2       # bytes by which the suffixes are dealt out, before any node is visited
+    DEALT = 2       # bytes by which suffixes are partitioned before any node is visited
     PAIRS = 256 * KEYS
-    TREES = 64      # trees that are searched apart hold at most this share of the suffixes
+    TREES = 64      # a separate tree has at most this fraction of the suffixes
 
 
 cdef struct Suffix:
@@ -34,7 +34,7 @@ cdef struct Suffix:
 
 cdef struct Character:
     int32_t begun       # characters begun so far
-    int32_t lacking     # bytes that the last one lacks
+    int32_t lacking     # bytes missing from the last one
 
 
 cdef struct Range:
@@ -43,19 +43,20 @@ cdef struct Range:
     int64_t high
     int32_t depth
     Character last
-    int32_t whole           # bytes of the longest label of whole characters that just these suffixes share; 0 for none
-    int32_t characters      # characters of that label
+    # length of the longest label of complete characters shared by exactly these suffixes; 0 for none
+    int32_t whole
+    int32_t characters      # characters of the label
 
 
 cdef struct Tree:
-    # The ranges ``first`` to ``last``, found after ``before`` numbers of the nodes above.
+    # The ranges ``first`` to ``last``; ``before`` numbers of ``trunk.found`` precede their results.
     int64_t first
     int64_t last
     int64_t before
 
 
 cdef class Branch:
-    """A search under way: the nodes still to visit, and what has been found."""
+    """State of a search: nodes to visit, and substrings found."""
 
     cdef vector[Range] stack
     cdef vector[Suffix] spare
@@ -63,21 +64,21 @@ cdef class Branch:
 
 
 cdef class Suffixes:
-    """The suffixes of counted words, and the substrings that are found in them.
+    """Suffixes of counted words, and the repeated substrings found in them.
 
-    One after the other: :meth:`tally` each part, :meth:`place`, :meth:`put` each part, :meth:`divide`, :meth:`search`
-    each tree, :meth:`found`. Parts and trees may be gone through in any order, and by several threads at once.
+    Steps: :meth:`tally` for each part, :meth:`place`, :meth:`put` for each part, :meth:`divide`, :meth:`search` for
+    each tree, :meth:`found`. Parts and trees may be processed in any order and by several threads.
 
     Args:
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word.
-        edges: int64 [parts + 1], the first word of each part, and the number of words.
-        max_length: longest substring, in characters.
-        whole_characters: characters are those of UTF-8, where a byte that is out of place is one of its own; else
-            every byte is a character.
-        by_occurrence: count by occurrence rather than by type.
-        distinct_ends: every end of a word is a way of its own to go on.
+        data: uint8 [n], concatenated words; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        counts: int64 [words], count of each word.
+        edges: int64 [parts + 1], first word of each part, and the number of words.
+        max_length: Length of the longest substring, in characters.
+        whole_characters: Whether characters are those of UTF-8, where an invalid byte is a character. Otherwise every
+            byte is a character.
+        by_occurrence: Whether to count occurrences instead of types.
+        distinct_ends: Whether the end of each word counts as a distinct continuation.
 
     Raises:
         ValueError: the text is too long.
@@ -92,11 +93,12 @@ cdef class Suffixes:
     cdef bint by_occurrence
     cdef bint distinct_ends
     cdef vector[Suffix] suffixes
-    cdef vector[int32_t] places         # [parts, PAIRS]: how many suffixes begin so, then where the next goes
+    # [parts, PAIRS]: number of suffixes with these first bytes, then position of the next one
+    cdef vector[int32_t] places
     cdef Branch trunk
     cdef vector[Range] ranges
     cdef vector[Tree] trees
-    cdef vector[vector[int64_t]] leaves     # what was found in each tree
+    cdef vector[vector[int64_t]] leaves     # results of each tree
 
     def __init__(
         self, const uint8_t[::1] data, const int64_t[::1] offsets, const int64_t[::1] counts,
@@ -112,7 +114,7 @@ cdef class Suffixes:
         self.places.resize((edges.shape[0] - 1) * PAIRS)
 
     cdef inline Character advance(self, Character last, uint8_t byte) noexcept nogil:
-        """Read one more byte; one that is out of place in UTF-8 is a character of its own."""
+        """Process one more byte. A byte that is invalid in UTF-8 is a character."""
         if last.lacking > 0 and byte & 0xC0 == 0x80:
             last.lacking -= 1
             return last
@@ -127,7 +129,7 @@ cdef class Suffixes:
         return self.data[at] + 1 if at < self.offsets[suffix.word + 1] else END
 
     cdef void deal(self, int64_t part, bint counted) noexcept nogil:
-        """Go through the suffixes of a part's words, to count them or to put them where they belong."""
+        """Count the suffixes of a part's words, or store them at their positions."""
         cdef int32_t *places = self.places.data() + part * PAIRS
         cdef Suffix suffix
         cdef Character last
@@ -152,7 +154,7 @@ cdef class Suffixes:
             self.deal(part, True)
 
     def place(self) -> None:
-        """Give each part its places among the suffixes, those of all parts before it first."""
+        """Assign positions to each part, in the order of the parts."""
         cdef int64_t parts = self.edges.shape[0] - 1, part, pair
         cdef int32_t size = 0, held
         with nogil:
@@ -164,12 +166,12 @@ cdef class Suffixes:
             self.suffixes.resize(size)
 
     def put(self, int64_t part) -> None:
-        """Put the suffixes of a part in their places."""
+        """Store the suffixes of a part at their positions."""
         with nogil:
             self.deal(part, False)
 
     def divide(self) -> int:
-        """Visit the largest nodes; returns how many trees are left to search."""
+        """Visit the largest nodes; return the number of trees left to search."""
         cdef Range every, shared
         cdef Tree tree
         cdef Branch trunk = self.trunk
@@ -182,7 +184,7 @@ cdef class Suffixes:
             every.last.begun = every.last.lacking = 0
             if every.high > 0:
                 trunk.stack.push_back(every)
-            size = most     # of the tree under way
+            size = most     # of the current tree
             while trunk.stack.size() > 0:
                 shared = trunk.stack.back()
                 trunk.stack.pop_back()
@@ -217,10 +219,10 @@ cdef class Suffixes:
             self.leaves[tree].swap(branch.found)
 
     def found(self) -> NDArray[np.int64]:
-        """The substrings found.
+        """Return the substrings found.
 
         Returns:
-            int64 [m, 4] in order of their bytes: start and end of an occurrence in ``data``, characters, count.
+            int64 [m, 4], in byte order: start and end of an occurrence in ``data``, number of characters, count.
         """
         cdef int64_t size = self.trunk.found.size(), at = 0, before = 0
         cdef size_t tree
@@ -239,13 +241,13 @@ cdef class Suffixes:
     cdef int64_t take(
         self, int64_t[::1] flat, int64_t at, const vector[int64_t]& numbers, int64_t first, int64_t last
     ) noexcept nogil:
-        """Copy numbers from ``first`` to ``last`` to ``at``; returns where the next go."""
+        """Copy the numbers ``first`` to ``last`` to ``at``; return the next position."""
         if last > first:
             memcpy(&flat[at], numbers.data() + first, (last - first) * sizeof(int64_t))
         return at + last - first
 
     cdef int sort(self, int64_t low, int64_t high, int32_t depth, vector[Suffix]& spare) except -1 nogil:
-        """Order suffixes by the byte at ``depth``; stable."""
+        """Sort suffixes by the byte at ``depth``; stable."""
         cdef int64_t tally[KEYS + 1]
         cdef int64_t i, j
         cdef int32_t key
@@ -275,7 +277,7 @@ cdef class Suffixes:
         return 0
 
     cdef int64_t first_of(self, int64_t low, int64_t high, int32_t depth) noexcept nogil:
-        """Where the suffixes begin that have the byte at ``depth`` of the last before ``high``; all are in order."""
+        """Return the first sorted suffix with the same byte at ``depth`` as the last one before ``high``."""
         cdef int32_t key = self.key(&self.suffixes[high - 1], depth)
         cdef int64_t middle, step = 1
         high -= 1
@@ -309,7 +311,7 @@ cdef class Suffixes:
         return 0
 
     cdef int report_word(self, const Range *alone, Branch branch) except -1 nogil:
-        """Report the word of a suffix that shares no more with others, if the suffix is the whole word."""
+        """Report the word of a suffix that shares no more bytes with others, if the suffix is the full word."""
         cdef Suffix suffix = self.suffixes[alone.low]
         cdef int64_t start = self.offsets[suffix.word], end = self.offsets[suffix.word + 1], i = start
         cdef Character last
@@ -324,7 +326,7 @@ cdef class Suffixes:
         return 0
 
     cdef int visit(self, Range shared, Branch branch) except -1 nogil:
-        """Report the substring that just these suffixes share, if it branches, and stack the longer ranges."""
+        """Report the substring shared by exactly these suffixes, if it branches, and push the longer ranges."""
         cdef int64_t high, low
         cdef int32_t key
         cdef Range below

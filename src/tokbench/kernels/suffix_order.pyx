@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Suffixes of words in order, and how many bytes each shares with the one before.
+"""Sorted suffixes of words, with the number of bytes that each shares with the one before.
 
-A radix sort from the first byte on settles what differs soon, which in words is nearly all. What shares more bytes than
-that is sorted by ranks of suffixes, twice as many bytes in each round (Larsson and Sadakane, "Faster suffix sorting",
-1999), and measured from left to right (Kasai et al., "Linear-time longest-common-prefix computation", 2001), so that a
-run of one byte, or a text that repeats itself, takes n log n steps for each of log n rounds and not the square of n.
+A radix sort from the first byte on separates suffixes that differ soon; in words these are nearly all. Suffixes that
+share more bytes are sorted by ranks, with the number of bytes doubled in each round (Larsson and Sadakane, "Faster
+suffix sorting", 1999). Their common prefixes are measured from left to right (Kasai et al., "Linear-time
+longest-common-prefix computation", 2001). So repetitive text needs n log n steps in each of log n rounds instead of
+n^2.
 """
 
 from itertools import pairwise
@@ -21,15 +22,15 @@ from tokbench.kernels.threads import parallel_map
 from tokbench.kernels.flat_arrays import repeat_ranges
 
 DEEP = 64
-"""Bytes by which suffixes are sorted one after the other."""
+"""Default number of bytes by which suffixes are radix-sorted."""
 
 cdef enum:
     SMALL = 16      # ranges up to this many suffixes are sorted by insertion
-    END = 0         # key of a suffix that is used up; that of byte b is b + 1
-    FIRST = 256     # of a byte that starts a word
+    END = 0         # key of an exhausted suffix; the key of byte b is b + 1
+    FIRST = 256     # flag of a byte that starts a word
     KEYS = 257      # of one byte
     MOST_PARTS = 16
-    UNSETTLED = -1  # bytes shared by two suffixes that the first DEEP bytes do not tell apart
+    UNSETTLED = -1  # common bytes of two suffixes that the first DEEP bytes do not separate
 
 
 cdef struct Range:
@@ -40,13 +41,13 @@ cdef struct Range:
 
 
 cdef struct Text:
-    const uint16_t* bytes       # with FIRST where a word starts, and past the last
-    const int32_t* ends         # of the word of each byte; only where words are settled by ranks
+    const uint16_t* bytes       # with FIRST where a word starts, and after the last
+    const int32_t* ends         # end of the word of each byte; only used for sorting by ranks
     int32_t size
 
 
 cdef inline int32_t key_of(const Text* text, int32_t start, int32_t depth) noexcept nogil:
-    """The byte at ``depth`` of a suffix that has as many."""
+    """Return the key of the byte at ``depth``; the suffix must have at least ``depth`` bytes."""
     cdef int32_t byte = text.bytes[start + depth]
     return END if depth > 0 and byte & FIRST else (byte & 255) + 1
 
@@ -54,9 +55,9 @@ cdef inline int32_t key_of(const Text* text, int32_t start, int32_t depth) noexc
 cdef int split(
     const Text* text, int32_t* suffixes, int32_t* shared, int32_t* spare, Range node, vector[Range]& stack
 ) except -1 nogil:
-    """Order a range by the byte at its depth, one more than which all of a part shares, and stack the parts; stable.
+    """Sort a range by the byte at its depth, and push the parts, which share one more byte; stable.
 
-    A range that is not split by that byte is stacked as it is.
+    A range that this byte does not split is pushed as one part.
     """
     cdef int32_t keys[SMALL]
     cdef int32_t tally[258]
@@ -114,10 +115,10 @@ cdef inline Range part_of(Range node, int32_t depth) noexcept nogil:
 
 
 cdef inline int add_part(int32_t* shared, Range part, bint ended, vector[Range]& stack) except -1 nogil:
-    """Stack a part in which something is left to tell apart."""
+    """Push a part that still needs sorting."""
     cdef int32_t i
     if ended:
-        for i in range(part.low + 1, part.high):        # the same to the end
+        for i in range(part.low + 1, part.high):        # equal to the end
             shared[i] = part.depth - 1
     elif part.high - part.low > 1:
         stack.push_back(part)
@@ -127,7 +128,7 @@ cdef inline int add_part(int32_t* shared, Range part, bint ended, vector[Range]&
 cdef void rank_ties(
     const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t* ranks, int32_t low, int32_t high
 ) noexcept nogil:
-    """The place of some suffixes in the order, of those not told apart that of the first."""
+    """Write the rank of some suffixes; the rank of tied suffixes is the index of the first one."""
     cdef int32_t i, rank = low
     while rank > 0 and are_tied(text, suffixes, shared, rank):
         rank -= 1
@@ -138,7 +139,7 @@ cdef void rank_ties(
 
 
 cdef inline bint are_tied(const Text* text, const int32_t* suffixes, const int32_t* shared, int32_t i) noexcept nogil:
-    """Whether a suffix, not the first, is not told apart from the one before."""
+    """Return whether a suffix (not the first) is tied with the one before."""
     cdef int32_t length
     if shared[i] == UNSETTLED:
         return True
@@ -149,7 +150,7 @@ cdef inline bint are_tied(const Text* text, const int32_t* suffixes, const int32
 cdef int refine(
     const Text* text, int32_t* suffixes, int32_t* ranks, Range node, vector[uint64_t]& keys, vector[Range]& deep
 ) except -1 nogil:
-    """Order a range by the ranks of what follows its shared bytes, and list what that leaves together."""
+    """Sort a range by the ranks of what follows its shared bytes, and list the remaining ties."""
     cdef int32_t i, size = node.high - node.low, suffix, low = 0
     cdef int64_t start
     cdef Range part
@@ -157,7 +158,7 @@ cdef int refine(
     keys.resize(size)
     for i in range(size):
         suffix = suffixes[node.low + i]
-        start = <int64_t>suffix + node.depth    # past the end of words that are the same from a place before
+        start = <int64_t>suffix + node.depth    # may be past the end, in words that are equal from an earlier place on
         rank = <uint64_t>ranks[start] + 1 if start < text.ends[suffix] else END
         keys[i] = rank << 32 | <uint64_t>suffix
     sort_keys(keys.begin(), keys.end())
@@ -178,7 +179,7 @@ cdef void measure(
     const Text* text, const int32_t* suffixes, int32_t* shared, const int32_t* ranks, int32_t least, int32_t first,
     int32_t last,
 ) noexcept nogil:
-    """Say how many bytes the suffixes that share ``least`` or more do share, of those that start in a part of the text."""
+    """Measure the common prefixes of at least ``least`` bytes, for suffixes that start in a part of the text."""
     cdef int32_t start, before, length = 0, place
     for start in range(first, last):
         if start == 0 or text.ends[start] != text.ends[start - 1]:
@@ -198,25 +199,25 @@ cdef void measure(
 
 
 cdef inline int32_t pair_of(const Text* text, int32_t start) noexcept nogil:
-    """The first two bytes of a suffix as one number, in their order."""
+    """Return the first two bytes of a suffix as one number, in their order."""
     return (key_of(text, start, 0) - 1) * KEYS + key_of(text, start, 1)
 
 
 cdef class Order:
-    """The suffixes under way."""
+    """State of the sort."""
 
     cdef Text text
     cdef const uint16_t[::1] symbols
     cdef const int32_t[::1] ends
     cdef int32_t[::1] suffixes
     cdef int32_t[::1] shared
-    cdef int32_t[::1] spare         # room to sort in, then ranks
-    cdef int32_t[:, ::1] goals      # of each part of the text and each two first bytes, where the next such suffix goes
-    cdef int32_t limit              # bytes by which suffixes are sorted one after the other
-    cdef bint deeper                # whether more than these count
+    cdef int32_t[::1] spare         # scratch memory of the sort, then ranks
+    cdef int32_t[:, ::1] goals      # per part of the text and first two bytes: position of the next such suffix
+    cdef int32_t limit              # bytes by which suffixes are radix-sorted
+    cdef bint deeper                # whether more bytes than these count
 
     cdef int sort_range(self, Range node, vector[Range]& unsettled) except -1 nogil:
-        """Order a range as far as the limit, and list what that leaves together, the last first."""
+        """Sort a range up to the limit, and list the remaining ties, last first."""
         cdef vector[Range] stack
         cdef int32_t i
         stack.push_back(node)
@@ -240,7 +241,7 @@ cdef class Order:
                 self.goals[part, pair_of(&self.text, start)] += 1
 
     def _spread(self, int64_t part, int32_t first, int32_t last):
-        """Put the suffixes of a part of the text where their first two bytes say."""
+        """Store the suffixes of a part of the text by their first two bytes."""
         cdef int32_t start, pair
         with nogil:
             for start in range(first, last):
@@ -249,7 +250,7 @@ cdef class Order:
                 self.goals[part, pair] += 1
 
     def _sort_pairs(self, const int32_t[::1] lows, int64_t first, int64_t last):
-        """Order the suffixes that start with some pairs of bytes, ``lows`` of each; those left together, as bytes."""
+        """Sort the suffixes of some byte pairs, which start at ``lows``; return the remaining ties as bytes."""
         cdef vector[Range] unsettled
         cdef Range node
         cdef int64_t pair
@@ -267,7 +268,7 @@ cdef class Order:
         return _bytes_of(unsettled)
 
     def _sort_whole(self):
-        """Order all suffixes; those left together, as bytes."""
+        """Sort all suffixes; return the remaining ties as bytes."""
         cdef vector[Range] unsettled
         cdef Range node
         node.low, node.high, node.depth = 0, self.text.size, 0
@@ -276,7 +277,7 @@ cdef class Order:
         return _bytes_of(unsettled)
 
     def _refine(self, const uint8_t[::1] unsettled):
-        """Order what was left together by ranks."""
+        """Sort the remaining ties by ranks."""
         cdef vector[Range] deep, left
         cdef vector[uint64_t] keys
         cdef size_t i
@@ -309,7 +310,7 @@ cdef bytes _bytes_of(const vector[Range]& ranges):
 
 
 def _sorted(Order order, parts, threads):
-    """Order all suffixes as far as the limit; what that leaves together, the last first, as bytes."""
+    """Sort all suffixes up to the limit; return the remaining ties as bytes, last first."""
     if parts < 2 or order.limit < 2:
         np.asarray(order.suffixes)[:] = np.arange(order.text.size, dtype=np.int32)
         return order._sort_whole()
@@ -327,7 +328,7 @@ def _sorted(Order order, parts, threads):
 
 
 def _settle(Order order, unsettled, parts, threads):
-    """Order the ranges that share as many bytes as the limit, and say how many bytes their suffixes share."""
+    """Sort the ranges that share as many bytes as the limit, and measure their common prefixes."""
     edges = _edges(order.text.size, parts)
     list(parallel_map(lambda edge: order._rank_ties(*edge), edges, threads))
     order._refine(unsettled)
@@ -336,7 +337,7 @@ def _settle(Order order, unsettled, parts, threads):
 
 
 def _edges(size, parts):
-    """First and last of parts of about the same size."""
+    """Return ranges of about the same size."""
     return list(pairwise([size * part // parts for part in range(parts + 1)]))
 
 
@@ -348,22 +349,23 @@ def order_suffixes(
     int32_t threads=1,
     int64_t enough=1 << 19,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The suffixes of words, each to the end of its word, ordered by their first ``longest`` bytes.
+    """Sort the suffixes of words, each to the end of its word, by their first ``longest`` bytes.
 
     Args:
-        data: uint8 [n], the words laid end to end; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        longest: how many bytes are looked at.
-        deep: bytes by which suffixes are sorted one after the other, at least 1; it does not show in the result.
-        threads: threads to use.
-        enough: bytes of text that are a part of their own, at least 1; neither shows.
+        data: uint8 [n], concatenated words; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        longest: Number of bytes to compare.
+        deep: Number of bytes by which suffixes are radix-sorted, at least 1 (default: 64). The result does not depend
+            on it.
+        threads: Number of threads (default: 1). The result does not depend on it.
+        enough: Minimum bytes of a part of the text, at least 1 (default: 2^19). The result does not depend on it.
 
     Returns:
-        suffixes: int32 [n], the positions of ``data`` in order; those of the same bytes in an order of no meaning.
-        shared: int32 [n], up to ``longest``, the bytes that each has in common with the one before; 0 for the first.
+        suffixes: int32 [n], sorted positions of ``data``; equal suffixes are in an arbitrary order.
+        shared: int32 [n], number of bytes in common with the suffix before, up to ``longest``; 0 for the first.
 
     Raises:
-        ValueError: the text is too long, or the words are not laid end to end.
+        ValueError: the text is too long, or the offsets do not span it.
     """
     if data.shape[0] >= 2**31:
         raise ValueError(f"a text of {data.shape[0]} bytes cannot be sorted, the limit is {2**31 - 1}")

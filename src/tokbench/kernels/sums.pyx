@@ -1,8 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Sums of doubles without rounding, so that parts of a sum can be taken apart and in any order.
+"""Exact sums of doubles, which can be split into parts and added in any order.
 
-A double is a whole number of the least one; a sum of such numbers is kept in digits of 32 bits, each in a word of 64,
-which leaves room for 2^31 carries (Neal, "Fast exact summation using small and large superaccumulators", 2015).
+A double is an integer multiple of the smallest double. Sums of such integers are stored in digits of 32 bits, each in a
+word of 64 bits, with room for 2^31 carries (Neal, "Fast exact summation using small and large superaccumulators",
+2015).
 
 Reference: ``sums`` in :mod:`tokbench.reference.numbers`.
 """
@@ -11,16 +12,16 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef enum:
-    DIGITS = 67         # of 32 bits: 2046 places of a mantissa of 53 bits
-    OFTEN = 1 << 30     # numbers after which digits are carried
-    FRACTION = 52       # bits of a double below its leading one
-    SPECIAL = 2047      # exponent of what is no finite number
+    DIGITS = 67         # of 32 bits, for 2046 positions of a mantissa of 53 bits
+    OFTEN = 1 << 30     # numbers between carries
+    FRACTION = 52       # bits of a double below the leading one
+    SPECIAL = 2047      # exponent of infinities and NaN
 
 cdef uint64_t LOW = 0xFFFFFFFF
 
 
 cdef void carry(int64_t *digits) noexcept nogil:
-    """Bring all digits but the last below 2^32."""
+    """Reduce all digits but the last to less than 2^32."""
     cdef int i
     for i in range(DIGITS - 1):
         digits[i + 1] += digits[i] >> 32
@@ -28,13 +29,13 @@ cdef void carry(int64_t *digits) noexcept nogil:
 
 
 def whole_sum(const double[::1] values) -> int:
-    """The sum of finite numbers, in units of 2**-1074.
+    """Return the sum of finite numbers in units of 2**-1074.
 
     Args:
         values: float64 [n].
 
     Returns:
-        A whole number. Divided by ``2**1074`` it is the sum, rounded once.
+        An integer. Divided by ``2**1074`` it is the sum, rounded once.
 
     Raises:
         ValueError: a number is not finite.

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# The words of a text as merging trainers hold them: symbols that are linked, and the numbers of their pairs.
+# Words of a text in the merging trainers: linked symbols, and the numbers of their pairs.
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
@@ -14,21 +14,21 @@ cdef extern from *:
     """
     #include <vector>
 
-    struct Numbers {        // of pairs, in a table that grows
+    struct Numbers {        // numbers of pairs, in a table that grows
         PairTable table = {nullptr, 0};
         std::vector<Pair> memory;
     };
 
-    static const int64_t AHEAD = 8;     // positions of a pair between the one at work and that whose pairs are fetched
+    static const int64_t AHEAD = 8;     // distance, in positions of a pair, between prefetch and use
 
-    /* Ask for a symbol that is due, as those of a pair stand anywhere and each would be waited for. */
+    /* Prefetch a symbol that is needed soon; the symbols of a pair are scattered in memory. */
     template <class Symbol>
     static inline void fetch_symbol(const Symbol *symbols, const int32_t *positions, int64_t i, int64_t end) {
         if (i + 2 * AHEAD < end) TOKBENCH_PREFETCH(symbols + positions[i + 2 * AHEAD]);
     }
 
-    /* Ask for a symbol that is due, and for the pairs beside one that is due sooner and has come: a merge changes what
-       is known of them. */
+    /* Prefetch a symbol that is needed soon, and the pairs next to one that is needed sooner and was prefetched: a
+       merge changes their counts. */
     template <class Symbol, class Known>
     static inline void fetch_ahead(
         const Symbol *symbols, const Known *pairs, int32_t merged, const int32_t *positions, int64_t i, int64_t end
@@ -53,16 +53,16 @@ cdef extern from *:
 
 cdef struct Symbol:
     int64_t weight      # count of the word
-    int32_t id          # -1 for what takes no part in merges, or while swallowed by a symbol to the left
-    int32_t pair        # the pair of this symbol and the next; -1 for none
-    int32_t prev        # position, -1 at the start of the word
-    int32_t next        # position, -1 at the end of the word
+    int32_t id          # -1 for a symbol that is never merged, or was merged into one to the left
+    int32_t pair        # pair of this symbol and the next; -1 for none
+    int32_t prev        # position; -1 at the start of the word
+    int32_t next        # position; -1 at the end of the word
 
 
 cdef inline int lay_out(
     vector[Symbol] &symbols, const int32_t[::1] text, const int64_t[::1] offsets, const int64_t[::1] counts
 ) except -1 nogil:
-    """Link the symbols of each word; no pair is known yet."""
+    """Link the symbols of each word, without pairs."""
     cdef int64_t word, begin, end, i
     cdef Symbol *symbol
     within(text.shape[0], "positions")
@@ -80,7 +80,7 @@ cdef inline int lay_out(
 
 
 cdef inline int32_t swallow(Symbol *symbols, int32_t position, int32_t id) noexcept nogil:
-    """Make one symbol of two, which starts no pair yet; returns the position of the one after them, or -1."""
+    """Merge two symbols into one that starts no pair yet; return the position of the one after them, or -1."""
     cdef Symbol *first = symbols + position
     cdef Symbol *second = symbols + first.next
     cdef int32_t after = second.next
@@ -92,7 +92,7 @@ cdef inline int32_t swallow(Symbol *symbols, int32_t position, int32_t id) noexc
 
 
 cdef inline int widen(Numbers &numbers) except -1 nogil:
-    """Make twice the room."""
+    """Double the size of the table."""
     cdef vector[Pair] wider
     cdef Pair empty
     cdef size_t i
@@ -108,7 +108,7 @@ cdef inline int widen(Numbers &numbers) except -1 nogil:
 
 
 cdef inline int32_t number_of(Numbers &numbers, int32_t left, int32_t right, size_t known) except -1 nogil:
-    """The number of a pair; of a new one it is that of the pairs known so far."""
+    """Return the number of a pair; a new pair gets the number ``known``."""
     cdef Pair *slot
     if 2 * (known + 1) > numbers.memory.size():
         widen(numbers)

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""How many numbers have the same half of their bits: what an exact percentile is found by.
+"""Counts of numbers by the high or low half of their bits, for exact percentiles.
 
-The bits are those of float32 in the order of the numbers: the sign bit flipped, or every bit of a negative number.
+The bits are those of float32, mapped to the order of the numbers: the sign bit is flipped, or all bits of a negative
+number.
 
 Reference: :func:`tokbench.construction.bytespan.ordered_bits`.
 """
@@ -30,10 +31,10 @@ def tally_high(const float[::1] values, int64_t[::1] tally) -> None:
 
 
 def tally_low(int64_t high, const float[::1] values, int64_t[::1] tally) -> None:
-    """Count the numbers that have certain high bits by their low sixteen bits.
+    """Count the numbers with given high bits by their low sixteen bits.
 
     Args:
-        high: the sixteen bits.
+        high: The sixteen high bits.
         values: float32 [n].
         tally: int64 [65536], added to.
     """

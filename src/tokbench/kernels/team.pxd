@@ -1,5 +1,6 @@
-# Tasks of a few microseconds that one thread lays out, again and again, and that others lend a hand with. Nobody waits
-# for a thread that has not taken a task: where the others are busy elsewhere, the one does all by itself.
+# Tasks of a few microseconds, published repeatedly by one thread and shared with helpers. The leading thread never
+# waits
+# for a helper that has not started a task; if all helpers are busy, it does everything.
 
 from libc.stdint cimport int32_t
 
@@ -12,8 +13,8 @@ cdef extern from *:
     #include <thread>
 
     class Team {
-        static const int PATIENCE = 4000;           // looks before a thread lies down
-        std::atomic<uint64_t> open{0};              // number of the layout; tasks in it that nobody has taken
+        static const int PATIENCE = 4000;           // spins before a thread sleeps
+        std::atomic<uint64_t> open{0};              // high half: number of the batch; low half: tasks not started
         std::atomic<int32_t> unfinished{0};
         std::atomic<int32_t> asleep{0};
         std::atomic<bool> over{false};
@@ -36,14 +37,14 @@ cdef extern from *:
         }
 
     public:
-        /* Lay out tasks; those before must be finished. */
+        /* Publish tasks; all earlier ones must be finished. */
         void lay_out(int32_t tasks) {
             unfinished.store(tasks);
             open.store(((open.load() >> 32) + 1) << 32 | (uint32_t)tasks);
             wake();
         }
 
-        /* A task that is the caller's to do and then to ``finish``; -1 where none is left. */
+        /* Return a task, which the caller must run and then `finish`; -1 if none is left. */
         int32_t take() {
             uint64_t seen = open.load();
             while ((uint32_t)seen)
@@ -53,13 +54,13 @@ cdef extern from *:
 
         void finish() { unfinished.fetch_sub(1); }
 
-        /* Until every task is finished; all of them must have been taken. */
+        /* Wait until every task is finished; all of them must have been started. */
         void wait() {
             for (int looks = 0; unfinished.load(); looks++)
                 if (looks < PATIENCE) breathe(); else std::this_thread::yield();
         }
 
-        /* Until there is a task, which somebody else may take first; false where no more will come. */
+        /* Wait until there is a task, which another thread may start first; return false if there will be no more. */
         bool stand_by() {
             for (int looks = 0; idle() && looks < PATIENCE; looks++) breathe();
             if (idle()) {
@@ -71,10 +72,10 @@ cdef extern from *:
             return !over.load();
         }
 
-        /* Tasks will come again, after all who stood by have left. */
+        /* Allow tasks again, after all helpers have left. */
         void convene() { over.store(false); }
 
-        /* No more tasks will come. */
+        /* End: there will be no more tasks. */
         void disband() {
             over.store(true);
             wake();

@@ -1,7 +1,4 @@
-"""Work that threads share; results do not depend on the number of threads.
-
-Tallies that several threads add to.
-"""
+"""Parallel maps, loops and sums over threads. Results do not depend on the number of threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RANGE_ITEMS = 1 << 12
-"""Items that are worth a range of their own, where each takes a few steps."""
+"""Minimum number of items of a range, for work of a few steps per item."""
 MOST_RANGES = 16
 
 Item = TypeVar("Item")
@@ -21,10 +18,11 @@ Result = TypeVar("Result")
 
 
 def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Results of ``work`` on each item, in order. With one thread, nothing is done before it is asked for.
+    """Return the results of ``work`` on each item, in order. With one thread, evaluation is lazy.
 
     Raises:
-        BaseException: what ``work`` raised on the first item on which it did; items not begun by then are left out.
+        BaseException: the exception of the first item for which ``work`` raised one; items not started by then are
+            skipped.
     """
     waiting = list(items)
     if threads <= 1 or len(waiting) <= 1:
@@ -38,17 +36,17 @@ def _pooled(work: Callable[[Item], Result], items: list[Item], threads: int) -> 
 
 
 def parallel_for(work: Callable[[Item], object], items: Iterable[Item], threads: int) -> None:
-    """Do the work on each item, in any order; what it raises is raised as by :func:`mapped`."""
+    """Run ``work`` on each item, in any order; exceptions are raised as by :func:`parallel_map`."""
     deque(parallel_map(work, items, threads), maxlen=0)
 
 
 def parallel_for_with(threads: int) -> Callable[[Callable[[int], object], Iterable[int]], None]:
-    """:func:`share` with so many threads, for kernels that take such a function."""
+    """Return :func:`parallel_for` with a fixed number of threads, for kernels with such an argument."""
     return lambda work, items: parallel_for(work, items, threads)
 
 
 def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> list[Result]:
-    """Results of ``work(first, last)`` on ranges of as many items each, whose number depends on that of items alone."""
+    """Return the results of ``work(first, last)`` on equal ranges. Their number depends only on the number of items."""
     ranges = max(1, min(MOST_RANGES, size // RANGE_ITEMS))
     edges = [size * place // ranges for place in range(ranges + 1)]
     return list(parallel_map(lambda edge: work(*edge), pairwise(edges), threads))
@@ -57,9 +55,9 @@ def over_ranges(work: Callable[[int, int], Result], size: int, threads: int) -> 
 def parallel_sum(
     work: Callable[[Item, NDArray[np.int64]], object], items: Iterable[Item], shape: tuple[int, ...], threads: int
 ) -> NDArray[np.int64]:
-    """Sum of what ``work(item, tally)`` adds to a tally, for all items.
+    """Add up what ``work(item, tally)`` adds to a tally, over all items.
 
-    There are no more tallies than threads at work. Sums of whole numbers do not tell who added what, or when.
+    There is at most one tally per running thread. Integer sums do not depend on the order.
 
     Returns:
         int64 of the given shape.

@@ -1,15 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Token n-gram models with interpolated modified Kneser-Ney smoothing, of all orders at once.
+"""Token n-gram models of all orders with interpolated modified Kneser-Ney smoothing.
 
-Chen and Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3. All that a model
-knows of contexts that end in a token stands at the places that follow it. So such a token is the unit of work: the
-places after it become records, sorted by what stands before it, and a context of any length is then a run of neighbours
-in which counts and continuation counts are taken by scanning. What outlives a token are counts of counts, from which
-the discounts follow. Hence two passes, one that counts and one that scores; and no more memory than the records of as
-many tokens as are allowed at a time.
+Chen and Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling" (1998), section 3. All contexts
+that end in a token are at the places that follow it. So each token is processed separately: the places after it become
+records, sorted by the tokens before it. A context of any length is then a run of adjacent records, in which counts and
+continuation counts are found by scanning. Only counts of counts are kept from one token to the next; they determine the
+discounts. So there are two passes, one for counting and one for scoring. Memory is limited to the records of a given
+number of places.
 
-Lower orders do not depend on the highest, so that one scan serves the models of all orders.
+Lower orders do not depend on the highest, so one scan serves the models of all orders.
 
 Reference: ``token_ngrams`` in :mod:`tokbench.reference.ngram`.
 """
@@ -23,16 +23,16 @@ from tokbench.kernels.kneser_ney cimport Counts, Discounts, count_up, discounts_
 from tokbench.kernels.sums_of_bits cimport FRACTION, Sums, add, document_of
 
 cdef enum:
-    HIGHEST = 5             # order: of four tokens of context one is shared, and the others fill a word
+    HIGHEST = 5             # highest order: of four tokens of context one is shared, and three fit into a word
     TOKEN_BITS = 21
-    MANY = 5                # types with more counts are not told apart
+    MANY = 5                # larger counts of a type are not distinguished
     MOST_DOCUMENTS = 0x7FFFFFFF
 
 MAX_ORDER = HIGHEST
 MAX_SYMBOLS = 1 << TOKEN_BITS
 MAX_PLACES = 1 << 42
 RECORD_BYTES = 28
-"""Held for a place: its record, its document, and what the order below makes of it."""
+"""Bytes per place: its record, its document, and the probability of the next lower order."""
 
 cdef double UNIT = <double>(<int64_t>1 << FRACTION)
 
@@ -42,8 +42,8 @@ cdef extern from *:
     #include <algorithm>
     #include <cstdint>
     struct Record {
-        uint64_t before;    /* the second, third and fourth token before a place, the nearest highest */
-        uint64_t at;        /* 2**21 times the place, and its token */
+        uint64_t before;    /* second, third and fourth token before a place, the nearest in the high bits */
+        uint64_t at;        /* 2**21 times the place, plus its token */
     };
     static void sort_records(Record *first, int64_t count) {
         std::sort(first, first + count, [](const Record &a, const Record &b) { return a.before < b.before; });
@@ -56,10 +56,10 @@ cdef extern from *:
 
 
 cdef struct Seen:
-    # A token after the context at hand.
-    int64_t raw                 # how often it stands there
-    int64_t continued           # before how many different tokens the context and it stand
-    uint64_t inner              # one more than the last of these
+    # Counts of a token after the current context.
+    int64_t raw                 # occurrences
+    int64_t continued           # number of distinct tokens before the context and it
+    uint64_t inner              # the last of these + 1
 
 
 cdef inline int64_t place_of(Record record) noexcept nogil:
@@ -71,32 +71,32 @@ cdef inline int64_t token_of(Record record) noexcept nogil:
 
 
 cdef inline uint64_t context_of(Record record, int64_t order) noexcept nogil:
-    """What a model of this order sees before the token that the records of a run share."""
+    """Return the context of a model of this order before the token that the records of a run share."""
     return record.before >> <int>(TOKEN_BITS * (HIGHEST - order))
 
 
 cdef class TokenNgrams:
-    """Models of the orders 1 to ``order``, which score the text that follows the one they are trained on.
+    """Models of the orders 1 to ``order``, which score the text that follows the training text.
 
     Args:
-        stream: int32 [n], documents of the training text, then those of the other; each is ``order - 1`` times BOS, its
-            tokens, and EOS. It is kept. BOS is ``symbols - 2``, EOS is ``symbols - 1``.
-        trained: places of the training text.
-        symbols: one more than the largest in the stream.
-        vocabulary: tokens that share what is left to the unseen, EOS not counted.
+        stream: int32 [n], documents of the training text, then those of the other text. A document is ``order - 1``
+            times BOS, its tokens, and EOS. The array is not copied. BOS is ``symbols - 2``, EOS is ``symbols - 1``.
+        trained: Number of places of the training text.
+        symbols: Largest number in the stream + 1.
+        vocabulary: Number of tokens, without EOS, that share the probability of unseen tokens.
         order: 1 to 5.
 
     Raises:
-        ValueError: one of these is out of its range, or a text does not begin or end as documents do.
+        ValueError: an argument is out of range, or a text does not begin or end like a document.
     """
 
     cdef const int32_t[::1] stream
     cdef int64_t trained, symbols, vocabulary, order
-    cdef int64_t[::1] after         # places that follow each symbol
-    cdef int64_t[::1] raw           # of each symbol, in training
-    cdef int64_t[::1] continued     # different symbols before it, in training
+    cdef int64_t[::1] after         # number of places that follow each symbol
+    cdef int64_t[::1] raw           # count of each symbol in training
+    cdef int64_t[::1] continued     # distinct symbols before each symbol in training
     cdef int64_t[:, :, ::1] types   # by order, raw or continued, and count
-    cdef Seen[::1] seen             # of each symbol; zero between two contexts
+    cdef Seen[::1] seen             # per symbol; zero between two contexts
 
     def __init__(
         self, const int32_t[::1] stream not None, int64_t trained, int64_t symbols, int64_t vocabulary, int64_t order
@@ -120,7 +120,7 @@ cdef class TokenNgrams:
             raise ValueError(f"no documents of {symbols} symbols, each after {order - 1} that begin it")
 
     cdef bool count_symbols(self) noexcept nogil:
-        """Count symbols and what follows them; whether the texts begin and end as documents do."""
+        """Count symbols and their successors; return whether the texts begin and end like documents."""
         cdef int64_t place, symbol, n = self.stream.shape[0], last = self.symbols - 1, begun = 0
         for place in range(n):
             symbol = self.stream[place]
@@ -140,7 +140,7 @@ cdef class TokenNgrams:
         return last == self.symbols - 1
 
     def unseen(self) -> int:
-        """How many tokens of the text that is scored, ends left out, the training text has nowhere."""
+        """Return the number of tokens of the scored text, without ends, that do not occur in the training text."""
         cdef int64_t place, found = 0
         with nogil:
             for place in range(self.trained, self.stream.shape[0]):
@@ -148,24 +148,29 @@ cdef class TokenNgrams:
         return found
 
     def unused(self) -> int:
-        """How many of the symbols, those that begin and end documents left out, the training text has nowhere."""
+        """Return the number of symbols, without BOS and EOS, that do not occur in the training text."""
         return int(np.sum(np.asarray(self.raw)[: self.symbols - 2] == 0))
 
     def most_after(self) -> int:
-        """Places that follow the one token that most follow."""
+        """Return the largest number of places that follow one token."""
         return int(np.max(self.after))
 
     def bits(self, int64_t held=MAX_PLACES, double[:, ::1] probabilities=None) -> NDArray[np.float64]:
-        """Bits of each document that is scored, its end included, by the model of each order.
+        """Return the bits of each scored document, including its end, by the model of each order.
 
-        Those of a place are added as a whole number of 2**-52, so that no order of places changes a sum.
+        The bits of a place are added as an integer multiple of 2**-52, so that sums do not depend on the order of
+        places.
 
         Args:
-            held: places whose records are held at a time; all those after one token are the least.
-            probabilities: float64 [places that are scored, order], written where it is given; a BOS has none.
+            held: Maximum number of places with records in memory (default: 2^42); all places after one token are the
+                minimum.
+            probabilities: float64 [scored places, order], output (default: None). Places of BOS are not written.
 
         Returns:
             float64 [documents, order].
+
+        Raises:
+            ValueError: ``probabilities`` has another shape, or there are too many documents.
         """
         cdef int64_t scored = self.stream.shape[0] - self.trained, first, last
         if probabilities is not None and (probabilities.shape[0], probabilities.shape[1]) != (scored, self.order):
@@ -204,7 +209,7 @@ cdef class TokenNgrams:
         return whole + parts / UNIT
 
     cdef int fill(self, int64_t[::1] starts, int64_t first, int64_t last, uint64_t[:, ::1] room) except -1:
-        """Records of the places after the tokens ``first`` to ``last``, those after each token sorted."""
+        """Write the records of the places after the tokens ``first`` to ``last``, sorted for each token."""
         cdef Record *records = <Record *>&room[0, 0]
         cdef Record *record
         cdef int64_t[::1] filled = np.asarray(starts[first:last]) - starts[first]
@@ -256,7 +261,7 @@ cdef class TokenNgrams:
             first = last
 
     cdef inline Seen *see(self, Record record, int64_t order) noexcept nogil:
-        """Count a record of the training text; its token's counts, or NULL for one of the other."""
+        """Count a record of the training text; return the counts of its token, or NULL for the other text."""
         cdef Seen *seen = &self.seen[token_of(record)]
         if place_of(record) >= self.trained:
             return NULL
@@ -292,7 +297,7 @@ cdef class TokenNgrams:
         return 0
 
     cdef Counts single_counts(self, const int64_t[::1] counts, int64_t *types) noexcept nogil:
-        """Counts without a context, which fill ``types`` anew."""
+        """Return the counts without a context, and overwrite ``types``."""
         cdef Counts found
         cdef int64_t symbol, count
         found.total = 0
@@ -308,7 +313,7 @@ cdef class TokenNgrams:
     cdef bool score_singles(
         self, Record *records, int64_t n, Counts *counts, Discounts *discounts, double *below, Sums *sums
     ) noexcept nogil:
-        """Score by tokens alone; whether there is anything to score."""
+        """Score without a context; return whether there is anything to score."""
         cdef double uniform = 1.0 / (self.vocabulary + 1)
         cdef bool found = False
         cdef int64_t i, token
@@ -327,7 +332,7 @@ cdef class TokenNgrams:
     cdef void score_types(
         self, Record *records, int64_t n, int64_t order, Discounts *discounts, double *below, Sums *sums
     ) noexcept nogil:
-        """Score by the contexts of an order; ``below`` is what the order below makes of each place, then this one."""
+        """Score by the contexts of an order; update ``below``, the probability of each place, to this order."""
         cdef int64_t first = 0, last, i
         cdef Counts[2] counts
         cdef Seen *seen
@@ -367,7 +372,7 @@ cdef class TokenNgrams:
 
 
 def ranges_of(starts: NDArray[np.int64], int64_t held) -> list[tuple[int, int]]:
-    """Ranges of tokens, each with as many places after them as may be held, or a token by itself."""
+    """Return ranges of tokens, each with at most ``held`` places after them, or a single token."""
     found, first = [], 0
     while first < len(starts) - 1:
         last = max(first + 1, int(np.searchsorted(starts, starts[first] + held, side="right")) - 1)

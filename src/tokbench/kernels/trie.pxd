@@ -6,17 +6,17 @@ from tokbench.kernels.double_array cimport TrieUnit
 cdef struct TrieView:
     const TrieUnit* units
     int32_t slots           # length of ``units``
-    int32_t max_length      # bytes of the longest token
+    int32_t max_length      # length of the longest token in bytes
 
 
 cdef inline int32_t step(const TrieView* trie, int32_t node, uint8_t byte) noexcept nogil:
-    """The child of ``node`` by ``byte``, or -1. The root is node 0; nodes are below ``trie.slots``."""
+    """Return the child of ``node`` for ``byte``; -1 if there is none. The root is 0; nodes are below ``trie.slots``."""
     cdef int32_t child = trie.units[node].base + byte
     return child if trie.units[child].check == node else -1
 
 
 cdef inline int32_t token_at(const TrieView* trie, int32_t node) noexcept nogil:
-    """Id of the token spelt from the root to ``node``, or -1."""
+    """Return the id of the token spelt from the root to ``node``; -1 if there is none."""
     return trie.units[node].token
 
 

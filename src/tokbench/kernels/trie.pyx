@@ -1,19 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The token trie that segmentations and constructions walk: a double array (Aoe 1989, IEEE TSE 15:1066-1077).
+"""Token trie used by segmentations and constructions: a double array (Aoe 1989, IEEE TSE 15:1066-1077).
 
-The child of node ``v`` by byte ``c`` is slot ``base[v] + c``, and is v's only if ``check`` there says ``v``: a step is
-one addition and one look-up. Base, check and token of a node lie together in 12 bytes, mostly in one cache line.
+The child of node ``v`` for byte ``c`` is slot ``base[v] + c``, if ``check`` of that slot is ``v``. So a step is one
+addition and one lookup. Base, check and token of a node are 12 adjacent bytes, usually in one cache line.
 
-For other kernels (see ``trie.pxd``; all ``noexcept nogil``, no reference counting, read-only, so that any number of
-threads may walk one trie)::
+For other kernels (see ``trie.pxd``; all functions are ``noexcept nogil``, without reference counting, read-only and
+thus thread-safe)::
 
     from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
-    cdef const TrieView* view = &trie.view     # valid as long as the Trie object is held
-    node = step(view, 0, text[i])              # 0 is the root; -1 where there is no such child
-    token = token_at(view, node)               # -1 where no token ends
+    cdef const TrieView* view = &trie.view     # valid as long as the Trie object is referenced
+    node = step(view, 0, text[i])              # 0 is the root; -1 if there is no such child
+    token = token_at(view, node)               # -1 if no token ends here
 
-Weights, scores and masks that change while the trie is walked belong in arrays of the caller's, indexed by token.
+Weights, scores and masks that change during use belong in arrays of the caller, indexed by token.
 
 Reference: ``trie`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -28,26 +28,25 @@ import numpy as np
 
 
 cdef class Trie:
-    """An immutable trie of tokens.
+    """Immutable trie of tokens.
 
     Args:
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts; as :meth:`tokbench.vocabulary.Vocabulary.flat` gives them.
-        included: bool [tokens], the tokens to hold, or None for all. Where the same bytes stand twice among them,
-            the lower id is kept.
-        backwards: spell the tokens from their last byte to their first, to walk a text from an end leftwards.
-        share: called with some work and items, does the work on each item, with as many threads as it has; None for
-            one after the other. The trie is the same.
+        data: uint8 [bytes], concatenated tokens.
+        offsets: int64 [tokens + 1], start of each token; as from :meth:`tokbench.vocabulary.Vocabulary.flat`.
+        included: bool [tokens], tokens of the trie (default: all). Of equal tokens, the lowest id is used.
+        backwards: Whether tokens are reversed, for walking a text leftwards (default: False).
+        share: Function that runs some work on each item of a list in parallel (default: None, sequentially). The result
+            does not depend on it.
 
     Attributes:
-        nodes: nodes in use, the root included.
-        tokens: one more than the largest id held, 0 for none.
+        nodes: Number of nodes in use, including the root.
+        tokens: Largest id in the trie + 1; 0 if it is empty.
 
     Raises:
-        ValueError: a token held is empty, the tokens have more than 2^30 bytes, offsets do not ascend inside
-            ``data``, or ``included`` has another length.
-        OverflowError: there are 2^31 tokens, or the trie would have as many units.
-        MemoryError: the 12 bytes a node cannot be had.
+        ValueError: a token is empty, the tokens have more than 2^30 bytes, offsets do not ascend inside ``data``, or
+            ``included`` has another length.
+        OverflowError: there are 2^31 tokens or more, or the trie would have as many units.
+        MemoryError: there is not enough memory; a node needs 12 bytes.
     """
 
     def __cinit__(
@@ -72,7 +71,7 @@ cdef class Trie:
             if len(included) != tokens:
                 raise ValueError(f"included has {len(included)} entries for {tokens} tokens")
             chosen = np.ascontiguousarray(included, np.bool_).view(np.uint8)
-        # By hand: numpy's reductions and its indexing by arrays end the process where memory ends within them.
+        # Not by numpy: its reductions and fancy indexing abort the process if memory runs out inside them.
         order = np.empty(max(tokens, 1), np.int32)
         for token in range(<int32_t>tokens):
             if not 0 <= offsets[token] <= offsets[token + 1] <= data.shape[0]:
@@ -104,16 +103,16 @@ cdef class Trie:
 
     @property
     def slots(self) -> int:
-        """Units of 12 bytes that the trie occupies."""
+        """Number of units of 12 bytes that the trie occupies."""
         return self.view.slots
 
     @property
     def max_length(self) -> int:
-        """Bytes of the longest token held; 0 for none."""
+        """Length of the longest token in bytes; 0 if the trie is empty."""
         return self.view.max_length
 
     def prefixes(self, const uint8_t[::1] text) -> list[tuple[int, int]]:
-        """The tokens that ``text`` starts with, as (length in bytes, id), shortest first."""
+        """Return the tokens at the start of ``text`` as (length in bytes, id), shortest first."""
         cdef int32_t node = 0, token
         cdef Py_ssize_t i
         found = []
@@ -127,7 +126,7 @@ cdef class Trie:
         return found
 
     def find(self, const uint8_t[::1] token) -> int:
-        """Id of ``token``, or -1 where the trie does not hold it."""
+        """Return the id of ``token``; -1 if it is not in the trie."""
         cdef int32_t node = 0
         cdef Py_ssize_t i
         for i in range(token.shape[0]):

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""The lattice of a unigram model: expected counts, best segmentations, what a token is worth.
+"""Lattice of a unigram model: expected counts, best segmentations, and the value of each token.
 
-Sums over segmentations are products of probabilities, kept as a mantissa and a power of 2**512, so that a pre-token
-of any length neither underflows nor needs a logarithm for every edge.
+Sums over segmentations are products of probabilities, stored as a mantissa and a power of 2**512. So pre-tokens of any
+length do not underflow, and no logarithm per edge is needed.
 
-Tokens are numbered as in the trie; tokens of probability zero are not in the lattice. All single bytes are there
-with a probability of their own, so that every position can be reached.
+Tokens are numbered as in the trie. Tokens of probability zero are not in the lattice. All single bytes have positive
+probabilities, so that every position can be reached.
 
 Reference: :mod:`tokbench.reference.unigram`.
 """
@@ -45,7 +45,7 @@ cdef struct Arrival:
 
 
 cdef inline void add(Scaled *total, double value, int64_t power) noexcept nogil:
-    """Add ``value * 2**(SHIFT * power)`` to a sum: arithmetic in place."""
+    """Add ``value * 2**(SHIFT * power)`` to a sum, in place."""
     if total.value == 0 or power > total.power + 1:
         total.value, total.power = value, power
     elif power == total.power:
@@ -72,20 +72,20 @@ def expect(
     int64_t last,
     double[::1] expected,
 ) -> float:
-    """Add to ``expected`` how often each token occurs in the segmentations of pre-tokens ``first`` to ``last``.
+    """Add the expected occurrences of each token in a range of pre-tokens to ``expected``.
 
     Args:
-        trie: the tokens.
+        trie: Trie of the tokens.
         probabilities: float64 [tokens]; positive for all single bytes.
-        data: uint8 [bytes], the pre-tokens laid end to end.
-        offsets: int64 [pre-tokens + 1], where each starts.
-        counts: int64 [pre-tokens], occurrences.
-        first: the first pre-token to look at.
-        last: the pre-token to stop before.
-        expected: float64 [tokens], expectation under the model of the number of occurrences; added to.
+        data: uint8 [bytes], concatenated pre-tokens.
+        offsets: int64 [pre-tokens + 1], start of each pre-token.
+        counts: int64 [pre-tokens], count of each.
+        first: First pre-token of the range.
+        last: End of the range, exclusive.
+        expected: float64 [tokens], expected number of occurrences under the model; added to.
 
     Returns:
-        The natural logarithm of the probability of these pre-tokens, occurrences included.
+        The log-likelihood of these pre-tokens in nats, weighted by their counts.
     """
     cdef const TrieView *view = &trie.view
     cdef vector[Scaled] forward, backward
@@ -147,7 +147,7 @@ cdef int best_path(
     const TrieView *view, const double *scores, const uint8_t *text, int64_t length, int32_t excluded,
     vector[Arrival] &best,
 ) except -1 nogil:
-    """Best way to each position, without the token ``excluded``; of equal ones, that with the longest last token."""
+    """Find the best path to each position, without the token ``excluded``. Ties: the longest last token."""
     cdef int64_t i, j
     cdef int32_t node, token
     cdef double score
@@ -182,10 +182,10 @@ def count_best(
     int64_t last,
     int64_t[::1] occurrences,
 ) -> None:
-    """Add to ``occurrences`` how often each token occurs in the best segmentations of pre-tokens ``first`` to ``last``.
+    """Add the occurrences of each token in the best segmentations of a range of pre-tokens to ``occurrences``.
 
-    Args are those of :func:`expect`, with ``scores``, float64 [tokens], natural logarithms of the probabilities
-    (-inf for zero), and ``occurrences``, int64 [tokens].
+    Arguments are those of :func:`expect`, with ``scores``, float64 [tokens], natural logarithms of the probabilities
+    (-inf for zero), and ``occurrences``, int64 [tokens], added to.
     """
     cdef vector[Arrival] best
     cdef int64_t word, at, length
@@ -211,24 +211,25 @@ def losses(
     int64_t growth,
     double[::1] loss,
 ) -> None:
-    """What the text would lose, in nats per token, without each of the tokens ``first`` to ``last``.
+    """Compute the loss of the text, in nats per token, without each token of a range.
 
-    A token's occurrences are taken to fall to the best segmentation of its bytes into other tokens (Kudo 2018,
-    "Subword Regularization", section 3.2; the approximation is that of sentencepiece).
+    The occurrences of a token are assumed to be replaced by the best segmentation of its bytes into other tokens (Kudo
+    2018, "Subword Regularization", section 3.2, with the approximation of sentencepiece).
 
     Args:
-        trie: the tokens.
+        trie: Trie of the tokens.
         scores: float64 [tokens], natural logarithms of the probabilities, -inf for zero.
         occurrences: int64 [tokens], in the best segmentation of the text.
-        data: uint8 [bytes], the tokens laid end to end.
-        offsets: int64 [tokens + 1], where each starts.
-        first: the first token to look at.
-        last: the token to stop before.
-        tokens: of the text.
-        growth: tokens that the text is taken to gain by each replaced occurrence, below zero for what it does gain:
-            the parts that replace it, less one.
-        loss: float64 [tokens], set for the tokens looked at: inf for a token that cannot be replaced, or would not
-            be used for its own bytes but occurs; -inf for another one that does not occur.
+        data: uint8 [bytes], concatenated tokens.
+        offsets: int64 [tokens + 1], start of each token.
+        first: First token of the range.
+        last: End of the range, exclusive.
+        tokens: Number of tokens of the text.
+        growth: Assumed increase in the number of tokens per replaced occurrence. If negative, the actual increase is
+            used: the number of parts minus one.
+        loss: float64 [tokens], output for the range. inf for a token that cannot be replaced, or that occurs although
+            its own bytes would be segmented differently; -inf for other tokens that do not occur, and for tokens of
+            probability zero.
     """
     cdef vector[Arrival] best
     cdef int64_t id, at, length, pieces

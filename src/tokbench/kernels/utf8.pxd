@@ -1,6 +1,6 @@
-# Characters of bytes that may be no UTF-8. A byte that is no part of any (Unicode standard, table 3-7) is a character by
-# itself, the low surrogate by which Python decodes it ("surrogateescape"). A byte of ASCII and a first byte of UTF-8
-# begin a character whatever stands before them.
+# Characters of bytes that need not be valid UTF-8. A byte that is not part of a valid sequence (Unicode standard, table
+# 3-7) is a character: the low surrogate from Python's "surrogateescape". ASCII bytes and first bytes of UTF-8 always
+# begin a character.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -10,7 +10,7 @@ cdef inline bint trails(uint8_t byte) noexcept nogil:
 
 
 cdef inline uint32_t beyond_ascii(const uint8_t* p, const uint8_t* end, int* size) noexcept nogil:
-    # Code point and bytes of the character at ``p``, whose first byte is not ASCII.
+    # Return the code point and the length of the character at ``p``, whose first byte is not ASCII.
     cdef uint32_t lead = p[0], code
     size[0] = 1
     if lead < 0xC2 or end - p < 2 or not trails(p[1]):
@@ -43,7 +43,7 @@ cdef inline uint32_t code_at(const uint8_t* p, const uint8_t* end, int* size) no
 
 
 cdef inline uint32_t code_before(const uint8_t* text, int64_t place) noexcept nogil:
-    # The character that ends at ``place``, at least 4, where no character spans it.
+    # Return the character that ends at ``place``, at least 4. No character may span the place.
     cdef uint32_t code
     cdef int size, width
     if text[place - 1] < 0x80:

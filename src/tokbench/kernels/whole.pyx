@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Segmentation by merging where a pre-token that is a token is taken whole.
+"""Segmentation by merging, except that a pre-token that is a token is not split.
 
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
@@ -13,15 +13,15 @@ from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 
 cdef class WholeSegmenter(MergeSegmenter):
-    """Takes a pre-token that is a token whole, and merges all others.
+    """Segmenter that does not split a pre-token that is a token, and merges all others.
 
     Args:
-        merges, byte_ids, joined, by_result: see :class:`tokbench.kernels.merge.MergeSegmenter`.
-        tokens: the tokens that are taken whole.
+        merges, byte_ids, joined, by_result: See :class:`tokbench.kernels.merge.MergeSegmenter`.
+        tokens: Trie of the tokens that are not split.
     """
 
     cdef readonly Trie tokens
-    cdef bint merged_whole      # whether merging takes every one of them whole
+    cdef bint merged_whole      # whether merging already results in each of these tokens
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Merging by likelihood: the pair (a, b) with the greatest count(ab) / (count(a) count(b)) first.
+"""Merging by likelihood: the pair (a, b) with the greatest count(ab) / (count(a) count(b)) is merged first.
 
-A merge lowers the counts of its two symbols and so raises the score of every other pair that holds one of them: the
-queue is a heap that knows where each pair stands, and those pairs are put right at once. They are few, since the best
-pairs join rare symbols. Scores are compared exactly, as fractions, in 192 bits.
+A merge lowers the counts of its two symbols, which raises the score of every other pair with one of them. So the queue
+is a heap that stores the position of each pair, and those pairs are updated at once. They are few, because the best
+pairs join rare symbols. Scores are compared exactly, as fractions in 192 bits.
 
 Reference: ``wordpiece`` in :mod:`tokbench.reference.bpe`.
 """
@@ -27,17 +27,17 @@ cdef extern from *:
     struct Candidate {
         int64_t count;
         int32_t left, right;
-        int64_t place;          // in the queue, -1 outside
-        std::vector<int32_t> positions;     // where it was given, with those where it has since been broken up
+        int64_t place;          // in the queue; -1 if not queued
+        std::vector<int32_t> positions;     // occurrences, including those since broken up
     };
 
     struct Score {
-        int64_t count, left, right;         // of the pair and of its symbols
+        int64_t count, left, right;         // counts of the pair and of its symbols
         uint64_t order;                     // ranks of the symbols
         int32_t pair;
     };
 
-    /* Whether a.count / (a.left a.right) is above (1), below (-1) or equal to (0) that of b. */
+    /* Compare a.count / (a.left a.right) with that of b: 1 if greater, -1 if less, 0 if equal. */
     static inline int compare(const Score &a, const Score &b) {
         typedef unsigned __int128 wide;
         const wide p = (wide)b.left * b.right, q = (wide)a.left * a.right;
@@ -74,17 +74,17 @@ cdef extern from *:
 
 
 cdef class Merging:
-    """The state of one training run."""
+    """State of one training run."""
 
     cdef vector[Symbol] symbols
     cdef vector[Candidate] pairs
     cdef vector[Score] heap
-    cdef vector[int64_t] frequencies        # of each symbol in the text as it stands
+    cdef vector[int64_t] frequencies        # of each symbol in the text at present
     cdef vector[int64_t] lengths            # of each symbol, in bytes
     cdef vector[uint64_t] ranks
-    cdef vector[vector[int32_t]] holding    # pairs that hold each symbol
-    cdef vector[int32_t] of_left            # during a merge: the pair of a symbol with the new one after it, or -1
-    cdef vector[int32_t] of_right           # the same, with the new one before it
+    cdef vector[vector[int32_t]] holding    # pairs with each symbol
+    cdef vector[int32_t] of_left            # during a merge: pair of a symbol followed by the new one, -1 for none
+    cdef vector[int32_t] of_right           # likewise, preceded by the new one
     cdef int64_t min_count
     cdef int64_t max_length
 
@@ -138,7 +138,7 @@ cdef class Merging:
         return 0
 
     cdef int rank(self, int32_t id) except -1 nogil:
-        """Give a pair the place that its score earns, or none where it is too rare to be merged."""
+        """Update the position of a pair in the queue, or drop the pair if it is too rare to be merged."""
         cdef Candidate *pair = &self.pairs[id]
         cdef Score score
         if pair.count < self.min_count:
@@ -155,7 +155,7 @@ cdef class Merging:
         return 0
 
     cdef void drop(self, int32_t id) noexcept nogil:
-        """Take a pair out of the queue and forget where it stood."""
+        """Remove a pair from the queue and clear its positions."""
         cdef vector[int32_t] nothing
         cdef int64_t place = self.pairs[id].place
         self.pairs[id].place = -1
@@ -163,7 +163,7 @@ cdef class Merging:
         take_out(self.heap, place, self.pairs)
 
     cdef int put_right(self, int32_t symbol) except -1 nogil:
-        """Rank the pairs that hold a symbol anew and forget those that can no longer be merged."""
+        """Update the queue for all pairs with a symbol, and drop those that can no longer be merged."""
         cdef size_t i, kept = 0
         cdef int32_t pair
         for i in range(self.holding[symbol].size()):
@@ -176,7 +176,7 @@ cdef class Merging:
         return 0
 
     cdef int merge(self, int32_t merged) except -1 nogil:
-        """Make the symbol of a pair and put it wherever the pair stands, from left to right."""
+        """Create the symbol of a pair and replace every occurrence of the pair, from left to right."""
         cdef int32_t id = <int32_t>self.frequencies.size(), left = self.pairs[merged].left
         cdef int32_t right = self.pairs[merged].right, position
         cdef int64_t first = self.pairs.size(), i
@@ -226,7 +226,7 @@ cdef class Merging:
         return 0
 
     cdef int meet(self, int32_t position, int32_t left, int32_t right, int32_t *known) except -1 nogil:
-        """Note that two symbols have come to stand side by side, unless they would be too long together."""
+        """Record that two symbols are now adjacent, unless they would be too long together."""
         if self.lengths[left] + self.lengths[right] > self.max_length:
             return 0
         if known[0] < 0:
@@ -243,26 +243,26 @@ def train(
     int64_t min_count,
     int64_t max_length,
 ) -> NDArray[np.int32]:
-    """Merge the pair of the greatest count(ab) / (count(a) count(b)), again and again.
+    """Merge the pair with the greatest count(ab) / (count(a) count(b)) repeatedly.
 
-    The counts are those of the text as it stands: of the pair, side by side in a word, and of each symbol.
+    Counts are those of the current text: of adjacent pairs inside words, and of symbols.
 
     Args:
-        text: int32 [n], the words laid end to end, in symbols of the alphabet; n is less than 2**31.
-        offsets: int64 [words + 1], where each word starts; the last entry is n.
-        counts: int64 [words], occurrences of each word, all positive.
-        ranks: int64 [alphabet], the place of each symbol of the alphabet among ties. Merged symbols follow in order of
-            creation. Of equal scores the pair with the greater count is merged, then the lowest (left, right).
-        size: symbols wanted, the alphabet included.
-        min_count: pairs seen less often than this, or never, are not merged.
-        max_length: longest merged symbol, in symbols of the alphabet; at least 2.
+        text: int32 [n], concatenated words in symbols of the alphabet; n is less than 2**31.
+        offsets: int64 [words + 1], start of each word; the last entry is n.
+        counts: int64 [words], count of each word, all positive.
+        ranks: int64 [alphabet], rank of each symbol of the alphabet for ties. Merged symbols follow in order of
+            creation. Among equal scores the pair with the greater count is merged, then the lowest (left, right).
+        size: Requested number of symbols, including the alphabet.
+        min_count: Minimum count of a merged pair; at least 1.
+        max_length: Maximum length of a merged symbol in symbols of the alphabet; at least 2.
 
     Returns:
-        int32 [m, 2] of (left, right); the results are alphabet, alphabet + 1, ...
+        int32 [m, 2] of (left, right); the resulting symbols are alphabet, alphabet + 1, ...
 
     Raises:
         OverflowError: there are 2**31 or more positions, symbols or pairs.
-        MemoryError: there is not enough.
+        MemoryError: there is not enough memory.
     """
     cdef Merging state = Merging()
     cdef vector[int32_t] taken
