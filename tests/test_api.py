@@ -361,7 +361,7 @@ def test_page_of_the_interface_shows_every_public_name() -> None:
 
 
 Call = Callable[[Any], object]
-COLUMN = "give one column"
+COLUMN = "pass one column"
 
 
 @pytest.fixture(scope="module")
@@ -413,7 +413,7 @@ def test_names_of_frames_are_no_texts(calls: dict[str, Call], pair: list[Tokeniz
 @pytest.mark.parametrize("mapping", [{"a": "the cat"}, UserDict(a="the cat")])
 def test_keys_of_mappings_are_no_texts(mapping: Any, calls: dict[str, Call], pair: list[Tokenizer]) -> None:
     for call in [*calls.values(), pair[0].encode]:
-        assert "give its texts, as in mapping.values()" in rejected(call, mapping)
+        assert "pass its texts, for example mapping.values()" in rejected(call, mapping)
     for call in calls.values():
         assert "row['text']" in rejected(call, [mapping])
 
@@ -449,7 +449,7 @@ def test_one_text_in_any_buffer_of_bytes(calls: dict[str, Call], pair: list[Toke
         assert tokbench.count(text).total == 2
         assert tokbench.compare(pair, text)["documents"].to_list() == [1, 1]
         assert pair[0].encode(text).tolist() == pair[0].encode("the cat").tolist()
-        assert "give several" in rejected(calls["encode_batch"], text)
+        assert "not a list of texts" in rejected(calls["encode_batch"], text)
 
 
 @pytest.mark.parametrize(
@@ -580,7 +580,7 @@ def test_tokenizers_in_any_iterable(pair: list[Tokenizer]) -> None:
         ([[97, 98], [98, 99]], "ids of 2 sequences; decode one sequence at a time"),
         (bytearray(b"ab"), "a text, not ids"),
         (b"ab", "a text, not ids"),
-        ({97: 1}, "give whole numbers"),
+        ({97: 1}, "pass integers"),
         (np.ma.array([97, 98], mask=[False, True]), "some are masked"),
     ],
 )
@@ -599,7 +599,7 @@ def test_pairs_that_are_none(pairs: Any) -> None:
 
 
 def test_options_of_another_class(pair: list[Tokenizer]) -> None:
-    with pytest.raises(TokbenchError, match=r"^options \{.*\}: give an instance of \w+$"):
+    with pytest.raises(TokbenchError, match=r"^options \{.*\}: not an instance of the options; pass \w+$"):
         Tokenizer(pair[0].vocabulary, "gpt2", "bpe_dropout", {"dropout": 0.5})  # type: ignore[arg-type]
 
 

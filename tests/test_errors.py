@@ -83,7 +83,7 @@ def test_damaged_vocabulary(
 def test_tampered_vocabulary(tokenizer: Path, plain: Path, tokbench: Tokbench) -> None:
     (tokenizer / "tokens.vocab").open("a").write("6162636465\n")
     assert tokbench("encode", tokenizer, plain).message == (
-        f"tokbench: {tokenizer}: the vocabulary is not the one that was saved, or the settings are not; "
+        f"tokbench: {tokenizer}: the vocabulary or the settings have changed since they were saved; "
         "build the tokenizer again"
     )
 
@@ -243,7 +243,7 @@ def test_a_folder_copied_in_part(tokenizer: Path, tmp_path: Path, plain: Path, t
     shutil.copy(tokenizer / "tokbench.json", part)
     assert tokbench("encode", part, plain).message.startswith(f"tokbench: {part / 'tokens.vocab'}: not a readable")
     shutil.copy(tokenizer / "tokens.vocab", part)
-    assert "the vocabulary is not the one that was saved" in tokbench("encode", part, plain).message
+    assert "the vocabulary or the settings have changed" in tokbench("encode", part, plain).message
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_offsets_that_nobody_tells(adapters: Adapters, tmp_path: Path) -> None:
     for tokenizer in (ranks, adapters["lower"][0]):
         with pytest.raises(TokbenchError, match=r"replaces bytes that are not UTF-8 \(byte 1\)"):
             tokenizer.byte_offsets(b"a\xff")
-        with pytest.raises(TokbenchError, match="has no characters; give str"):
+        with pytest.raises(TokbenchError, match="is not str; pass str"):
             tokenizer.character_offsets(b"a")
 
 
@@ -248,7 +248,7 @@ def test_an_adapter_tells_what_is_no_text(adapted: Path) -> None:
             with pytest.raises(TokbenchError, match=r"is not text; pass str or bytes$"):
                 call(wrong)
     for wrong in ("abc", b"abc", 3):
-        with pytest.raises(TokbenchError, match="give several"):
+        with pytest.raises(TokbenchError, match="not a list of texts"):
             tokenizer.encode_batch(wrong)
     for wrong in ("abc", None, [[1], [1, 2]], [1.5]):
         with pytest.raises(TokbenchError, match="ids of "):

@@ -201,12 +201,12 @@ def test_damaged_events(tmp_path: Path, line: str) -> None:
     ("tokens", "happened", "message"),
     [
         ([], None, "has no events; use 'greedy'"),
-        ([], [Event(False, (b"a", b"bc"))], "event 0 needs the token 6263, which is not there"),
-        ([], [Event(True, (b"a", b"b"))], "event 0 needs the token 6162, which is not there"),
+        ([], [Event(False, (b"a", b"bc"))], "event 0 needs the token 6263, which does not exist"),
+        ([], [Event(True, (b"a", b"b"))], "event 0 needs the token 6162, which does not exist"),
         (["é"], [Event(True, (b"\xc3", b"\xa9"))], "event 0 removes c3a9, which no merge makes"),
         ([], [Event(False, (b"a", b"b")), Event(True, (b"ab",))], "event 1 has 1 parts, and a merge has two"),
         ([], [Event(False, (b"a", b"b", b"c"))], "event 0 has 3 parts, and a merge has two"),
-        ([], [Event(False, (b"a", b"b"))], "do not leave the vocabulary's tokens .6162 is in one of the two"),
+        ([], [Event(False, (b"a", b"b"))], "do not result in the vocabulary's tokens .6162 is in one of the two"),
         (["ab"], [], "no event makes the token 6162, which is not a single character"),
     ],
 )

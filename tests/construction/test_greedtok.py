@@ -299,7 +299,7 @@ def test_word_list(tmp_path: Path, words: str, counts: str) -> None:
     ("words", "counts", "message"),
     [
         (b"a b", b"1", "words.txt: 2 words, but .*counts.txt has 1 lines"),
-        (b"a b a", b"1\n2\n3", "words.txt: word 3 'a' stands there before"),
+        (b"a b a", b"1\n2\n3", "words.txt: word 3 'a' is repeated"),
         (b"a  b", b"1\n2\n3", "words.txt: word 2 is empty"),
         (b"a b", b"1\nx", "counts.txt:2: 'x' is not a count"),
         (b"\x1f\x8bbad", b"1", "words.txt: cannot be read"),

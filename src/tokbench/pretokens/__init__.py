@@ -144,13 +144,15 @@ class PretokenCounts:
         """
         pretokenization = renamed(scheme, pretokenization)
         if isinstance(pairs, Mapping):
-            raise TokbenchError("pairs: a mapping; give its pairs, as in mapping.items()")
+            raise TokbenchError("pairs: a mapping, not pairs; pass mapping.items()")
         rows = list(pairs)
         try:
             data = np.frombuffer(b"".join(token for token, _ in rows), np.uint8)
             counts = [index(count) for _, count in rows]
         except (TypeError, ValueError):
-            raise TokbenchError("pairs: give pairs of bytes and a whole number, as in (b'the', 3)") from None
+            raise TokbenchError(
+                "pairs: an item is not a pair of bytes and an integer; pass pairs such as (b'the', 3)"
+            ) from None
         offsets = np.cumsum([0, *(len(token) for token, _ in rows)], dtype=np.int64)
         return cls.merged(data, offsets, np.array(counts, np.int64), pretokenization)
 

@@ -190,7 +190,7 @@ def import_external(table: Path | str, scheme: str, path: Path | str, bound: Mem
     Raises:
         TokbenchError: the memory limit is too small, or as :meth:`tokbench.pretokens.PretokenCounts.read`.
     """
-    bound.require("to take counts")
+    bound.require("to import counts")
     with scratch_folder(path) as folder:
         counter = SpillingCounter(folder, bound)
         _, rows = read_parts(table)

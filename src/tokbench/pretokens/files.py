@@ -54,18 +54,18 @@ def read_word_list(words: Path | str, counts: Path | str, megabytes: int | None 
     """
     text = read_whole(Path(words), REMEDY)
     taken = resident() + RESERVE + WORD_BYTES * (text.count(b" ") + 1) + COPIES * len(text)
-    allowance_require("this list of words", taken, megabytes, "give a table of Parquet, which is taken in pieces")
+    allowance_require("this list of words", taken, megabytes, "pass a Parquet table, which is read in batches")
     spelt = text.split(b" ")
     numbers = read_whole(Path(counts), REMEDY).splitlines()
     if len(spelt) != len(numbers):
         raise TokbenchError(
-            f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; give one count for each word"
+            f"{words}: {len(spelt)} words, but {counts} has {len(numbers)} lines; provide one count per word"
         )
     pairs: dict[bytes, int] = {}
     for record, (word, line) in enumerate(zip(spelt, numbers, strict=True), 1):
         if not word or word in pairs:
-            fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} stands there before"
-            raise TokbenchError(f"{words}: word {record} {fault}; give each word once, with one space between words")
+            fault = "is empty" if not word else f"{word[:60].decode(errors='replace')!r} is repeated"
+            raise TokbenchError(f"{words}: word {record} {fault}; list each word once, separated by single spaces")
         try:
             pairs[word] = whole_number(line.strip().decode(), 0, LARGEST_BYTES)
         except ValueError:

@@ -78,8 +78,8 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
         missing = next((token for token in needed if token not in present), None)
         if missing is not None:
             raise TokbenchError(
-                f"segmentation '{segmentation}': event {number} needs the token {missing.hex()}, which is not there "
-                "at that moment; build the vocabulary again"
+                f"segmentation '{segmentation}': event {number} needs the token {missing.hex()}, which does not "
+                "exist at that point; build the vocabulary again"
             )
         if len(event.parts) < 2 or (len(event.parts) > 2 and not event.split):
             raise TokbenchError(
@@ -94,7 +94,7 @@ def history_of(vocabulary: Vocabulary, segmentation: str) -> History:
         (present.discard if event.split else present.add)(event.token)
     if odd := present.symmetric_difference(vocabulary.tokens):
         raise TokbenchError(
-            f"segmentation '{segmentation}': the events do not leave the vocabulary's tokens "
+            f"segmentation '{segmentation}': the events do not result in the vocabulary's tokens "
             f"({min(odd).hex()} is in one of the two only); build the vocabulary again"
         )
     every = tuple(_spelling(alphabet, segmentation)) + vocabulary.events

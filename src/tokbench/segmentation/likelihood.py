@@ -37,16 +37,16 @@ def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
     if scores.shape != (len(vocabulary),):
         raise TokbenchError(
             f"segmentation 'likelihood': scores have shape {list(scores.shape)} for {len(vocabulary)} tokens; "
-            "give one for each token"
+            "set one score per token"
         )
     wrong = np.flatnonzero(np.isnan(scores) | (scores == np.inf))
     if len(wrong):
         raise TokbenchError(
             f"segmentation 'likelihood': the score of token {vocabulary.tokens[wrong[0]].hex()} is {scores[wrong[0]]}; "
-            "give a finite logarithm, or -inf to bar the token"
+            "set a finite logarithm, or -inf to exclude the token"
         )
     usable = np.isfinite(scores)
     if not usable.any():
-        raise TokbenchError("segmentation 'likelihood': no score is finite; give scores to the tokens to be used")
+        raise TokbenchError("segmentation 'likelihood': no score is finite; set scores for the tokens to use")
     scores, usable = usable_scores(vocabulary.tokens, scores)
     return LikelihoodSegmenter(Trie(*vocabulary.flat(), usable, backwards=True), scores)

@@ -82,7 +82,9 @@ class Tokenizer:
     ) -> None:
         method = segmentations[segmentation]
         if not isinstance(options, method.options | None):
-            raise TokbenchError(f"options {shown(options)}: give an instance of {method.options.__name__}")
+            raise TokbenchError(
+                f"options {shown(options)}: not an instance of the options; pass {method.options.__name__}"
+            )
         needs = method.needs
         if needs and getattr(vocabulary, needs) is None:
             raise TokbenchError(f"segmentation '{segmentation}' needs {needs}, which this vocabulary does not have")

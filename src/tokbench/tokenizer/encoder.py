@@ -203,7 +203,7 @@ def as_bytes(text: Any) -> bytes:
         return bytes(memoryview(text))
     reject_table(text)
     if isinstance(text, PurePath):
-        raise TokbenchError(f"{shortened(str(text))}: a path, not a text; pass its text, as from Path.read_bytes()")
+        raise TokbenchError(f"{shortened(str(text))}: a path, not a text; pass its text, for example Path.read_bytes()")
     raise TokbenchError(f"{shown(text)} is not text; pass str or bytes")
 
 
@@ -232,14 +232,14 @@ def reject_table(value: Any) -> None:
     remedy = ""
     if any(hasattr(type(value), attribute) for attribute in COLUMNS):
         remedy = (
-            "one column, as in splits['train']['text']"
+            "one column, for example splits['train']['text']"
             if isinstance(value, Mapping)
-            else "one column, as in frame['text']"
+            else "one column, for example frame['text']"
         )
     elif isinstance(value, Mapping):
-        remedy = "its texts, as in mapping.values() or row['text']"
+        remedy = "its texts, for example mapping.values() or row['text']"
     if remedy:
-        raise TokbenchError(f"{type(value).__name__}: neither a text nor several; give {remedy}")
+        raise TokbenchError(f"{type(value).__name__}: not a text or a list of texts; pass {remedy}")
 
 
 def shown(value: Any) -> str:
@@ -261,7 +261,7 @@ def require_str(text: Any) -> str:
         TokbenchError: it is not a ``str``.
     """
     if not isinstance(text, str):
-        raise TokbenchError(f"{shown(text)} has no characters; give str, or ask for offsets()")
+        raise TokbenchError(f"{shown(text)} is not str; pass str, or call offsets() for bytes")
     return text
 
 
@@ -273,7 +273,7 @@ def require_texts(texts: Any) -> Iterable[Any]:
     """
     reject_table(texts)
     if is_text(texts) or not is_iterable(texts):
-        raise TokbenchError(f"texts {shown(texts)}: give several, as in a list, or encode one with encode()")
+        raise TokbenchError(f"texts {shown(texts)}: not a list of texts; pass a list, or call encode() for one text")
     return cast(Iterable[Any], texts)
 
 
@@ -289,15 +289,15 @@ def as_ids(ids: ArrayLike) -> NDArray[Any]:
         TokbenchError: the ids are not integers, some are masked, or there are several sequences.
     """
     if isinstance(ids, bytes | bytearray | memoryview) and is_text(ids):
-        raise TokbenchError(f"ids {shown(ids)}: a text, not ids; give whole numbers")
+        raise TokbenchError(f"ids {shown(ids)}: a text, not ids; pass integers")
     try:
         values = np.asarray(ids)
     except ValueError:
         raise TokbenchError("ids of several lengths; decode one sequence at a time") from None
     if values.size and values.dtype.kind not in "iu":
-        raise TokbenchError(f"ids of type {values.dtype} are no ids of this vocabulary; give whole numbers")
+        raise TokbenchError(f"ids of type {values.dtype} are not integers; pass integers")
     if np.ma.is_masked(ids):
-        raise TokbenchError("ids: some are masked; give those that are not, as in ids.compressed()")
+        raise TokbenchError("ids: some are masked; pass the others, for example ids.compressed()")
     if values.size and max(values.shape, default=1) != values.size:
         raise TokbenchError(f"ids of {len(values)} sequences; decode one sequence at a time")
     return values.ravel()

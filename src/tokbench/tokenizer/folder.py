@@ -83,9 +83,7 @@ class Settings(BaseModel):
             TokbenchError: the checksum or the size differs.
         """
         if self.sha256 != self._digest(folder) or self.size != size:
-            raise TokbenchError(
-                f"{folder}: the vocabulary is not the one that was saved, or the settings are not; {AGAIN}"
-            )
+            raise TokbenchError(f"{folder}: the vocabulary or the settings have changed since they were saved; {AGAIN}")
 
     def _digest(self, folder: Path) -> str:
         digest = hashlib.sha256()
