@@ -159,9 +159,9 @@ def test_arrays_that_are_no_ids(tokenizer: Path, tmp_path: Path, tokbench: Tokbe
 def test_columns_that_are_no_counts(tmp_path: Path) -> None:
     path = tmp_path / "counts.parquet"
     for columns, told in (
-        ({"pretoken": pl.Series([1, 2]), "count": [1, 2]}, "column 'pretoken' holds int64, not text"),
-        ({"pretoken": [b"a"], "count": [1.0]}, "column 'count' holds double, not whole numbers"),
-        ({"pretoken": [b"a"], "count": ["1"]}, "column 'count' holds large_string, not whole numbers"),
+        ({"pretoken": pl.Series([1, 2]), "count": [1, 2]}, "column 'pretoken' has type int64, not text"),
+        ({"pretoken": [b"a"], "count": [1.0]}, "column 'count' has type double, not whole numbers"),
+        ({"pretoken": [b"a"], "count": ["1"]}, "column 'count' has type large_string, not whole numbers"),
         ({"pretoken": [b"a"], "count": pl.Series([2**63], dtype=pl.UInt64)}, ""),
         ({"pretoken": [b"a", None], "count": [1, 2]}, "a pre-token or a count is missing, or a count is negative"),
         ({"pretoken": [b"a", b"b"], "count": [1, None]}, "a pre-token or a count is missing, or a count is negative"),

@@ -175,7 +175,7 @@ def test_a_pipe_in_a_folder_is_rejected(file: str, level: dict[str, Any], tmp_pa
     text = made.written(tmp_path / "text", TEXT)
     (tmp_path / "ours" / file).unlink(missing_ok=True)
     os.mkfifo(tmp_path / "ours" / file)
-    message = f"tokbench: {tmp_path / 'ours' / file}: a pipe; write what comes through it to a file, and name that"
+    message = f"tokbench: {tmp_path / 'ours' / file}: a pipe; write its output to a file, and name that"
     assert tokbench("encode", tmp_path / "ours", text).message == message
 
 
@@ -187,7 +187,7 @@ def test_a_pipe_is_no_tokenizer(form: str | None, tmp_path: Path, tokbench: Tokb
     if form in ("tiktoken", "tokens"):
         more += ["--pattern", "gpt2", "--segmentation", "greedy"]
     assert tokbench("encode", pipe, text, *more).message == (
-        f"tokbench: {pipe}: a pipe; write what comes through it to a file, and name that"
+        f"tokbench: {pipe}: a pipe; write its output to a file, and name that"
     )
 
 
@@ -195,7 +195,7 @@ def test_other_pipes_are_rejected(level: dict[str, Any], tmp_path: Path, tokbenc
     """A configuration, ids and a file of a folder of ``transformers``; an open descriptor is accepted."""
     pipe, file = tmp_path / "pipe", made.written(tmp_path / "tokenizer.json", level)
     os.mkfifo(pipe)
-    told = f"tokbench: {pipe}: a pipe; write what comes through it to a file, and name that"
+    told = f"tokbench: {pipe}: a pipe; write its output to a file, and name that"
     assert tokbench("decode", file, pipe).message == told
     assert tokbench("validate", pipe).message == told
     (tmp_path / "model").mkdir()

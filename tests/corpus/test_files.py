@@ -135,7 +135,7 @@ def archive(name: str) -> bytes:
         ("a.txt.gz.gz", WRAPPERS[".gz"](WRAPPERS[".gz"](b"a")), "compressed by gzip within gzip; decompress it once"),
         ("a.txt.xz", WRAPPERS[".xz"](WRAPPERS[".bz2"](b"a")), "compressed by bzip2 within xz; decompress it once"),
         ("a.txt", b"\x04\x22\x4d\x18lz4", "compressed by lz4; unpack it first"),
-        ("a.parquet.gz", WRAPPERS[".gz"](archive("parquet")), "compressed by gzip, and Parquet is read as it is"),
+        ("a.parquet.gz", WRAPPERS[".gz"](archive("parquet")), "Parquet that is compressed by gzip; decompress it"),
     ],
     ids=range(11),
 )
@@ -147,7 +147,7 @@ def test_other_files_are_rejected(name: str, data: bytes, message: str, tmp_path
 
 def test_an_ending_that_contradicts_the_type(tmp_path: Path, experiment: dict[str, Any]) -> None:
     path = write_json_lines(tmp_path / "a.jsonl", [{"text": "a"}])
-    message = f"{path}: JSON Lines by its ending, and not of type 'text'; set 'type: jsonl', or rename it"
+    message = f"{path}: JSON Lines by its ending, but the source has 'type: text'; set 'type: jsonl', or rename it"
     assert rejected(TextSource(type="text", path=[str(path)])) == message
     experiment["corpora"]["pydoc"]["source"] = {"type": "text", "path": str(path)}
     assert check(Experiment.model_validate(experiment)) == [f"corpora.pydoc.source.path: {message}"]
@@ -407,7 +407,7 @@ def test_encodings_that_are_none(tmp_path: Path, tokbench: Tokbench) -> None:
     path = write_json_lines(tmp_path / "a.jsonl", [{"text": "a"}])
     output = ("-o", tmp_path / "counts.parquet")
     for name in ("nonsense", "hex", "undefined", ""):
-        assert "is no encoding; use utf-8, bytes" in tokbench(*COUNT, *output, path, f"--encoding={name}").message
+        assert "is not an encoding; use utf-8, bytes" in tokbench(*COUNT, *output, path, f"--encoding={name}").message
     assert "a.jsonl is JSON Lines" in tokbench(*COUNT, *output, path, "--encoding=bytes").message
     message = tokbench(*COUNT, *output, _parquet(tmp_path), "--encoding=utf-16").message
     assert message == "tokbench: --encoding utf-16: Parquet has its own encoding; leave the option out"

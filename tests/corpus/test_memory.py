@@ -277,7 +277,7 @@ def test_a_pipe_is_not_an_empty_text(tmp_path: Path, tokbench: Tokbench) -> None
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     message = rejected(TextSource(type="text", path=[str(pipe)]))
-    assert message == f"{pipe}: a pipe; write what comes through it to a file, and name that"
+    assert message == f"{pipe}: a pipe; write its output to a file, and name that"
     assert tokbench("count", "--scheme", "gpt2", "-o", tmp_path / "counts", pipe).message == f"tokbench: {message}"
 
 
@@ -309,9 +309,9 @@ def test_bad_json_line(line: str, tmp_path: Path) -> None:
         ('{"text": "a", "te\\u0078t": "b"}', "3: the key 'text' is given twice in one object"),
         ('{"text": "a", "language": 1, "language": 1}', "3: the key 'language' is given twice in one object"),
         ("[" * 100_000, "3: not JSON (byte 100001)"),
-        ('{"text": "a", "language": ["en"]}', "3: the language under 'language' is no text"),
-        ('{"text": "a", "language": "\\ud800"}', "3: the language under 'language' is no text"),
-        ('{"text": "a", "language": ' + "9" * 5000 + "}", "3: the language under 'language' is no text"),
+        ('{"text": "a", "language": ["en"]}', "3: the language under 'language' is not text"),
+        ('{"text": "a", "language": "\\ud800"}', "3: the language under 'language' is not text"),
+        ('{"text": "a", "language": ' + "9" * 5000 + "}", "3: the language under 'language' is not text"),
         ('{"text": ' + "9" * 5000 + "}", "3: not a JSON object with a string under 'text'"),
     ],
 )
@@ -373,7 +373,7 @@ def test_bad_parquet(tmp_path: Path) -> None:
     pq.write_table(pa.table({"content": ["a"], "id": [1]}), path)
     source = ParquetSource(type="parquet", path=[str(path)])
     assert rejected(source) == f"{path}: no column 'text' (there are content, id)"
-    assert rejected(source.model_copy(update={"text_field": "id"})).startswith(f"{path}: column 'id' holds int64")
+    assert rejected(source.model_copy(update={"text_field": "id"})).startswith(f"{path}: column 'id' has type int64")
     path.write_bytes(path.read_bytes()[:-20])
     assert rejected(source).startswith(f"{path}: not readable as Parquet (")
 

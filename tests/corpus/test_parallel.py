@@ -142,7 +142,7 @@ def test_more_pairs_beside_training_than_memory_holds_are_told(tmp_path: Path) -
     many = [(f"{number}", f"{number}") for number in range(40)]
     own = corpus(tmp_path, many).train.model_dump()
     made = corpus(tmp_path, many, tests={"own": own})
-    with pytest.raises(TokbenchError, match=r"own: more than 20 pairs beside training are too many for 500 MB"):
+    with pytest.raises(TokbenchError, match=r"own: more than 20 pairs outside of training are too many for 500 MB"):
         prepare_parallel(made, 0, tmp_path, MemoryLimit(500, WRITING + 4 * 20 * HELD))
 
 

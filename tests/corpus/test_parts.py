@@ -331,7 +331,7 @@ def test_queues_that_hold_other_documents(lines: Source, tmp_path: Path) -> None
     in_parts(lines, SHARES[0], 0, 2, 3, folder)
     queues, gets = [folder / f"queue{part}" for part in range(3)], read_totals(folder / "places")
     paths = shard_paths(tmp_path / "again", "tokenizer", 2)
-    with pytest.raises(TokbenchError, match=r": the queues hold 9 documents of 36 bytes for tokenizer/0000.parquet"):
+    with pytest.raises(TokbenchError, match=r": the queues contain 9 documents of 36 bytes for tokenizer/0000.parquet"):
         write_partitions(queues[1:], range(2), gets, paths, UNBOUND)
 
 
@@ -378,7 +378,7 @@ def test_a_document_that_no_shard_takes_is_named_alike(
 ) -> None:
     with (tmp_path / "b.txt").open("a") as file:
         file.write("one\nand a long one\ntwo\n")
-    told = r"^document 19 of the source has 15 bytes, and a shard takes 14 of one; cut it into shorter documents$"
+    told = r"^document 19 of the source has 15 bytes, and a shard accepts 14 per document; cut it into shorter doc"
     monkeypatch.setattr("tokbench.corpus.shuffle.LONGEST", 14)
     with pytest.raises(TokbenchError, match=told):
         in_parts(lines, SHARES[0], 0, 1, 3, tmp_path)

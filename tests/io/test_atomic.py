@@ -69,10 +69,12 @@ def test_a_folder_of_the_users_own_stays(tmp_path: Path) -> None:
     (tmp_path / "out" / "deep" / "thesis.tex").touch()
     (tmp_path / ".out.partial").mkdir()
     message = told(lambda: fill(tmp_path / "out"))
-    assert message == (f"{tmp_path / 'out'}: holds deep/thesis.tex, which Tokbench did not write; name another folder")
+    assert message == (
+        f"{tmp_path / 'out'}: contains deep/thesis.tex, which Tokbench did not write; name another folder"
+    )
     fill(tmp_path / "other")
     (tmp_path / "other" / "notes").touch()
-    assert "holds notes, which" in told(lambda: fill(tmp_path / "other"))
+    assert "contains notes, which" in told(lambda: fill(tmp_path / "other"))
     assert names(tmp_path) == [".out.partial", "other", "out"]
     assert names(tmp_path / "other") == [".tokbench.json", "a.csv", "notes", "within"]
 
@@ -85,7 +87,7 @@ def test_a_file_that_comes_while_the_folder_is_made_stays(tmp_path: Path, monkey
         with atomic_folder(tmp_path / "out", "tables"):
             (tmp_path / "out" / name).touch()
 
-    assert "holds notes, which" in told(lambda: added("notes"))
+    assert "contains notes, which" in told(lambda: added("notes"))
     (tmp_path / "out" / "notes").unlink()
 
     renamed = os.rename
@@ -97,7 +99,7 @@ def test_a_file_that_comes_while_the_folder_is_made_stays(tmp_path: Path, monkey
 
     with monkeypatch.context() as patch:
         patch.setattr("tokbench.io.atomic.os.rename", late)
-        assert "holds late, which" in told(lambda: fill(tmp_path / "out"))
+        assert "contains late, which" in told(lambda: fill(tmp_path / "out"))
     assert (tmp_path / "out" / "a.csv").read_text() == "old"
     (tmp_path / "out" / "late").unlink()
     assert names(tmp_path) == ["out"]
@@ -107,7 +109,7 @@ def test_one_kind_never_replaces_another(tmp_path: Path) -> None:
     fill(tmp_path / "out", "old", "corpus")
     message = told(lambda: fill(tmp_path / "out", kind="tokenizer"))
     assert message == (
-        f"{tmp_path / 'out'}: holds other output (corpus, not tokenizer); remove it, or name another folder"
+        f"{tmp_path / 'out'}: contains other output (corpus, not tokenizer); remove it, or name another folder"
     )
     assert (tmp_path / "out" / "a.csv").read_text() == "old"
 
@@ -128,13 +130,13 @@ def test_a_record_that_is_none_allows_nothing(record: str, tmp_path: Path) -> No
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / ".tokbench.json").write_text(record)
     (tmp_path / "out" / "a.csv").touch()
-    assert "holds a.csv, which" in told(lambda: fill(tmp_path / "out"))
+    assert "contains a.csv, which" in told(lambda: fill(tmp_path / "out"))
 
 
 def test_names_that_are_taken_otherwise(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
-    remedy = "a file stands here; remove it, or name another folder"
+    remedy = "is a file; remove it, or name another folder"
     assert told(lambda: fill(tmp_path / "file")) == f"{tmp_path / 'file'}: {remedy}"
     remedy = "one of its folders is a file; remove that, or name another output"
     assert told(lambda: fill(tmp_path / "file" / "out")) == f"{tmp_path / 'file' / 'out'}: {remedy}"
@@ -144,7 +146,7 @@ def test_names_that_are_taken_otherwise(tmp_path: Path) -> None:
             raise AssertionError("the work began")
 
     assert told(lambda: write(tmp_path / "file" / "out")) == f"{tmp_path / 'file' / 'out'}: {remedy}"
-    remedy = "a folder stands here; name a file"
+    remedy = "is a folder; name a file"
     assert told(lambda: write(tmp_path / "folder")) == f"{tmp_path / 'folder'}: {remedy}"
 
     def taken_meanwhile(path: Path) -> None:
@@ -167,9 +169,9 @@ def test_every_command_rejects_before_it_works(tmp_path: Path, tokbench: Tokbenc
                 assert isinstance(option.type, OutputFolder), name
                 rejecting.append(name)
                 message = tokbench(name, "-o", tmp_path / "notes").message
-                assert f"{tmp_path / 'notes'}: holds thesis.tex, which Tokbench did not write" in message
+                assert f"{tmp_path / 'notes'}: contains thesis.tex, which Tokbench did not write" in message
                 message = tokbench(name, "-o", tmp_path / "notes" / "thesis.tex").message
-                assert "thesis.tex: a file stands here; remove it, or name another folder" in message
+                assert "thesis.tex: is a file; remove it, or name another folder" in message
     assert len(rejecting) == 27
     assert names(tmp_path / "notes") == ["thesis.tex"]
 
@@ -201,7 +203,7 @@ def test_files_go_into_a_folder_together(tmp_path: Path) -> None:
     assert names(tmp_path) == [".tokbench.json", "a", "b", "thesis.tex", "z"]
     write("c", "z")
     assert names(tmp_path) == [".tokbench.json", "c", "thesis.tex", "z"]
-    assert "holds thesis.tex, which" in told(lambda: fill(tmp_path, kind="tokenizer"))
+    assert "contains thesis.tex, which" in told(lambda: fill(tmp_path, kind="tokenizer"))
     (tmp_path / "thesis.tex").unlink()
     fill(tmp_path, kind="tokenizer")
     assert names(tmp_path) == [".tokbench.json", "a.csv", "within"]

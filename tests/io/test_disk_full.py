@@ -80,8 +80,8 @@ def test_no_space_is_told_and_loses_nothing(writer: str, tmp_path: Path) -> None
 
     for path, block in ((tmp_path / "file", in_file), (tmp_path / "out", in_folder)):
         message = told(block)
-        assert message.startswith(f"{path}: cannot be written whole (")
-        assert message.endswith(f"); make room in {tmp_path}, or write elsewhere")
+        assert message.startswith(f"{path}: cannot be written completely (")
+        assert message.endswith(f"); make room in {tmp_path}, or name another place")
         assert "\n" not in message
     assert names(tmp_path) == ["file", "out"]
     assert (tmp_path / "file").read_text() == (tmp_path / "out" / "a.csv").read_text() == "old"
@@ -102,8 +102,8 @@ def test_a_full_disk_on_the_command_line(tmp_path: Path, tokbench: Tokbench) -> 
         pytest.skip("no small disk can be mounted here")
     try:
         assert tokbench("tabulate", "-o", disk / "tables").message == (
-            f"tokbench: {disk / 'tables'}: cannot be written whole (No space left on device); make room in {disk}, or "
-            "write elsewhere"
+            f"tokbench: {disk / 'tables'}: cannot be written completely (No space left on device); make room in "
+            f"{disk}, or name another place"
         )
         assert names(disk) == []
     finally:

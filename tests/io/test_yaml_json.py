@@ -159,7 +159,7 @@ def test_surrogates_that_are_a_pair() -> None:
     [("a: 1\na: 2\n", "f:2:1"), ("x: &x {a: 1}\ny: {<<: *x, a: 2, a: 3}\n", "f:2:19"), ("c: {d: 1, d: 2}", "f:1:11")],
 )
 def test_keys_are_unique(text: str, place: str) -> None:
-    with pytest.raises(TokbenchError, match=f"^{place}: the key '.' stands twice"):
+    with pytest.raises(TokbenchError, match=f"^{place}: the key '.' occurs twice"):
         parse_yaml(text, "f")
 
 
@@ -275,7 +275,7 @@ def test_mistakes_of_files_of_snakemake(tmp_path: Path) -> None:
         f"{two}: sizes.0: must be a whole number (found '1_0')",
     ]
     one.write_text(EXPERIMENT + "seed: 1\nseed: 2\n")
-    with pytest.raises(TokbenchError, match=r"one\.yaml:\d+:1: the key 'seed' stands twice"):
+    with pytest.raises(TokbenchError, match=r"one\.yaml:\d+:1: the key 'seed' occurs twice"):
         read_all([one, two], {})
 
 

@@ -33,7 +33,7 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
     "no space after a colon": (b"name:a\nseed: 1\n", ("not YAML",)),
     "NUL": (b"name: a\0b\n", (":1:8: not YAML", "U+0000")),
     "a control character": (b"name: a\x07\n", (":1:8: not YAML", "U+0007")),
-    "NUL by escape": (b'name: "a\\0b"\n', (":1:7: text holds the character U+0000",)),
+    "NUL by escape": (b'name: "a\\0b"\n', (":1:7: text contains the character U+0000",)),
     "half a surrogate": (b'name: "\\ud83e"\n', (":1:7: half a pair of surrogates",)),
     "not UTF-8": (b"name: a\nseed: \xff\n", (":2:7: not UTF-8 (byte 0xff)",)),
     "Latin-1": ("name: naïve\n".encode("latin-1"), (":1:9: not UTF-8 (byte 0xef)",)),
@@ -61,21 +61,21 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
     "a list for a key": (HEAD.encode() + b"? [a]\n: b\n", (":4:3: a key must be text",)),
     "a key twice": (
         HEAD.encode() + b"sizes: [512]\nseed: 1\nseed: 2\n",
-        (":6:1: the key 'seed' stands twice (first in line 5)",),
+        (":6:1: the key 'seed' occurs twice (first in line 5)",),
     ),
     "a key twice, once in quotes": (
         HEAD.encode() + b"sizes: [512]\n'sizes': [1024]\n",
-        (":5:1: the key 'sizes' stands twice",),
+        (":5:1: the key 'sizes' occurs twice",),
     ),
     "a key twice within": (
         b"name: a\ncorpora: {pydoc: {source: embedded}}\nvariants:\n"
         b"  bpe: {pretokenization: gpt2, construction: bpe, construction: ngram}\nsizes: [512]\n",
-        (":4:51: the key 'construction' stands twice (first in line 4)",),
+        (":4:51: the key 'construction' occurs twice (first in line 4)",),
     ),
     "a variant twice": (
         b"name: a\ncorpora: {pydoc: {source: embedded}}\nvariants:\n  bpe: {pretokenization: gpt2, construction: bpe}\n"
         b"  bpe: {pretokenization: none, construction: bpe}\nsizes: [512]\n",
-        (":5:3: the key 'bpe' stands twice (first in line 4)",),
+        (":5:3: the key 'bpe' occurs twice (first in line 4)",),
     ),
     # Numbers that are written otherwise
     **{

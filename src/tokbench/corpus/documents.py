@@ -1,12 +1,9 @@
-"""Documents, and the sharded Parquet in which a corpus lies on disk.
+"""Documents, shards, checksums and the manifest of a corpus.
 
-Checksums of corpora: of the documents, however many shards they lie in.
+A corpus is stored as sharded Parquet. Its checksum covers the documents and does not depend on the number of shards.
+The manifest lists documents that were cut, tagged, left out, changed or not UTF-8 when the corpus was prepared.
 
-The manifest of a corpus: what was cut, tagged, left out, removed or read as bytes when it was prepared.
-
-Documents without a language in a corpus where others have one: all of them get one tag when it is prepared.
-
-The tag of documents without a language: none where no document of a text has one, else that of the undetermined.
+If some documents of a corpus have a language and others have none, the others get the tag ``und`` (undetermined).
 """
 
 import hashlib
@@ -29,11 +26,11 @@ from tokbench.io.parquet import PIECE, batches, column_names, parquet, raw, requ
 
 SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
 RESTS = b"tokbench.rests"
-"""Key of a Parquet file's metadata: numbers of the rows that are further pieces of the document before."""
+"""Key of a Parquet file's metadata: document numbers of continuation pieces."""
 GROUP_BYTES = 8_000_000
-"""Text with which a row group is full; the document that fills it is in it whole."""
+"""Bytes of text at which a row group ends. A row group may be larger by its last document."""
 READ_BYTES = 1 << 24
-"""Text held in memory while shards are read, a share of it for each; a long document comes on top."""
+"""Bytes of text in memory while shards are read, divided by the number of shards; a long document needs more."""
 
 
 class Document(NamedTuple):
@@ -45,32 +42,32 @@ class Document(NamedTuple):
 
 
 class ContinuationPiece(Document):
-    """A further piece of the document before it, which was too long.
+    """A continuation of the previous document, which was too long for one row.
 
-    In a shard it is a row like others, and the file's metadata has the numbers of these rows, see :func:`noted_rests`.
+    In a shard it is a row like others. The file's metadata lists the numbers of these rows, see :func:`noted_rests`.
     """
 
     __slots__ = ()
 
 
 def noted_rests(numbers: Iterable[int]) -> dict[str, str]:
-    """Return the entry of a Parquet file's metadata with the numbers of its further pieces; empty without any."""
+    """Return the metadata entry of a Parquet file that lists its continuation pieces; empty if there are none."""
     noted = ",".join(map(str, numbers))
     return {RESTS.decode(): noted} if noted else {}
 
 
 def rests_in(file: pq.ParquetFile) -> frozenset[int]:
-    """Return the numbers of a file's further pieces.
+    """Return the document numbers of a file's continuation pieces.
 
     Raises:
-        ValueError: the entry of the metadata is not a list of numbers.
+        ValueError: the metadata entry is not a list of numbers.
     """
     noted = (file.metadata.metadata or {}).get(RESTS, b"")
     return frozenset(map(int, noted.split(b","))) if noted else frozenset()
 
 
 def read_shard(path: Path | str, size: int = PIECE) -> Iterator[Document]:
-    """Documents of one shard in the order of the file, about ``size`` bytes of text at a time.
+    """Read the documents of one shard in file order, about ``size`` bytes of text at a time.
 
     Raises:
         TokbenchError: the shard is missing or not readable; the message names it.
@@ -89,7 +86,8 @@ def _documents(batch: Any, rests: frozenset[int]) -> Iterator[Document]:
 
 
 def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
-    """Return what makes a :class:`Document` of a row, or a :class:`Rest` where its number is among these."""
+    """Return a function that builds a :class:`Document` from a row, or a :class:`ContinuationPiece` for the given
+    numbers."""
 
     def made(number: int, language: str, text: bytes) -> Document:
         return (ContinuationPiece if number in rests else Document)(number, language, text)
@@ -98,14 +96,14 @@ def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
 
 
 def is_shard(path: Path | str) -> bool:
-    """Whether a file is a shard of a corpus, as far as its columns tell; what cannot be read is none."""
+    """Return whether a file has the columns of a corpus shard; False if it cannot be read."""
     return column_names(path) == SCHEMA.names
 
 
 def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
-    """Documents of all shards in the order of the source, whatever the number of shards; all are open at once.
+    """Read the documents of all shards in the order of the source. All shards are open at once.
 
-    About 10 MB are held for each shard, and beside them the longest documents.
+    Needs about 10 MB of memory per shard, plus the longest documents.
 
     Raises:
         TokbenchError: see :func:`read_shard`.
@@ -115,12 +113,12 @@ def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:
 
 
 class SplitContents(NamedTuple):
-    """What a split holds.
+    """Size and checksum of a split.
 
     Attributes:
-        documents: how many; None of counts alone.
-        bytes: of their text; None of counts alone.
-        sha256: sixty-four hexadecimal digits.
+        documents: number of documents; None for a corpus of counts.
+        bytes: bytes of their text; None for a corpus of counts.
+        sha256: SHA-256, 64 hexadecimal digits.
     """
 
     documents: int | None
@@ -129,8 +127,10 @@ class SplitContents(NamedTuple):
 
 
 def checksums(documents: Iterable[Document]) -> SplitContents:
-    """Number and bytes of documents, and SHA-256 of them in their order: for each its number, language and length, then
-    its bytes."""
+    """Count documents and bytes, and compute the SHA-256 of the documents in order.
+
+    The hash covers number, language, length and bytes of each document.
+    """
     found, number, size = hashlib.sha256(), 0, 0
     for document, language, text in documents:
         found.update(f"{document}\t{language}\t{len(text)}\n".encode())
@@ -141,20 +141,20 @@ def checksums(documents: Iterable[Document]) -> SplitContents:
 
 
 def splits_of(corpus: Path) -> dict[str, SplitContents]:
-    """What the splits in a corpus's folder hold, by ``CORPUS/SPLIT``."""
+    """Return size and checksum of each split in a corpus's folder, by ``CORPUS/SPLIT``."""
     splits = sorted(path for path in corpus.iterdir() if path.is_dir() and any(path.glob("*.parquet")))
     return {f"{corpus.name}/{one.name}": checksums(read_documents(sorted(one.glob("*.parquet")))) for one in splits}
 
 
 def counts_of(path: Path) -> dict[str, SplitContents]:
-    """What a file of counts ``CORPUS/SPLIT/SCHEME.parquet`` holds, by its name without the ending."""
+    """Return the checksum of a counts file ``CORPUS/SPLIT/SCHEME.parquet``, by its name without the ending."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     return {"/".join((*path.parts[-3:-1], path.stem)): SplitContents(None, None, found)}
 
 
 def contents_in(results: Path) -> dict[str, SplitContents]:
-    """What the corpora in an experiment's folder hold: their splits, of those that are counts alone their files."""
+    """Return size and checksum of all splits in an experiment's folder; for corpora of counts, of their files."""
     found: dict[str, SplitContents] = {}
     corpora = sorted(path for path in (results / "corpus").glob("*") if path.is_dir())
     for corpus in corpora:
@@ -166,20 +166,20 @@ def contents_in(results: Path) -> dict[str, SplitContents]:
 
 
 MANIFEST = "manifest.json"
-"""In the folder of a corpus with such findings, and in no other's."""
+"""Manifest in a corpus's folder. The file exists only if there are findings."""
 Findings = dict[str, str | list[str]]
-"""Sentences by subject: ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``, ``not_utf8``,
-``bad_lines``, ``empty_lines``, ``duplicates`` and ``equal_files``."""
+"""Sentences by subject. The subjects are ``cut_documents``, ``untagged_documents``, ``left_out``, ``byte_order_marks``,
+``not_utf8``, ``bad_lines``, ``empty_lines``, ``duplicates`` and ``equal_files``."""
 
 
 def write_findings(folder: Path, findings: Findings) -> None:
-    """Write the manifest of a corpus, if there is anything to say."""
+    """Write the manifest of a corpus unless it is empty."""
     if findings:
         (folder / MANIFEST).write_text(json.dumps(findings, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_findings(folder: Path) -> Findings:
-    """Return what the manifest in a folder says; nothing where there is none.
+    """Read the manifest in a folder; empty if there is none.
 
     Raises:
         TokbenchError: it cannot be read; the message names it.
@@ -197,14 +197,14 @@ UNTAGGED = b"untagged"
 
 
 def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> int:
-    """Give documents without a language the number of undetermined ones where other documents have a language.
+    """Set the language of untagged documents to undetermined if other documents have a language.
 
     Args:
-        languages: the number of the language of each document, changed in place; negative numbers are no documents.
-        numbers: the numbers of the languages, that of the empty tag for documents without one.
+        languages: index of the language of each document, changed in place; negative entries are not documents.
+        numbers: index by language; the key of untagged documents is the empty string.
 
     Returns:
-        How many documents without a language there are next to others with one.
+        Number of untagged documents; 0 if no document has a language.
     """
     own = numbers.get("")
     if own is None:
@@ -218,16 +218,16 @@ def merge_untagged(languages: NDArray[np.int32], numbers: Mapping[str, int]) -> 
 
 
 def found_untagged(number: int) -> dict[str, str]:
-    """Return how many documents get a tag because others have one, for the manifest; empty where there are none."""
+    """Return the manifest entry for documents that get a tag because others have one; empty if there are none."""
     return {"untagged_documents": note_of_untagged(number)} if number else {}
 
 
 def note_of_untagged(number: int) -> str:
-    """Return a line on how many documents get a tag because others have one."""
+    """Return a line with the number of documents that get a tag because others have one."""
     some = "1 document has" if number == 1 else f"{number:,} documents have"
     return f"{some} no language and others have one; the tag '{UNDETERMINED}' (undetermined) is used"
 
 
 def untagged_in(metadata: dict[bytes, bytes] | None) -> str:
-    """Return the tag of documents without a language by the metadata of a file of places, empty for none."""
+    """Return the tag of documents without a language, from the metadata of a file of places; empty for no tag."""
     return (metadata or {}).get(UNTAGGED, b"").decode()

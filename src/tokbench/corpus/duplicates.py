@@ -1,6 +1,6 @@
-"""Documents of the evaluation split that are also in a split that models are made from, and files of equal content.
+"""Exact duplicates: evaluation documents that are also in a training split, and files with equal content.
 
-Documents and files are equal if their bytes are.
+Documents and files are equal if their bytes are equal.
 """
 
 import hashlib
@@ -20,17 +20,17 @@ DIGEST = 16
 """Bytes of a document's digest (BLAKE2b)."""
 EVALUATION, OTHERS = "evaluation", ("tokenizer", "pretraining")
 BUCKETS = 16
-"""Parts in which digests are compared, by their first bits, so that little memory is needed in addition to them."""
+"""Number of passes. Each compares the digests with the same first bits, which saves memory."""
 
 
 class Digester:
-    """Returns the digest of each document, or of a document in pieces up to its latest piece."""
+    """Incremental digest of documents. For a document in pieces, the digest covers all pieces so far."""
 
     def __init__(self) -> None:
         self._hash = hashlib.blake2b(digest_size=DIGEST)
 
     def digest(self, document: Document) -> bytes:
-        """Return the digest of a document with this piece, 16 bytes."""
+        """Return the digest of a document including this piece, 16 bytes."""
         if not isinstance(document, ContinuationPiece):
             self._hash = hashlib.blake2b(document.text, digest_size=DIGEST)
         else:
@@ -42,17 +42,17 @@ def compared_splits(fractions: Mapping[str, float]) -> list[str]:
     """Return the splits whose documents are compared with those of the evaluation split.
 
     Args:
-        fractions: the splits with a share, those that are the same as another left out.
+        fractions: share of each split, without splits that are the same as another.
     """
     return [split for split in OTHERS if fractions.get(split)] if fractions.get(EVALUATION) else []
 
 
 class Duplicates:
-    """The documents of the evaluation split that are also in another split.
+    """Documents of the evaluation split that are also in another split.
 
     Args:
-        digests: of each document, uint64 [n, 2].
-        splits: the split of each document as its place among the fractions, int8 [n].
+        digests: digest of each document, uint64 [n, 2].
+        splits: split of each document as an index into ``fractions``, int8 [n].
         fractions: share of each split.
         sizes: bytes of each document, [n].
 
@@ -82,10 +82,10 @@ class Duplicates:
         self._bytes = int(sizes[self.found].sum())
 
     def drop(self, splits: NDArray[np.int8]) -> None:
-        """Leave these documents out of the evaluation split.
+        """Remove these documents from the evaluation split.
 
         Raises:
-            TokbenchError: there are no others in it.
+            TokbenchError: no other document is left in it.
         """
         if self._documents and len(self.found) == self._documents:
             raise TokbenchError(
@@ -95,7 +95,7 @@ class Duplicates:
         splits[self.found] = UNUSED
 
     def lines(self, dropped: bool) -> dict[str, str]:
-        """Return one line for a corpus's manifest; nothing without any."""
+        """Return the manifest entry; empty if there are no duplicates."""
         if not len(self.found):
             return {}
         number = f"{len(self.found):,} of {self._documents:,} documents of {EVALUATION} ({self._bytes:,} bytes)"
@@ -108,7 +108,7 @@ class Duplicates:
 
 
 def _buckets(digests: NDArray[np.uint64], looked_at: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
-    """Numbers of documents whose digests begin with the same bits."""
+    """Yield the numbers of documents whose digests begin with the same bits."""
     for start in range(BUCKETS):
         found = [np.empty(0, np.int64)]
         for first in range(0, len(digests), CHUNK):
@@ -121,7 +121,7 @@ def _buckets(digests: NDArray[np.uint64], looked_at: NDArray[np.bool_]) -> Itera
 def _shared(
     digests: NDArray[np.uint64], own: NDArray[np.bool_], others: NDArray[np.bool_], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Numbers of the own documents whose digest one of the others has, too."""
+    """Return the numbers of own documents whose digest also occurs among the others."""
     if not len(numbers):
         return numbers
     order = np.lexsort((digests[:, 1], digests[:, 0]))
@@ -134,12 +134,12 @@ def _shared(
 
 
 def equal_files(source: Source) -> list[str]:
-    """Return one line for each set of files of a source whose bytes are equal, as they are on disk.
+    """Return one line for each group of files with equal bytes on disk.
 
-    Files of the same size are read.
+    Only files that share their size with another are read.
 
     Raises:
-        TokbenchError: an entry of the source's paths matches no file.
+        TokbenchError: an entry of the source's paths matches no file, or a file cannot be read.
     """
     if not isinstance(source, FileSource) or isinstance(source, CountsSource):
         return []
@@ -155,7 +155,7 @@ def equal_files(source: Source) -> list[str]:
 
 
 def _content(path: Path) -> bytes:
-    """A digest of a file's bytes.
+    """Return a digest of a file's bytes.
 
     Raises:
         TokbenchError: the file cannot be read.

@@ -1,7 +1,4 @@
-"""Fetching a corpus from the Hugging Face hub: the one place of this stage that reaches a network.
-
-Fetching pairs of sentences from the Hugging Face hub.
-"""
+"""Download of corpora and parallel corpora from the Hugging Face hub. Only this module needs network access."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,10 +26,10 @@ def fetch(source: HubSource, output: Path) -> int:
     """Stream a data set at its pinned revision into one Parquet file with columns ``text`` and ``language``.
 
     Returns:
-        Documents written.
+        Number of documents written.
 
     Raises:
-        TokbenchError: the hub, the data set or a column is not to be had.
+        TokbenchError: the hub, the data set or a column is not available.
     """
     with rows_of(source) as rows:
         return _write(_documents(rows, source), output)
@@ -40,10 +37,10 @@ def fetch(source: HubSource, output: Path) -> int:
 
 @contextmanager
 def rows_of(source: HubDataset) -> Iterator[Iterable[dict[str, Any]]]:
-    """The rows of a data set at its revision, streamed; no code of the data set's is run.
+    """Stream the rows of a data set at its revision, without running code from the data set.
 
     Raises:
-        TokbenchError: what the block raises of other kinds, too, in one line that names the data set.
+        TokbenchError: any error inside the block, as one line that names the data set.
     """
     from datasets import load_dataset
 
@@ -64,13 +61,13 @@ def rows_of(source: HubDataset) -> Iterator[Iterable[dict[str, Any]]]:
 
 
 def _documents(rows: Iterable[dict[str, Any]], source: HubSource) -> Iterator[tuple[bytes, str]]:
-    """Texts with their languages, as many as the source's limits let through."""
+    """Yield text and language of the documents within the source's limits."""
     read = (_document(number, row, source) for number, row in enumerate(rows, 1))
     return ((text, language or "") for language, text in within_limits(source, read))
 
 
 def _document(number: int, row: dict[str, Any], source: HubSource) -> tuple[str, bytes]:
-    """Language and text of a row, numbered from 1; a dot in the name of a column leads into a structure."""
+    """Return language and text of a row. Rows are numbered from 1; a dot in a column name leads into a structure."""
     text = _value(row, source.text_field)
     if text is MISSING:
         raise TokbenchError(f"{source.dataset}: no column '{source.text_field}' (there are {listed(row)})")
@@ -120,13 +117,13 @@ def _batch(documents: list[tuple[bytes, str]]) -> pa.RecordBatch:
 def fetch_pairs(wanted: FetchedPairs, output: Path) -> int:
     """Stream a data set at its pinned revision into one Parquet file with a binary column for each language.
 
-    Sides are as the hub has them; cleaning is left to whoever prepares the corpus.
+    The sides are written unchanged; :func:`~tokbench.corpus.parallel_prepare.prepare_parallel` cleans them.
 
     Returns:
-        Pairs written.
+        Number of pairs written.
 
     Raises:
-        TokbenchError: the hub, the data set or a column is not to be had.
+        TokbenchError: the hub, the data set or a column is not available.
     """
     schema = pa.schema([(language, pa.large_binary()) for language in wanted.languages])
     written = 0

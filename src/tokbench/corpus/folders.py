@@ -1,4 +1,4 @@
-"""The files of a folder: those of one kind by their endings are read, the others are counted by the reason."""
+"""Files of a folder that have the right ending; the other entries are counted by reason."""
 
 import os
 from collections import Counter
@@ -11,13 +11,13 @@ from tokbench.io.compression import Kind, has_kind, with_endings
 
 @dataclass
 class Folder:
-    """What a folder contains.
+    """Contents of a folder.
 
     Attributes:
-        files: files of the kind, sorted.
-        endings: endings of files of other kinds, with their numbers.
-        hidden: files and folders whose names begin with a dot, as ``.ipynb_checkpoints``.
-        others: links to folders, links to nothing, pipes and other entries that are no files.
+        files: files with the right ending, sorted.
+        endings: number of other files by ending.
+        hidden: number of files and folders whose names begin with a dot, such as ``.ipynb_checkpoints``.
+        others: number of links to folders, broken links, pipes and other entries that are not files.
     """
 
     files: list[Path] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Folder:
     others: int = 0
 
     def left_out(self) -> str:
-        """Return what is left out, in words; empty where it is nothing."""
+        """Return a description of the entries that are left out; empty if there are none."""
         found = []
         if number := self.endings.total():
             found.append(f"{number:,} with another ending ({listed(sorted(self.endings))})")
@@ -38,7 +38,7 @@ class Folder:
 
 
 def read_folder(folder: Path, kind: Kind) -> Folder:
-    """Return the files of a folder and of all folders in it.
+    """List the files of a folder and its subfolders.
 
     Raises:
         TokbenchError: a folder in it cannot be read.
@@ -67,7 +67,7 @@ def read_folder(folder: Path, kind: Kind) -> Folder:
 
 
 def line_of(folder: str, kind: Kind, found: Folder) -> str | None:
-    """Return one line about what is left out of a folder; None where it is nothing."""
+    """Return one line about the entries of a folder that are left out; None if there are none."""
     if not (left_out := found.left_out()):
         return None
     number = found.endings.total() + found.hidden + found.others

@@ -1,4 +1,4 @@
-"""Texts in lines of JSON: the fields that are read are found, and the values of others are not built."""
+"""Fast extraction of text fields from JSON Lines. Values of other fields are not decoded."""
 
 import json
 from codecs import BOM_UTF8
@@ -14,21 +14,21 @@ MEND = "correct the line"
 SKIP = "skip such lines (bad_lines: skip, or --bad-lines skip)"
 REMEDY = f"{MEND}, or {SKIP}"
 LONG = 1 << 20
-"""Bytes of a line for which no message names a column, and of a language tag at most."""
+"""Bytes of a line above which messages give no column; also the maximum length of a language tag."""
 PIECE = 1 << 18
-"""Bytes of a text that are decoded at a time, about: as characters of one width they need up to four times as many."""
+"""Bytes of a text that are decoded at a time, which limits memory: decoded text may need four times as many."""
 Place = tuple[int, int]
-"""Where a value begins and ends in its line."""
+"""Start and end of a value in its line."""
 
 
 class BadLineError(TokbenchError):
-    """A line that is not JSON, or in which a field that is read is missing, wrong or given twice."""
+    """A line that is not JSON, or in which a field is missing, wrong or given twice."""
 
 
 class JsonFields:
-    """Finds some fields in lines of JSON.
+    """Search for named fields in lines of JSON.
 
-    A field is a key of the line's object. A name with dots that is no key leads into nested objects:
+    A field is a key of the line's object. A name with dots that is not a key leads into nested objects:
     ``translation.en`` is the key ``en`` of the object under ``translation``.
 
     Args:
@@ -41,10 +41,10 @@ class JsonFields:
         self._names = tuple(dict.fromkeys(name for pair in names for name in pair))
 
     def find(self, line: bytes) -> list[Place | None] | None:
-        """Return where the value of each field is, None for one that is missing; None if the line is not an object.
+        """Return start and end of each field's value, or None for a missing field; None if the line is not an object.
 
         Raises:
-            ValueError: the line is not JSON; its argument is the place of the mistake.
+            ValueError: the line is not JSON; the exception's argument is the byte of the mistake.
             BadLineError: a field is given twice; the message has no place and no remedy.
         """
         start = len(BOM_UTF8) if line.startswith(BOM_UTF8) else 0
@@ -74,11 +74,11 @@ def _once(key: bytes, member: tuple[int, int, int]) -> Place | None:
 
 
 class LineReader:
-    """Reads the texts of lines of JSON.
+    """Reader of the text and language of JSON lines.
 
     Args:
-        source: the fields, and what is done about bad lines.
-        notes: count bad lines that are left out.
+        source: the fields, and the treatment of bad lines.
+        notes: counter of bad lines that are left out.
     """
 
     def __init__(self, source: JsonLinesSource, notes: Notes | None = None) -> None:
@@ -88,14 +88,14 @@ class LineReader:
         self._skips = source.bad_lines == "skip"
 
     def text_of(self, line: bytes, place: str) -> tuple[str, bytes] | None:
-        """Return language tag, empty where the line has none, and text of a line; None where it is left out.
+        """Return language tag (empty if the line has none) and text of a line; None if the line is left out.
 
         Args:
             line: the line.
             place: file and line, for messages.
 
         Raises:
-            BadLineError: see there; the message names file and line.
+            BadLineError: the line is bad, and the source rejects bad lines; the message names file and line.
         """
         try:
             tag, first, last = self._places_in(line, place)
@@ -108,7 +108,7 @@ class LineReader:
         return tag, value_of(line, first + 1, last - 1)
 
     def _places_in(self, line: bytes, place: str) -> tuple[str, int, int]:
-        """Return the language tag of a line and where its text is, quotes included."""
+        """Return the language tag of a line, and start and end of its text including the quotes."""
         try:
             found = self._fields.find(line)
         except ValueError as error:
@@ -123,17 +123,17 @@ class LineReader:
             raise BadLineError(f"{place}: not a JSON object with a string under '{self._text}'; {REMEDY}")
         tag = _tag(line, languages[0]) if languages and languages[0] else ""
         if tag is None:
-            raise BadLineError(f"{place}: the language under '{self._language}' is no text; {REMEDY}")
+            raise BadLineError(f"{place}: the language under '{self._language}' is not text; {REMEDY}")
         return tag, *text
 
 
 def value_of(line: bytes, start: int, end: int) -> bytes:
-    """Return the value of a string, encoded as UTF-8 (halves of surrogate pairs as their three bytes).
+    """Return the value of a JSON string as UTF-8; unpaired surrogates become their three bytes.
 
     Args:
         line: text of JSON in which it is a valid string.
-        start: its first byte behind the quote.
-        end: its closing quote.
+        start: first byte after the opening quote.
+        end: position of the closing quote.
     """
     if line.find(b"\\", start, end) < 0:
         return line[start:end]
@@ -147,7 +147,7 @@ def value_of(line: bytes, start: int, end: int) -> bytes:
 
 
 def _keys_of_text(line: bytes, without: str) -> list[str]:
-    """Return the keys of a line whose values are text; none of a long line, nor of one with the key ``without``."""
+    """Return the keys whose values are text; empty for a long line, or a line that has the key ``without``."""
     try:
         values = json.loads(line) if len(line) < LONG else None
     except (ValueError, RecursionError):
@@ -158,7 +158,7 @@ def _keys_of_text(line: bytes, without: str) -> list[str]:
 
 
 def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY) -> BadLineError:
-    """Return the error of a line that is not JSON, from the byte that is wrong."""
+    """Return the error for a line that is not JSON, given the byte of the mistake."""
     column, why = "", f"not JSON (byte {byte})"
     if len(line) < LONG:
         try:
@@ -168,12 +168,12 @@ def not_json(line: bytes, place: str, byte: int, remedy: str = REMEDY) -> BadLin
         except json.JSONDecodeError as error:
             column, why = f":{error.colno}", f"not JSON ({error.msg})"
         except (RecursionError, ValueError):
-            pass  # Lists that are nested too deeply for Python, or long numbers, come before the mistake.
+            pass  # Deeply nested lists or long numbers before the mistake stop Python's parser.
     return BadLineError(f"{place}{column}: {why}; {remedy}")
 
 
 def _tag(line: bytes, place: Place) -> str | None:
-    """The language tag at a place, empty for null; None where it is neither a short text nor a whole number."""
+    """Return the language tag at a place, empty for null; None unless it is a short text or an integer."""
     first, last = place
     if line[first : first + 1] in b"{[" or last - first > LONG:
         return None

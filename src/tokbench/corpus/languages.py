@@ -1,28 +1,28 @@
-"""The tag of documents without a language: none where no document of a text has one, else that of the undetermined."""
+"""Language tag of untagged documents: none if no document of a text has a language, otherwise ``und``."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 UNDETERMINED = "und"
-"""The ISO 639 code of a language that is not determined."""
+"""ISO 639 code of an undetermined language."""
 Value = TypeVar("Value")
 
 
 def tag_of_untagged(languages: Collection[str]) -> str:
-    """Return the tag of the documents of a text that have no language.
+    """Return the tag for the documents of a text that have no language.
 
     Args:
-        languages: the languages of the text, empty for documents without one.
+        languages: languages of the text; the empty string stands for documents without one.
     """
     return UNDETERMINED if any(languages) else ""
 
 
 def by_tag(values: Mapping[str, Value], add: Callable[[Value, Value], Value]) -> dict[str, Value]:
-    """Return values by language, with that of documents without a language under the tag that these get.
+    """Return values by language tag, with the value of untagged documents under their tag.
 
     Args:
-        values: by language, empty for documents without one.
-        add: adds up two values, where documents with and without a language have the same tag.
+        values: values by language; the key of untagged documents is the empty string.
+        add: function that adds two values, for untagged documents and documents that have this tag already.
     """
     tag = tag_of_untagged(values)
     if "" not in values or not tag:

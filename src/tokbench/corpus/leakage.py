@@ -1,6 +1,6 @@
-"""Text of an evaluation split that is also in text that tokenizers and models are made from.
+"""Leakage: evaluation text that also occurs in the text used to build tokenizers and train models.
 
-A run is :data:`LENGTH` bytes. A longer stretch of equal text consists of runs; a shorter one is not counted.
+Leakage is counted in runs of :data:`LENGTH` equal bytes. Equal stretches that are shorter are not counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,16 +14,16 @@ from tokbench.corpus.duplicates import Digester
 from tokbench.kernels.shared_runs import RunTable
 
 LENGTH = 50
-"""Bytes of a run: about nine English words."""
+"""Bytes of a run, about nine English words."""
 LARGEST = 20_000_000
-"""Bytes of evaluation text that are looked at, about; of more every second or third document and so on."""
+"""Bytes of evaluation text to examine, approximately. In a larger split every k-th document is examined."""
 READ = 2_000_000_000
-"""Bytes of another split after which no further shard is read. Documents are dealt to shards in turn, so that the first
-shards are a sample of all."""
+"""Maximum bytes to read from another split, rounded up to a shard. Documents are assigned to shards in turn, so the
+first shards are a sample of all."""
 
 
 class SharedText(TypedDict):
-    """What an evaluation split shares with another split, of which ``read`` bytes were read."""
+    """Text that an evaluation split shares with another split, from which ``read`` bytes were read."""
 
     corpus: str
     split: str
@@ -34,7 +34,7 @@ class SharedText(TypedDict):
 
 
 class Leakage(TypedDict):
-    """What an evaluation split shares with others; ``documents`` and ``bytes`` are those that were looked at."""
+    """Text that an evaluation split shares with others; ``documents`` and ``bytes`` count the examined sample."""
 
     corpus: str
     length: int
@@ -53,20 +53,20 @@ def find_leakage(
     largest: int = LARGEST,
     read: int = READ,
 ) -> Leakage:
-    """Count the documents and bytes of an evaluation split that other splits have, too.
+    """Count documents and bytes of an evaluation split that also occur in other splits.
 
     Args:
         corpus: name of the evaluation split's corpus.
-        evaluation: its shards.
+        evaluation: shards of the evaluation split.
         others: shards of other splits, by corpus and split.
-        length: bytes of a run.
-        largest: bytes of evaluation text to look at; of a larger split every k-th document is taken, with the smallest
-            k for which these are no more on average.
-        read: bytes of another split after which no further shard of it is read.
+        length: bytes of a run (default: 50).
+        largest: bytes of evaluation text to examine (default: 20 million). Of a larger split every k-th document is
+            examined, with the smallest k that keeps the expected number of bytes below the limit.
+        read: bytes of another split after which no further shard is read (default: 2 billion).
 
     Returns:
-        For each other split: ``equal_documents``, documents that it has byte for byte; ``documents``, those with a run
-        that it has; and ``bytes`` in such runs.
+        For each other split: ``equal_documents``, the number of documents that it contains byte for byte;
+        ``documents``, the number of documents that share a run with it; ``bytes``, the number of bytes in shared runs.
 
     Raises:
         TokbenchError: a shard cannot be read.
@@ -109,10 +109,10 @@ def find_leakage(
 
 
 def _mark(table: RunTable, shards: Sequence[Path], wanted: set[bytes], read: int) -> tuple[set[bytes], int]:
-    """Mark the runs of shards, up to the one with which ``read`` bytes are reached.
+    """Mark the runs of shards until ``read`` bytes are reached.
 
     Returns:
-        The digests among those wanted that a document has, and the bytes that were read.
+        The wanted digests that occur among the documents, and the number of bytes read.
     """
     seen, size = set[bytes](), 0
     for shard in shards:
@@ -131,7 +131,7 @@ def _mark(table: RunTable, shards: Sequence[Path], wanted: set[bytes], read: int
 
 
 def _taken(documents: Iterable[Document], every: int) -> tuple[list[bytes], list[bytes | None]]:
-    """The texts of every k-th document, and the digest of each document at its first piece, None at others."""
+    """Return the texts of every k-th document, and the digest of each document at its first piece (None at others)."""
     texts: list[bytes] = []
     digests: list[bytes | None] = []
     digester, number, first = Digester(), -1, 0

@@ -1,12 +1,12 @@
-"""Long documents are cut into pieces: a document of gigabytes as one value would be held whole by whatever reads it.
+"""Long documents, cut into pieces so that no reader needs a document of gigabytes in memory.
 
-A cut stands where pre-tokenizations begin a pre-token anyway. That is before a single space between two letters, so
-that a piece begins with " word"; only the schemes whose pre-tokens run across such a space (``none``, ``digit``,
-``digits``, ``scripts``, ``superbpe_2``) have one pre-token more for a cut there. Where a text has none in the second
-half of a piece, it is cut after a line end between what is no blank and a letter; failing that, between two characters.
-Where cuts stand depends on the text and the longest piece alone.
+A cut is placed at a pre-token boundary: before a single space between two letters, so that a piece begins with " word".
+Only schemes whose pre-tokens cross such a space (``none``, ``digit``, ``digits``, ``scripts``, ``superbpe_2``) get one
+additional pre-token per cut. If the second half of a piece has no such space, the cut follows a line end between a
+non-blank character and a letter; failing that, it is placed between two characters. Cuts depend only on the text and
+the maximum length.
 
-Texts read as streams: documents are cut out of a text as it comes, and what is too long of them into pieces.
+Texts are read as streams: documents are split off as the text is read, and long ones are cut into pieces.
 """
 
 import io
@@ -18,23 +18,23 @@ from tokbench.io.encodings import Notes
 from tokbench.runtime.memory_limit import DocumentLimit
 
 FIRST_WINDOW, WINDOW = 1 << 8, 1 << 16
-"""Bytes in which a place is looked for at a time, from the end backwards: few at first, as prose has one there."""
+"""Bytes that are searched at a time, from the end backwards. The first window is small: prose has a cut there."""
 SPACE = re.compile(rb"[A-Za-z\x80-\xff] (?=[A-Za-z\xc2-\xf4])")
 LINE_END = re.compile(rb"[^\s]\n(?=[A-Za-z\xc2-\xf4])")
 BEGINS = re.compile(rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 CHARACTER = 4
-"""Bytes of the longest character."""
+"""Maximum bytes of a UTF-8 character."""
 
 
 def cut_of(text: bytes | bytearray, longest: int) -> int:
-    """Where to cut a text that is longer than its pieces may be.
+    """Return the position of the first cut in a text that is longer than the limit.
 
     Args:
-        text: more than ``longest`` bytes; what comes after these decides nothing.
-        longest: bytes of a piece at most.
+        text: more than ``longest`` bytes; the bytes after these do not change the result.
+        longest: maximum bytes of a piece.
 
     Returns:
-        Bytes of the first piece, at least one.
+        Bytes of the first piece, at least 1.
     """
     for places, after in ((SPACE, False), (LINE_END, True)):
         begin, window = longest, min(FIRST_WINDOW, WINDOW)
@@ -48,7 +48,7 @@ def cut_of(text: bytes | bytearray, longest: int) -> int:
 
 
 def _stands(text: bytes | bytearray, mark: int, longest: int, line_end: bool) -> bool:
-    """Whether a space stands between letters, or a line end between what is no blank and a letter."""
+    """Return whether a mark is a space between letters, or a line end between a non-blank character and a letter."""
     before = bytes(text[max(0, mark - CHARACTER) : mark]).decode("utf-8", "replace")[-1]
     following = BEGINS.match(text, mark + 1, longest)
     if before == "\ufffd" or following is None:
@@ -65,18 +65,18 @@ def _between_characters(text: bytes | bytearray, longest: int) -> int:
 
 
 class Cutter:
-    """Cuts documents that come a part at a time.
+    """Incremental cutting of documents that are read in parts.
 
     Args:
-        longest: bytes of a piece at most.
-        largest: the longest text for which there is memory; any where it is None.
-        place: where the text stands, for what is told of one that is longer.
+        longest: maximum bytes of a piece.
+        largest: limit on the length of a text by memory (default: none).
+        place: where the text is from, for messages.
 
     Attributes:
-        longest: as given.
-        unchecked: bytes of a text that is neither cut nor too long for the memory.
-        held: what waits for being cut.
-        place: as given.
+        longest: maximum bytes of a piece.
+        unchecked: bytes up to which a text needs neither a cut nor a check of memory.
+        held: bytes that are not cut yet.
+        place: where the text is from.
     """
 
     def __init__(self, longest: int, largest: DocumentLimit | None = None, place: str = "") -> None:
@@ -87,7 +87,7 @@ class Cutter:
         self._largest = largest
 
     def add(self, part: bytes | memoryview) -> Iterable[bytes]:
-        """Take a part of a document; gives the pieces that are whole, after which there is always more to come.
+        """Add a part of a document; return the pieces that are complete. More of the document always follows them.
 
         Raises:
             TokbenchError: there is not enough memory for a piece.
@@ -96,7 +96,7 @@ class Cutter:
         return self._cut() if len(self.held) > self.unchecked else ()
 
     def end(self) -> bytes:
-        """The document's last piece, all of it where it is short; the next part is of another document."""
+        """Return the document's last piece (all of a short document). The next part begins another document."""
         piece = bytes(self.held)
         self.held.clear()
         return piece
@@ -112,25 +112,24 @@ class Cutter:
 
 
 def pieces_of(parts: Iterable[bytes | memoryview], cutter: Cutter) -> Iterator[bytes]:
-    """The pieces of one document, of which there is always one."""
+    """Yield the pieces of one document, at least one."""
     for part in parts:
         yield from cutter.add(part)
     yield cutter.end()
 
 
 class Joined(io.RawIOBase):
-    """A file whose bytes come in parts."""
+    """A binary file made of consecutive parts."""
 
     def __init__(self, parts: Iterable[bytes | memoryview]) -> None:
         self._parts = iter(parts)
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def readinto(self, into: "bytearray | memoryview") -> int:  # type: ignore[override]
-        """Fill a buffer as far as the next part goes."""
+        """Fill a buffer from the next part."""
         while not len(self._left):
             part = next(self._parts, None)
             if part is None:
@@ -145,23 +144,24 @@ class Joined(io.RawIOBase):
 PART = 1 << 20
 """Bytes that are read at a time."""
 GOES_ON = None
-"""In place of a language tag: a further piece of the document before it."""
+"""Marker in place of a language tag: a continuation of the previous document."""
 Text = tuple[str | None, bytes]
-"""A language tag, empty where nothing tells one, and a text; :data:`GOES_ON` with the further pieces of a long one."""
+"""A language tag (empty if unknown) and a text; :data:`GOES_ON` marks continuations of a long text."""
 Texts = Iterator[Text]
 
 
 def split_stream(
     file: io.BufferedIOBase, documents: str, cutter: Cutter, tag: str = "", notes: Notes | None = None
 ) -> Texts:
-    """The documents of a text, long ones in pieces.
+    """Split a text into documents, long ones in pieces.
 
     Args:
         file: the text, opened for reading.
-        documents: what is one document: a ``line``, a ``paragraph`` (with the blank line that ends it), else all.
-        cutter: cuts what is too long.
-        tag: language tag of all.
-        notes: count empty lines, which are no documents.
+        documents: unit of a document: ``line``, ``paragraph`` (with the blank line that ends it), otherwise the full
+            text.
+        cutter: cuts long documents.
+        tag: language tag of all documents (default: none).
+        notes: counter of empty lines, which are not documents.
     """
     if documents not in ("line", "paragraph"):
         return _marked(tag, pieces_of(iter(partial(file.read, PART), b""), cutter))
@@ -171,7 +171,7 @@ def split_stream(
 def documents_of(
     parts: Iterable[bytes | memoryview], documents: str, cutter: Cutter, tag: str = "", notes: Notes | None = None
 ) -> Texts:
-    """As :func:`documents_in` of a text that comes in parts."""
+    """Split a text that comes in parts, like :func:`split_stream`."""
     if documents not in ("line", "paragraph"):
         return _marked(tag, pieces_of(parts, cutter))
     return _units(io.BufferedReader(Joined(parts)), documents == "line", cutter, tag, notes)
@@ -220,11 +220,10 @@ def _count_empty_line(notes: Notes | None) -> None:
 
 
 def line_parts(file: io.BufferedIOBase, most: int) -> Iterator[bytes]:
-    """The lines of a file with their ends; one of more than so many bytes may come in several parts.
+    """Yield the lines of a file with their ends; a line of more than ``most`` bytes may come in several parts.
 
-    The first of them has more than so many bytes, too.
-
-    Whole lines are cut out of what is read at a time by the standard library, which is faster than reading each.
+    In that case the first part has more than ``most`` bytes, too. Blocks are split into lines by the standard library,
+    which is faster than reading each line.
     """
     while block := file.read(PART):
         if not block.endswith(b"\n"):

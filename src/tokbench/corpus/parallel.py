@@ -1,7 +1,4 @@
-"""Parallel text: pairs of a sentence and its translation, read, cleaned, split and kept aligned.
-
-Where pairs of sentences come from: one class of options per form of file, and a parallel corpus made of them.
-"""
+"""Configuration of parallel corpora: pairs of a sentence and its translation, by file format."""
 
 import glob
 from collections.abc import Sequence
@@ -17,61 +14,70 @@ from tokbench.options import Language, Options, TestName
 
 
 class LinePairs(Options):
-    """Files of lines (plain or compressed), one of each language; lines with the same number are a pair."""
+    """Files of lines (plain or compressed), one per language; lines with the same number are a pair."""
 
     type: Literal["lines"]
     path: dict[Language, PathList] = Field(default_factory=dict)
-    """File of each language, or a list of files, which are read one after another. May be left out and given on the
-    command line instead."""
+    """File of each language, or a list of files that are read in order. May be left out and given on the command line
+    instead."""
 
     def files(self) -> list[Path]:
-        """All files, the first language's first."""
+        """List all files, the first language's first.
+
+        Raises:
+            TokbenchError: a pattern matches none.
+        """
         return [file for entries in self.path.values() for file in _files(entries)]
 
 
 class _Pairs(Options):
-    """Files that hold both sides."""
+    """Files that contain both sides of each pair."""
 
     path: PathList = Field(default_factory=list)
     """File or glob pattern, or a list of them. May be left out and given on the command line instead."""
 
     def files(self) -> list[Path]:
-        """All files in order."""
+        """List all files in order.
+
+        Raises:
+            TokbenchError: a pattern matches none.
+        """
         return _files(self.path)
 
 
 class TmxPairs(_Pairs):
-    """Translation memories (TMX, plain or compressed), a unit a pair; codes of layout within a segment are left out."""
+    """Translation memories (TMX, plain or compressed), one pair per unit; markup codes within a segment are removed."""
 
     type: Literal["tmx"]
 
 
 class JsonLinePairs(_Pairs):
-    """JSON Lines (plain or compressed), a pair a line."""
+    """JSON Lines (plain or compressed), one pair per line."""
 
     type: Literal["jsonl"]
     fields: dict[Language, str] = Field(default_factory=dict)
-    """Key of each language's text, its name where left out; a dot leads into an object, as in ``translation.de``."""
+    """Key of each language's text (default: the name of the language). A dot leads into an object, as in
+    ``translation.de``."""
 
 
 class ParquetPairs(_Pairs):
-    """Parquet files, a pair a row."""
+    """Parquet files, one pair per row."""
 
     type: Literal["parquet"]
     fields: dict[Language, str] = Field(default_factory=dict)
-    """Column of each language's text, its name where left out; a dot leads into a structure."""
+    """Column of each language's text (default: the name of the language). A dot leads into a structure."""
 
 
 class HubPairs(HubDataset):
-    """A data set of the Hugging Face hub, streamed once by its own rule at a pinned revision, a pair a row."""
+    """A data set of the Hugging Face hub, one pair per row, streamed once by its own rule at a pinned revision."""
 
     type: Literal["hub"]
     fields: dict[Language, str] = Field(default_factory=dict)
-    """Column of each language's text, its name where left out; a dot leads into a structure, as in
+    """Column of each language's text (default: the name of the language). A dot leads into a structure, as in
     ``translation.de``."""
 
     def files(self) -> list[Path]:
-        """None of the user's."""
+        """Return an empty list: the data set is not a file of the user's."""
         return []
 
 
@@ -82,29 +88,29 @@ Held = PairSource | Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 
 
 class Cleaning(Options):
-    """Which pairs of the training split are left out; pairs of other splits are never."""
+    """Rules that filter the pairs of the training split; pairs of other splits are never filtered."""
 
     max_characters: int = Field(1000, ge=1, le=LARGEST_COUNT)
-    """characters of either side at most"""
+    """maximum characters of either side"""
     max_ratio: float | None = Field(3.0, ge=1)
-    """characters of the longer side over those of the shorter at most; any where null"""
+    """maximum ratio of the characters of the longer side to those of the shorter; no limit if null"""
     drop_duplicates: bool = True
-    """whether of equal pairs only the first is kept"""
+    """whether only the first of equal pairs is kept"""
 
 
 class ParallelCorpus(Options):
     """Pairs of sentences in two languages, in a training split, a development split and tests."""
 
     languages: tuple[Language, Language]
-    """The two languages; models translate either way."""
+    """The two languages; models translate in both directions."""
     train: PairSource
-    """Where the pairs that models are trained on come from; vocabularies are built from their sides."""
+    """Source of the training pairs; vocabularies are built from their sides."""
     dev: Held | None = None
-    """Pairs by whose loss the best checkpoint is chosen: files, or how many are drawn from those of training."""
+    """Pairs whose loss selects the best checkpoint: files, or the number of pairs to draw from the training pairs."""
     tests: dict[TestName, Held] = Field(min_length=1)
-    """Named tests: files, or how many pairs are drawn from those of training."""
+    """Named tests: files, or the number of pairs to draw from the training pairs."""
     clean: Cleaning = Field(default_factory=Cleaning)
-    """What is left out of the training split, whose counts stand in a table."""
+    """Rules that filter the training split. A table lists the number of pairs that each removes."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -128,20 +134,20 @@ class ParallelCorpus(Options):
         return self
 
     def held(self) -> dict[str, Held]:
-        """The splits beside the training split, in order."""
+        """Return the splits other than training, in order."""
         return ({} if self.dev is None else {"dev": self.dev}) | dict(self.tests)
 
     def drawn(self) -> dict[str, int]:
-        """How many pairs each split that is drawn from the training split has."""
+        """Return the number of pairs of each split that is drawn from the training pairs."""
         return {split: held for split, held in self.held().items() if isinstance(held, int)}
 
     def sources(self) -> dict[str, AnyPairs]:
-        """The splits that are read, training first."""
+        """Return the source of each split that is read from files or the hub, training first."""
         own = {split: held for split, held in self.held().items() if not isinstance(held, int)}
         return {"train": self.train, **own}
 
     def on_hub(self) -> list["FetchedPairs"]:
-        """What is fetched, in order of the splits."""
+        """List the data sets to download, in the order of the splits."""
         return [
             FetchedPairs(languages=self.languages, source=source)
             for source in self.sources().values()
@@ -149,7 +155,7 @@ class ParallelCorpus(Options):
         ]
 
     def read_from(self, fetched: Sequence[Path]) -> Self:
-        """The corpus with files in place of the hub, one for each that :meth:`on_hub` names."""
+        """Return the corpus with downloaded files in place of hub data sets, one file per entry of :meth:`on_hub`."""
         files = iter(fetched)
         found = {
             split: ParquetPairs(type="parquet", path=[str(next(files))]) if isinstance(source, HubPairs) else source
@@ -159,7 +165,7 @@ class ParallelCorpus(Options):
         return self.model_copy(update={"train": found["train"], "dev": found.get("dev", self.dev), "tests": tests})
 
     def files(self) -> list[Path]:
-        """Every file of the user's that is read.
+        """List all of the user's files that are read.
 
         Raises:
             TokbenchError: a pattern matches none.
@@ -168,7 +174,7 @@ class ParallelCorpus(Options):
 
 
 class FetchedPairs(Options):
-    """Pairs of a hub, and the languages by whose names their columns are known once they are fetched."""
+    """A hub data set of pairs, and the languages that name its columns after download."""
 
     languages: tuple[Language, Language]
     """The two languages."""

@@ -1,11 +1,9 @@
-"""Prepare a parallel corpus: read its files, clean the training split, write every split aligned.
+"""Preparation of a parallel corpus: read the files, clean the training split, write all splits aligned.
 
-The rules by which pairs are left out of training, each pair counted under the first that it breaks.
+A pair that breaks several cleaning rules is counted under the first.
 
-Which pairs stand earlier, too: found by what equal pairs share, in as much memory as there is.
-
-What is more than memory takes goes to files by its first bits. What is equal comes into one file, in the order in which
-it came, so that each file by itself tells which of its pairs came before.
+Duplicates are found by digests. If these do not fit into memory, they are distributed to files by their first byte.
+Equal pairs fall into one file in their original order, so each file can be checked independently.
 """
 
 import hashlib
@@ -33,19 +31,19 @@ RULES = {
     "held_out": "the pair stands in the development split or in a test, too",
     "duplicate": "the pair stands earlier in the training split",
 }
-"""In the order in which they are asked."""
+"""Cleaning rules in the order in which they are applied."""
 DIGEST = 16
 """Bytes of a digest."""
 
 
 def digest(pair: Pair) -> bytes:
-    """What equal pairs share, and no others do, but by a chance that nobody meets (128 bits of BLAKE2b)."""
+    """Return a digest of a pair (128 bits of BLAKE2b), equal for equal pairs only."""
     first, second = pair
     return hashlib.blake2b(len(first).to_bytes(8) + first + second, digest_size=DIGEST).digest()
 
 
 def broken_rule(pair: Pair, options: Cleaning) -> str | None:
-    """The first rule that a pair breaks by itself; None for a good one."""
+    """Return the first rule that a pair breaks without regard to other pairs; None if it breaks none."""
     try:
         lengths = [len(side.decode()) for side in pair]
     except UnicodeDecodeError:
@@ -66,15 +64,15 @@ def cleaned(
     again: NDArray[np.bool_] | None,
     counts: Counter[str],
 ) -> Iterator[tuple[int, Pair]]:
-    """The pairs that break no rule, each with its number from 0.
+    """Yield the pairs that break no rule, each with its number from 0.
 
     Args:
-        pairs: as they are read.
-        options: of the rules.
+        pairs: pairs in the order of the files.
+        options: options of the rules.
         held: digests of the pairs of other splits.
-        again: bool [pairs], which of them stand earlier, too (:func:`tokbench.corpus.parallel_prepare.repeated`); None
-            where these are kept.
-        counts: gets ``read``, and how many were left out by each rule.
+        again: whether each pair is a duplicate of an earlier one, bool [pairs], from :func:`repeated`; None to keep
+            duplicates.
+        counts: counter that receives ``read`` and the number of pairs removed by each rule.
     """
     for number, pair in enumerate(pairs):
         counts["read"] += 1
@@ -90,27 +88,27 @@ def cleaned(
 
 
 FILES: Final = 256
-"""One for each first byte of a digest."""
+"""Number of files, one per first byte of a digest."""
 ROW: Final = np.dtype([("high", ">u8"), ("low", ">u8"), ("number", "<i8")])
 """A digest and the number of its pair."""
 AGAIN_COPIES: Final = 4
-"""Rows in memory for each that is looked at: itself, its place in order, and what sorting takes."""
+"""Copies in memory of each row while duplicates are searched: the row, its index and the buffers of the sort."""
 
 
 def repeated(
     pairs: Iterable[Pair], options: Cleaning, held: AbstractSet[bytes], folder: Path, most: int
 ) -> NDArray[np.bool_]:
-    """Which pairs stand earlier among those that break no other rule.
+    """Find the pairs that occur earlier, among those that break no other rule.
 
     Args:
-        pairs: as they are read.
-        options: of the rules.
+        pairs: pairs in the order of the files.
+        options: options of the rules.
         held: digests of the pairs of other splits.
-        folder: takes what memory does not, up to 24 bytes a pair; nothing is left there.
-        most: bytes of memory, beside one for each pair.
+        folder: folder for temporary files of up to 24 bytes per pair; they are removed.
+        most: bytes of memory, in addition to one byte per pair.
 
     Returns:
-        bool [pairs].
+        Whether each pair is a duplicate of an earlier one, bool [pairs].
     """
     found, read = DuplicateFilter(folder, most), 0
     for number, pair in enumerate(pairs):
@@ -124,11 +122,11 @@ def repeated(
 
 
 class DuplicateFilter:
-    """Pairs that come again.
+    """Search for duplicate pairs.
 
     Args:
-        folder: where files go that are too much for memory; they are removed at the end.
-        most: bytes of rows that are held.
+        folder: folder for temporary files if memory is not sufficient; they are removed at the end.
+        most: maximum bytes of rows in memory.
     """
 
     def __init__(self, folder: Path, most: int) -> None:
@@ -138,14 +136,14 @@ class DuplicateFilter:
         self._spilled: TemporaryDirectory[str] | None = None
 
     def add(self, digest: bytes, number: int) -> None:
-        """Note the next pair: what it shares with its equals, and its number, which is greater than those before."""
+        """Add the digest and number of the next pair; numbers must increase."""
         self._held += digest
         self._held += number.to_bytes(ROW.itemsize - DIGEST, "little")
         if len(self._held) * AGAIN_COPIES > self._most:
             self._spill()
 
     def numbers(self) -> Iterator[NDArray[np.int64]]:
-        """Numbers of the pairs that have an equal before them, in no order of their own; once, after the last."""
+        """Yield the numbers of all duplicates, in arbitrary order. Call it once, after the last pair is added."""
         if self._spilled is None:
             yield _again(np.frombuffer(self._held, ROW))
             return
@@ -170,7 +168,7 @@ class DuplicateFilter:
 
 
 def _again(rows: NDArray[np.void]) -> NDArray[np.int64]:
-    """Numbers of the rows whose digest stands before, too."""
+    """Return the numbers of the rows whose digest occurs earlier."""
     order = np.lexsort((rows["low"], rows["high"]))
     high, low = rows["high"][order], rows["low"][order]
     same = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
@@ -179,9 +177,9 @@ def _again(rows: NDArray[np.void]) -> NDArray[np.int64]:
 
 COUNTS = "counts.json"
 LEAST = WRITING + 50_000_000
-"""Bytes in which a parallel corpus can be prepared, beside the process itself."""
+"""Minimum memory in bytes to prepare a parallel corpus, in addition to the process."""
 HELD = 160
-"""Bytes that it takes to know a pair of another split again."""
+"""Bytes of memory per digest of a pair of another split."""
 COPIES = 8
 """Bytes in memory for each of a line's: as it is read, cut out, as text, and among those to be written."""
 
@@ -191,23 +189,23 @@ def prepare_parallel(
 ) -> dict[str, dict[str, int]]:
     """Write ``folder/{split}.parquet`` for every split, and ``counts.json``.
 
-    A pair stays a row throughout, so that no side can come to stand beside another. The training files are read twice
-    where equal pairs are left out, and once more for each split that is drawn from them, and to count what these are
-    drawn from. Memory holds 160 bytes for each pair of a split that is files of its own, one for each of training, and
-    eight more for these where splits are drawn; where equal pairs are looked for, what does not fit goes to disk.
+    A pair is one row throughout, so its sides stay aligned. The training files are read several times: once to write,
+    once to find duplicates if these are removed, and once per split drawn from them plus once to count. Memory grows by
+    160 bytes per pair of a split that has its own files, by 1 byte per training pair, and by 8 bytes per training pair
+    if splits are drawn. The search for duplicates uses temporary files if memory is not sufficient.
 
     Args:
         corpus: files, rules and splits.
-        seed: decides which pairs are drawn.
-        folder: where the corpus goes.
-        allowed: memory that may be taken, 2,000 MB beside what the process holds where left out; no file depends on it.
+        seed: seed of the drawn pairs.
+        folder: output folder.
+        allowed: memory limit (default: 2,000 MB in addition to the process). The output does not depend on it.
 
     Returns:
-        For each split how many pairs were ``read`` and ``kept``, and how many each rule left out, where any.
+        For each split the number of pairs ``read`` and ``kept``, and the number removed by each rule if any.
 
     Raises:
-        TokbenchError: a file cannot be read, sides are not equally long, a split has no pairs, more are drawn than
-            there are, or the corpus needs more memory than that.
+        TokbenchError: a file cannot be read, the sides differ in length, a split has no pairs, more pairs are to be
+            drawn than there are, or the memory is not sufficient.
     """
     allowed = allowed or allowance(DEFAULT + resident() // 1_000_000, LEAST)
     training = _Training(corpus, allowed)
@@ -247,7 +245,7 @@ def prepare_parallel(
 
 
 class _Training:
-    """The training files of a corpus, and what is known of their pairs before they are written."""
+    """The training files of a corpus, and the digests and duplicates that cleaning needs."""
 
     def __init__(self, corpus: ParallelCorpus, allowed: MemoryLimit) -> None:
         quarter = (allowed.room - WRITING) // 4
@@ -260,16 +258,16 @@ class _Training:
         self._again: NDArray[np.bool_] | None = None
 
     def hold(self, split: str, pair: Pair) -> None:
-        """Leave a pair of another split out of training."""
+        """Exclude a pair of another split from training."""
         self._held.add(digest(pair))
         if len(self._held) > self._most_held:
             raise TokbenchError(
-                f"{split}: more than {self._most_held:,} pairs beside training are too many for "
+                f"{split}: more than {self._most_held:,} pairs outside of training are too many for "
                 f"{self._allowed.megabytes:,} MB of memory; allow it more (--memory)"
             )
 
     def look(self, folder: Path) -> None:
-        """Find the pairs that come again, if they are to be left out."""
+        """Search for duplicates if they are to be removed."""
         if self._corpus.clean.drop_duplicates:
             self._again = repeated(self._read(), self._corpus.clean, self._held, folder, self._looking)
             size = resident() + RESERVE + WRITING + self._again.nbytes
@@ -277,11 +275,11 @@ class _Training:
             require(f"train: {len(self._again):,} pairs", size, self._allowed.megabytes, remedy)
 
     def pairs(self, counts: Counter[str]) -> Iterator[tuple[int, Pair]]:
-        """Those that no rule leaves out; ``counts`` tells of the others."""
+        """Yield the pairs that break no rule; ``counts`` receives the numbers of the others."""
         return cleaned(self._read(), self._corpus.clean, self._held, self._again, counts)
 
     def drawn(self, seed: int) -> dict[int, str]:
-        """The split of each pair that is drawn, by its place among those that are kept."""
+        """Return the split of each drawn pair, by its index among the pairs that break no rule."""
         wanted = self._corpus.drawn()
         if not wanted:
             return {}

@@ -1,6 +1,6 @@
-"""Reading pairs of sentences, again and again, in the order of their files.
+"""Reading of sentence pairs from lines, TMX, JSON Lines and Parquet, and the prepared files of a parallel corpus.
 
-Pairs of sentences on disk: one Parquet file a split, a row a pair, a column a language.
+A prepared split is one Parquet file with a row per pair and a column per language.
 """
 
 import io
@@ -23,23 +23,22 @@ from tokbench.runtime.memory_limit import DocumentLimit
 
 REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
-"""Elements of a segment that hold codes of layout (TMX 1.4b, section 3)."""
+"""Elements of a segment that contain markup codes (TMX 1.4b, section 3)."""
 ROWS = 1024
 Pair = tuple[bytes, bytes]
 
 
 def read_pairs(source: AnyPairs, languages: tuple[str, str], largest: DocumentLimit | None = None) -> Iterator[Pair]:
-    """The two sides of each pair, without blanks and line ends around them; a side that is missing is empty.
+    """Yield the two sides of each pair in file order, without surrounding whitespace; a missing side is empty.
 
     Args:
-        source: its options.
-        languages: the first side's and the second's.
-        largest: the longest line, or unit of a TMX file, that is taken; any where left out. What Parquet holds is read
-            by some rows.
+        source: options of the source.
+        languages: language of the first side and of the second.
+        largest: limit on the length of a line or a TMX unit (default: none). Parquet is read in batches of rows.
 
     Raises:
-        TokbenchError: a file cannot be read, or files of lines are not equally long, or a line is too long; the message
-            names them. Pairs of a hub have not been fetched.
+        TokbenchError: a file cannot be read, files of lines differ in length, or a line is too long; the message names
+            them. Also if pairs of a hub were not downloaded.
     """
     match source:
         case HubPairs():
@@ -73,7 +72,7 @@ def _lines(source: LinePairs, languages: tuple[str, str], largest: DocumentLimit
 
 
 class _Unit:
-    """A TMX file whose bytes are counted since its last unit, as it is read in pieces and parsed on the way."""
+    """A TMX file that counts the bytes since the last unit while it is parsed."""
 
     def __init__(self, path: Path, file: io.BufferedIOBase, largest: DocumentLimit | None) -> None:
         self._place, self._file, self._largest = str(path), file, largest
@@ -101,10 +100,10 @@ def _tmx(path: Path, languages: tuple[str, str], largest: DocumentLimit | None) 
                     sides = {_side(one, languages): one for one in element if _name(one) == "tuv"}
                     yield _segment(sides.get(languages[0])), _segment(sides.get(languages[1]))
                     unit.bytes = 0
-                    if around:  # A unit that is done is not kept, not even as an empty one.
+                    if around:  # Finished units are removed from the tree to free memory.
                         around[-1].remove(element)
         except ParseError as error:
-            raise TokbenchError(f"{path}: no TMX ({first_line(error)}); {REMEDY}") from None
+            raise TokbenchError(f"{path}: not TMX ({first_line(error)}); {REMEDY}") from None
 
 
 def _name(element: Element) -> str:
@@ -112,7 +111,7 @@ def _name(element: Element) -> str:
 
 
 def _side(variant: Element, languages: tuple[str, str]) -> str:
-    """Which of the languages a variant is in, whatever its country; empty for neither."""
+    """Return the language of a TMX variant without regard to country codes; empty if it is neither."""
     tag = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang") or ""
     plain = tag.lower().replace("_", "-")
     for language in languages:
@@ -164,10 +163,11 @@ def _side_at(line: bytes, at: Place | None, field: str, place: str) -> bytes:
 
 
 def side_of(row: Any, field: str, place: str, remedy: str) -> bytes:
-    """The text under a key of a mapping, where a dot leads into one within; empty where it is null.
+    """Return the text under a key of a mapping; empty if it is null. A dot in the key leads into a nested mapping.
 
     Raises:
-        TokbenchError: there is none, or no text; the message begins with the place and tells the remedy.
+        TokbenchError: the key is missing, or its value is not text; the message begins with the place and ends with the
+            remedy.
     """
     value = row
     for step in steps_of(field, row if isinstance(row, dict) else ()):
@@ -183,7 +183,7 @@ def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
     def cells(batch: Any, field: str) -> list[bytes | None]:
         column = column_of(batch, steps_of(field, batch.schema.names))
         if not is_text(column.type):
-            raise ValueError(f"'{field}' holds {column.type}, not text")
+            raise ValueError(f"'{field}' has type {column.type}, not text")
         return raw(column)
 
     with parquet(path, "pairs of sentences as Parquet", "name the columns under fields") as file:
@@ -198,11 +198,11 @@ def _parquet(path: Path, fields: list[str]) -> Iterator[Pair]:
 
 
 PAIRS_ROWS = 20_000
-"""Pairs in a row group, at most."""
+"""Maximum pairs in a row group."""
 GROUP_BYTES = 32_000_000
-"""Bytes of text from which on a row group ends: beyond any that twenty thousand sentences have."""
+"""Bytes of text at which a row group ends, more than 20,000 ordinary sentences have."""
 WRITING = 100_000_000
-"""Bytes that writing takes, text as Python, as Arrow and compressed."""
+"""Bytes of memory for writing: text in Python, in Arrow and compressed."""
 WHAT = "a split of a parallel corpus"
 PAIRS_REMEDY = "prepare the parallel corpus again"
 
@@ -217,7 +217,7 @@ class Sentences(NamedTuple):
 
 @contextmanager
 def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
-    """A function that takes the number of a pair and the pair, and writes them to a file."""
+    """Return a context with a function that writes the number of a pair and the pair to a file."""
     schema = pa.schema([("pair", pa.int64()), *((language, pa.large_string()) for language in languages)])
     rows: list[tuple[int, str, str]] = []
     held = 0
@@ -242,10 +242,10 @@ def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
 
 
 def read_sentences(path: Path | str, source: str, target: str) -> Sentences:
-    """A split, whole.
+    """Read a split into memory.
 
     Raises:
-        TokbenchError: it is not there or damaged, or has not both languages.
+        TokbenchError: it is missing or damaged, or lacks one of the languages.
     """
     with parquet(path, WHAT, PAIRS_REMEDY) as file:
         require(file.schema_arrow, pair="whole numbers", **{source: "text", target: "text"})
@@ -255,7 +255,7 @@ def read_sentences(path: Path | str, source: str, target: str) -> Sentences:
 
 
 def languages_in(path: Path | str) -> list[str]:
-    """The languages of a split, in the order of its columns."""
+    """Return the languages of a split in the order of its columns."""
     with parquet(path, WHAT, PAIRS_REMEDY) as file:
         return [name for name in file.schema_arrow.names if name != "pair"]
 
@@ -267,10 +267,10 @@ def _there(cell: str | None) -> str:
 
 
 def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
-    """The pairs of a split that is not cleaned, as they come.
+    """Yield the pairs of a split that is not cleaned, and validate them.
 
     Raises:
-        TokbenchError: a side is empty or not UTF-8, or there is no pair; the message names split and pair.
+        TokbenchError: a side is empty or not UTF-8, or there are no pairs; the message names split and pair.
     """
     number = 0
     for number, pair in enumerate(pairs, 1):
@@ -283,4 +283,4 @@ def checked(pairs: Iterable[Pair], split: str) -> Iterator[Pair]:
                 raise TokbenchError(f"{split}: pair {number} has an empty side; fill or drop it in both files")
         yield pair
     if not number:
-        raise TokbenchError(f"{split}: no pairs; name files that hold some")
+        raise TokbenchError(f"{split}: no pairs; name files that contain some")

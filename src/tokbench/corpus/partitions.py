@@ -1,8 +1,8 @@
-"""Texts of a corpus sorted by shard: each part is partitioned into one file, and shards are written from all of them.
+"""External sort of a corpus by shard: each part is partitioned into one file, and shards are written from all of them.
 
-A part is read once, in its own order. What memory holds of it is written whenever it is full, in the order of the
-places, so that the file consists of sorted runs. No row group has documents of two groups of shards; a reader of one
-group reads only its row groups, and meets the documents of each place in their order.
+A part is read once, in its own order. Whenever the memory is full, its texts are written in shard order, so the file
+consists of sorted runs. A row group contains documents of only one group of shards. A reader of one group reads only
+its row groups, and gets the documents of each shard in their original order.
 """
 
 from array import array
@@ -33,9 +33,9 @@ SCHEMA = pa.schema(
 )
 ROW = np.dtype([("place", "<i4"), ("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
 ALONE = 1 << 22
-"""Bytes of a text that is written by itself."""
+"""Bytes of a text above which it is written in its own row group."""
 PER_DOCUMENT = 100
-"""Bytes of memory for each document of a shard: a very short one waits for its row group to be full."""
+"""Bytes of memory per document of a shard, for very short documents that wait for a full row group."""
 _row = Struct("<iqqi").pack
 
 
@@ -47,18 +47,19 @@ def partition_part(
     path: Path,
     allowed: MemoryLimit,
 ) -> None:
-    """Write the texts of a part's documents by their places, as Parquet, completely or not at all.
+    """Write the texts of a part's documents to one Parquet file, sorted by shard in runs. The file is written
+    atomically.
 
     Args:
-        source: has the language of documents without one, and renames tags.
-        documents: the part's, in their order, with the tags that they carry.
-        places: file of their places.
-        groups: the shards that are written together.
-        path: the file.
-        allowed: memory. It decides how often texts are written out, and no byte of a shard.
+        source: source with the default language and the renamed tags.
+        documents: documents of the part in order, with their original tags.
+        places: file with their shards.
+        groups: shards that are written together.
+        path: output file.
+        allowed: memory limit. It determines how often texts are flushed; the shards do not depend on it.
 
     Raises:
-        TokbenchError: the documents are not those that have places.
+        TokbenchError: the documents differ from those in ``places``.
     """
     assignment = ShardAssignment(places)
     left = allowed.room - COPIES * assignment.longest - 2 * OPEN_BYTES
@@ -108,14 +109,14 @@ def write_partitions(
     """Write shards from the partitions of all parts; their bytes depend only on the documents in them.
 
     Args:
-        queues: what :func:`partition_part` wrote, in the order of the parts.
-        places: the shards, numbered over all splits.
+        queues: files written by :func:`partition_part`, in the order of the parts.
+        places: shards to write, numbered over all splits.
         totals: documents and bytes of all shards.
-        paths: their files, in folders of one folder that appears as a whole.
-        allowed: memory.
+        paths: output files, inside one folder that is written atomically.
+        allowed: memory limit.
 
     Raises:
-        TokbenchError: a partition is missing or damaged, or has other documents than a shard should get.
+        TokbenchError: a partition is missing or damaged, or its documents differ from those assigned to a shard.
     """
     longest = totals.longest[places.start : places.stop]
     allowed.largest(COPIES).check(f"{queues[0].parent}", int(longest.max(initial=0)))
@@ -124,7 +125,7 @@ def write_partitions(
 
 
 def batches_of(places: range, totals: ShardTotals, allowed: MemoryLimit) -> list[range]:
-    """Return the shards that are written together: as many as memory holds, or one alone."""
+    """Split shards into batches that fit into memory, each of at least one shard."""
     longest = int(totals.longest[places.start : places.stop].max(initial=0))
     room = (allowed.room - COPIES * longest - 2 * OPEN_BYTES) // 2
     sizes = totals.bytes + PER_DOCUMENT * totals.documents
@@ -156,14 +157,14 @@ def _write_batch(
     if len(wrong := np.flatnonzero((written != wanted).any(axis=0))):
         shard = wrong[0]
         raise TokbenchError(
-            f"{queues[0].parent}: the queues hold {written[0, shard]:,} documents of {written[1, shard]:,} bytes for "
-            f"{paths[shard].parent.name}/{paths[shard].name}, which gets {wanted[0, shard]:,} of "
+            f"{queues[0].parent}: the queues contain {written[0, shard]:,} documents of {written[1, shard]:,} bytes "
+            f"for {paths[shard].parent.name}/{paths[shard].name}, which gets {wanted[0, shard]:,} of "
             f"{wanted[1, shard]:,}; delete them and run the workflow again"
         )
 
 
 class _Queue:
-    """Documents that wait for being written to the file of their part."""
+    """Documents in memory that are not written to the partition file yet."""
 
     def __init__(self, writer: pq.ParquetWriter, groups: Sequence[range], held: int) -> None:
         self._writer = writer
@@ -174,7 +175,7 @@ class _Queue:
         self._places: dict[int, tuple[bytearray, bytearray]] = {}
 
     def add(self, place: int, number: int, language: str, text: bytes) -> None:
-        """Take a document."""
+        """Add a document."""
         row = _row(place, number, len(text), self._tags.number(language))
         if len(text) >= ALONE:
             self._flush(place)
@@ -190,7 +191,7 @@ class _Queue:
             self.spill()
 
     def spill(self) -> None:
-        """Write all that is held, in the order of the places."""
+        """Write all documents in memory, in the order of the shards."""
         for group in self._groups:
             rows, texts = bytearray(), bytearray()
             for place in group:
@@ -206,7 +207,7 @@ class _Queue:
         self._waiting = 0
 
     def _flush(self, place: int) -> None:
-        """Write what is held for one place."""
+        """Write the documents of one shard."""
         rows, texts = self._places.pop(place, (b"", b""))
         if rows:
             self._waiting -= len(rows) + len(texts)
@@ -250,5 +251,5 @@ def _read(path: Path, group: range, batch: range) -> Iterator[tuple[int, Documen
 def _overlaps(about: Any, batch: range) -> bool:
     statistics = about.column(0).statistics
     if statistics is None or not statistics.has_min_max:
-        raise ValueError("a row group does not tell its places")
+        raise ValueError("a row group has no statistics of its places")
     return bool(statistics.min < batch.stop and batch.start <= statistics.max)

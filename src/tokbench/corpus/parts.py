@@ -1,9 +1,10 @@
-"""Parts of a source: contiguous ranges of its files, of about as many bytes each, that jobs read side by side.
+"""Parts of a source for parallel jobs: contiguous ranges of files with approximately equal numbers of bytes.
 
-A text file or one of JSON Lines is in one part as a whole. A Parquet file is cut between its row groups where it is
-larger than a part; where exactly is seen when it is read, so that a file may be cut that is yet to be fetched.
+Text and JSON Lines files are never divided. Parquet files larger than a part are divided between row groups. The row
+groups are determined when the file is read, so a file may be divided before it is downloaded.
 
-The sizes of a part's documents, with their language tags and digests: all that splits and limits depend on.
+The sizes, language tags and digests of a part's documents are written to a file. Splits and limits depend only on
+these.
 """
 
 import json
@@ -31,11 +32,11 @@ from tokbench.io.parquet import parquet, pieces, require, strings
 
 
 class ReadSpan(NamedTuple):
-    """How much is read of several files.
+    """Range to read of several consecutive files.
 
     Attributes:
-        begin: share of the first file's bytes that is left out before what is read.
-        end: share of the last file's bytes at which reading ends.
+        begin: fraction of the first file's bytes to skip.
+        end: fraction of the last file's bytes at which reading ends.
     """
 
     begin: Fraction
@@ -46,14 +47,14 @@ WHOLE = ReadSpan(Fraction(0), Fraction(1))
 
 
 class SourcePart(NamedTuple):
-    """A part of a source: files with their language tags, and how much is read of them."""
+    """A part of a source: files with their language tags, and the range to read."""
 
     files: list[tuple[str, Path]]
     span: ReadSpan
 
 
 def parts_of(source: Source, parts: int) -> list[SourcePart]:
-    """The parts of a source, in its order; the files of a hub source are left out, which may not be there yet.
+    """Split a source into parts, in order. Parts of a hub source have no files, as these may not be downloaded yet.
 
     Raises:
         TokbenchError: an entry of the source's paths matches no file.
@@ -74,9 +75,9 @@ def parts_of(source: Source, parts: int) -> list[SourcePart]:
 
 
 def row_groups(about: Any, span: ReadSpan) -> range:
-    """The row groups of a Parquet file, by its metadata, that lie between two shares of its bytes.
+    """Return the row groups of a Parquet file within a range of its bytes, from its metadata.
 
-    A group belongs to the span in which it begins, so that spans that follow each other share none and leave none out.
+    A group belongs to the range in which it begins, so consecutive ranges neither overlap nor skip a group.
     """
     groups = about.num_row_groups
     ends = list(accumulate((about.row_group(group).total_byte_size for group in range(groups)), initial=0))
@@ -87,13 +88,13 @@ def row_groups(about: Any, span: ReadSpan) -> range:
 
 
 def _slices(sizes: Sequence[int], parts: int) -> list[int]:
-    """Into how many slices each file is cut, none larger than a part; in all they are no fewer than the parts."""
+    """Return the number of slices of each file, each at most as large as a part; in total at least as many as parts."""
     total = sum(sizes)
     return [max(1, -(-size * parts // total)) if total else 1 for size in sizes]
 
 
 def _cuts(sizes: Sequence[float], parts: int) -> list[int]:
-    """Where to cut a sequence so that parts are about as large, and none is empty where it is long enough."""
+    """Return where to cut a sequence into parts of similar size, none empty if the sequence is long enough."""
     reached = list(accumulate(sizes, initial=0.0))
     cuts = [0]
     for part in range(1, parts):
@@ -106,33 +107,32 @@ def _cuts(sizes: Sequence[float], parts: int) -> list[int]:
 
 
 def groups_of(places: int, parts: int) -> list[range]:
-    """The shards, numbered over all splits, that are written together: as many groups as parts, where there are."""
+    """Group the shards (numbered over all splits) that are written together, into at most as many groups as parts."""
     each = -(-places // parts)
     return [range(first, min(first + each, places)) for first in range(0, places, each)]
 
 
 SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string()), ("digest", pa.binary(DIGEST))])
 ROWS = 1 << 16
-"""Documents of a row group, and those that are read at a time."""
+"""Documents of a row group, and documents that are read at a time."""
 
 
 NOTES = b"notes"
-"""Key of the counts of :class:`~tokbench.io.encodings.Notes` in a file's metadata, where there are any."""
+"""Metadata key for the counts of :class:`~tokbench.io.encodings.Notes`, present if there are any."""
 
 
 def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None = None) -> tuple[int, int]:
-    """Write bytes, tag and digest of each document as Parquet, a row each, whole or not at all.
+    """Write bytes, tag and digest of each document as Parquet, one row each. The file is written atomically.
 
-    Further pieces of a document have rows of their own, without a tag. The digest is that of the document up to the
-    piece.
+    Continuation pieces have their own rows, without a tag. Their digest covers the document up to the piece.
 
     Args:
         documents: the documents.
-        path: the file.
-        notes: counts that are complete once the documents are read.
+        path: output file.
+        notes: counts that are complete after the documents are read.
 
     Returns:
-        Documents, and their bytes.
+        Number of documents, and their bytes.
     """
     sizes, tags, digests = array("q"), list[str | None](), bytearray()
     digester = Digester()
@@ -175,14 +175,14 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
 
 
 class PartSizes:
-    """The sizes of a part.
+    """Sizes, tags and digests of the documents of a part.
 
     Args:
-        path: what :func:`write_sizes` wrote.
+        path: file written by :func:`write_sizes`.
 
     Attributes:
         longest: bytes of the longest document that is in pieces, or 0.
-        notes: counts of what reading the part changed or read as bytes.
+        notes: counts of changes and of invalid bytes from reading the part.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -202,8 +202,10 @@ class PartSizes:
         return self.number
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.int64], Sequence[str], NDArray[np.int32], NDArray[np.uint64]]]:
-        """Some rows at a time: their bytes, int64 [n], the tags among them, which one each has, int32 [n], -1 for a
-        further piece of the document before it, and their digests, uint64 [n, 2]."""
+        """Yield batches of rows: sizes, distinct tags, tag indices and digests.
+
+        Sizes are bytes, int64 [n]. Tag indices are int32 [n], -1 for a continuation piece. Digests are uint64 [n, 2].
+        """
         with self._open() as file:
             for batch in pieces(file, SCHEMA.names, ROWS):
                 sizes, tags, digests = batch.columns

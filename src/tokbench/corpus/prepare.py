@@ -1,4 +1,4 @@
-"""Prepare a corpus: read its source, split it by document, write sharded Parquet."""
+"""Preparation of a corpus: read its source, split it by document, write sharded Parquet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -35,31 +35,34 @@ def prepare(
 ) -> dict[str, tuple[int, int]]:
     """Write ``folder/{split}/{shard}.parquet`` for every split.
 
-    The steps are those of a corpus in parts: the sizes of the documents are read, documents are assigned to shards,
-    the source is read again and its texts are sorted by shard, and the shards are written. Memory bounds the texts
-    that wait; the files do not depend on it. ``folder/manifest.json`` lists how many documents are in pieces, how many
-    have no language although others have one (it is written as ``und``), and what is left out or changed.
+    The steps are those of a corpus in parts. The sizes of the documents are read, and documents are assigned to shards.
+    Then the source is read again, its texts are sorted by shard, and the shards are written. The memory limit bounds
+    the texts in memory; the output does not depend on it.
+
+    ``folder/manifest.json`` lists how many documents are in pieces, how many have no language although others have one
+    (written as ``und``), and what is left out or changed.
 
     Args:
-        source: where the documents come from.
-        shares: share of bytes of each split, or the name of the split that it is the same as.
-        seed: decides which document falls into which split.
-        shards: shards a split.
-        folder: where the corpus goes, and temporary files meanwhile.
-        cache: for a hub source, the Parquet file that was fetched.
-        allowed: memory.
-        longest: bytes above which a document is written as several, see :func:`tokbench.corpus.read.read_source`: they
-            lie in one shard, one after the other. Shard, limits and shares depend on the size of all pieces together.
-        drop_duplicates: leave documents out of the evaluation split that are also in a split that models are made
-            from, see :mod:`tokbench.corpus.duplicates`.
-        units: table of the documents that belong together, see :mod:`tokbench.corpus.units`; they fall into one split.
+        source: source of the documents.
+        shares: share of bytes of each split, or the name of an identical split.
+        seed: seed of the assignment of documents to splits.
+        shards: number of shards per split.
+        folder: output folder, also used for temporary files.
+        cache: downloaded Parquet file of a hub source.
+        allowed: memory limit.
+        longest: bytes above which a document is written in pieces, see :func:`tokbench.corpus.read.read_source`
+            (default: no limit). Pieces are consecutive rows of one shard. Shard, limits and shares depend on the total
+            size of all pieces.
+        drop_duplicates: remove documents from the evaluation split that are also in a training split, see
+            :mod:`tokbench.corpus.duplicates` (default: False).
+        units: table of documents that belong together and fall into one split, see :mod:`tokbench.corpus.units`.
 
     Returns:
-        Documents and bytes of each split that has a share; a document in pieces is one.
+        Documents and bytes of each split that has a share; a document in pieces counts as one.
 
     Raises:
-        TokbenchError: a document, or their number, is too large for the memory; the source is not the same when it is
-            read again; or see :func:`tokbench.corpus.splits.split_documents`.
+        TokbenchError: a document, or the number of documents, is too large for the memory; the source changed between
+            reads; or see :func:`tokbench.corpus.splits.split_documents`.
     """
     largest, plain, notes = allowed.largest(COPIES), without_limits(source), Notes()
     read = partial(read_source, source, cache, largest, longest=longest)
@@ -92,23 +95,23 @@ def prepare(
 def link_shards(groups: Sequence[Path], shares: Mapping[str, float | str], shards: int, folder: Path) -> None:
     """Fill a corpus's folder with the shards that several jobs wrote.
 
-    A shard is linked, and copied where it cannot be linked. The other name stays, so that nothing is lost where the
+    A shard is hard-linked, or copied where links are not possible. The original stays, so that nothing is lost if the
     process is killed.
 
     Args:
-        groups: folders with ``{split}/{shard}.parquet``, each shard in one of them.
+        groups: folders with ``{split}/{shard}.parquet``; each shard is in one of them.
         shares: see :func:`prepare`.
-        shards: shards a split.
-        folder: where the corpus goes.
+        shards: number of shards per split.
+        folder: output folder.
 
     Raises:
-        TokbenchError: one is no folder, or a shard is in none of them.
+        TokbenchError: a group is not a folder, or a shard is in none of them.
     """
     for group in groups:
         if not group.is_dir():
             raise TokbenchError(
-                f"{group}: no folder of shards; a corpus in parts is prepared from those that 'tokbench write_shards' "
-                "made, and one without 'parts' from its source"
+                f"{group}: not a folder of shards; a corpus in parts is prepared from those that 'tokbench "
+                "write_shards' made, and one without 'parts' from its source"
             )
     files = {file.relative_to(group): file for group in groups for file in group.glob("*/*.parquet")}
     for split, share in shares.items():
@@ -126,7 +129,7 @@ def link_shards(groups: Sequence[Path], shares: Mapping[str, float | str], shard
 
 
 def link_splits(folder: Path, shares: Mapping[str, float | str]) -> None:
-    """Link the splits that are the same as another."""
+    """Link the splits that are identical to another."""
     for split, same in shares.items():
         if isinstance(same, str):
             (folder / split).symlink_to(same, target_is_directory=True)

@@ -1,10 +1,7 @@
-"""Reading the documents of a source, again and again, in its own order.
+"""Readers of all types of sources. A source may be read any number of times, in the same order.
 
-Texts in a column of Parquet.
-
-The first document of each language of a source, read before any work is done: its fields, its encoding, its kind.
-
-The memory that decompression needs: some compressed files make a reader keep many megabytes of earlier text.
+Also checks of the first document of each language before any other work, and of the memory for decompression: some
+compressed files need many megabytes of earlier text.
 """
 
 import io
@@ -48,12 +45,12 @@ from tokbench.runtime.memory_limit import LEAST, DocumentLimit, MemoryLimit, to_
 
 REMEDY = "fetch or make the file again"
 AROUND = 1 << 16
-"""Bytes of a column in Parquet that may be none of its texts."""
+"""Bytes of a Parquet column chunk that may not belong to texts."""
 COPIES = 3
-"""Bytes in memory for each of a row that is cut: a page, a dictionary and the column of Arrow, or a line of JSON, its
-text and the parts of that."""
+"""Copies in memory of each row that is cut: page, dictionary and column of Arrow, or line of JSON, its text and its
+parts."""
 Row = tuple[str, bytes | memoryview]
-"""Language tag, empty where nothing tells one, and text."""
+"""Language tag (empty if unknown) and text."""
 
 
 def texts_of_rows(
@@ -64,20 +61,21 @@ def texts_of_rows(
     span: ReadSpan = WHOLE,
     longest: int | None = None,
 ) -> Iterator[Row]:
-    """Language tags, empty where there is none, and texts of a file's rows.
+    """Yield language tag (empty if missing) and text of each row of a Parquet file.
 
-    Arrow gives a text as a whole. One that is to be cut comes as a view of where Arrow holds it.
+    Arrow reads each text completely. A text that will be cut is returned as a view of Arrow's memory.
 
     Args:
         path: the file.
-        text_field: column of the text, or the path to a field of a structure with dots between its names.
+        text_field: column of the text, or path to a field of a structure with dots between the names.
         language_field: column of the language tag, likewise.
-        largest: the longest text that is taken; any where left out.
-        span: how much of the file is read.
-        longest: bytes of a text above which it is cut by who reads it; none is where left out.
+        largest: limit on the length of a text (default: none).
+        span: range of the file to read.
+        longest: bytes above which the caller cuts a text (default: never).
 
     Raises:
-        TokbenchError: the file cannot be read, or a text is longer than ``largest``; the message names file and row.
+        TokbenchError: the file cannot be read, a column is missing or not text, or a text is longer than ``largest``;
+            the message names file and row.
     """
     if longest is not None and largest is not None:
         largest = largest.of_copies(COPIES)
@@ -90,7 +88,7 @@ def texts_of_rows(
             if kind is None:
                 raise TokbenchError(f"{path}: no column '{column}' (there are {listed(names)})")
             if not is_text(kind):
-                raise TokbenchError(f"{path}: column '{column}' holds {kind}, not text; name another")
+                raise TokbenchError(f"{path}: column '{column}' has type {kind}, not text; name another")
         groups = row_groups(file.metadata, span)
         if largest is not None:
             _check_groups(path, file, groups, text_field, largest)
@@ -116,7 +114,7 @@ def _cells(column: Any, longest: int | None) -> Iterable[bytes | memoryview | No
 
 
 def _check_groups(path: Path, file: Any, groups: range, column: str, largest: DocumentLimit) -> None:
-    """Reject a file whose mean text of a row group is too long already, before Arrow reads it as a whole."""
+    """Reject a file if the mean text of a row group is already too long, before Arrow reads the row group."""
     for group in groups:
         about = file.metadata.row_group(group)
         chunks = map(about.column, range(about.num_columns))
@@ -132,20 +130,19 @@ def read_source(
     longest: int | None = None,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
-    """Documents of a source, numbered from 0 in its order.
+    """Read the documents of a source, numbered from 0 in its order.
 
-    A document is held here until it is handed on and no longer, or two long ones would be held at once; hence the
-    functions that are mapped, where loops would keep what they last saw.
+    Uses ``map`` instead of ``for`` loops so that no reference to the previous document keeps it in memory.
 
     Args:
-        source: the source's options.
-        cache: for a hub source the Parquet file that its own rule has fetched, for a parallel one the training split.
-        largest: the longest text that is taken; any where left out.
-        span: how much of its first and of its last file is read, where these are Parquet.
-        longest: bytes above which a document comes in pieces, with a number each: a :class:`Document` and then
-            :class:`~tokbench.corpus.documents.ContinuationPiece`. A row of Parquet and a line of JSON is in memory at
-            once, with three bytes for each of its own. By default none is cut.
-        notes: count what is removed, left out or not UTF-8.
+        source: options of the source.
+        cache: for a hub source the downloaded Parquet file, for a parallel source the training split.
+        largest: limit on the length of a text (default: none).
+        span: range of the files to read; only Parquet files can be read partially.
+        longest: bytes above which a document is yielded in pieces (default: never): a :class:`Document`, then
+            :class:`~tokbench.corpus.documents.ContinuationPiece`, each with its own number. A row of Parquet or a line
+            of JSON is in memory at once, with three bytes per byte.
+        notes: counts of text that is removed, left out or not UTF-8.
 
     Raises:
         TokbenchError: a file cannot be read, or a text is longer than ``largest``; the message names file and line.
@@ -167,12 +164,12 @@ def read_source(
 
 
 def holds_rows(source: Source) -> bool:
-    """Return whether each text of a source is in memory at once before it is cut: rows of Parquet and of JSON Lines."""
+    """Return whether texts are completely in memory before they are cut, as rows of Parquet and lines of JSON are."""
     return isinstance(source, JsonLinesSource | ParquetSource | HubSource | ParallelSource)
 
 
 def within_limits(source: Source, texts: Iterable[Text]) -> Texts:
-    """The texts that a source's limits let through, renamed tags first; reading ends where no more can come."""
+    """Yield the texts within a source's limits, with renamed tags; stop as soon as no more can follow."""
     if not is_limited(source) and not source.rename_languages:
         return iter(texts)
     end: Text = ("", b"")
@@ -197,7 +194,7 @@ def _texts(
     longest: int | None,
     notes: Notes | None,
 ) -> Texts:
-    """Tags, empty where there is none, and texts."""
+    """Yield tags (empty if missing) and texts."""
     cutter = None if longest is None else Cutter(longest, largest, "the source")
     match source:
         case EmbeddedSource():
@@ -228,7 +225,7 @@ def _texts(
 
 
 def _tagged(tag: str, texts: Texts) -> Texts:
-    """Texts whose own tags stand behind one of their file's or their side's."""
+    """Add the tag of a file or side to its texts, in place of their own tags."""
 
     def tagged(text: Text) -> Text:
         return (GOES_ON if text[0] is GOES_ON else tag or text[0]), text[1]
@@ -237,7 +234,8 @@ def _tagged(tag: str, texts: Texts) -> Texts:
 
 
 def _of_files(source: FileSource, read: Callable[[Path, ReadSpan], Texts], span: ReadSpan = WHOLE) -> Texts:
-    """The texts of all files, one file open at a time; a file's own tag goes before those of its texts."""
+    """Yield the texts of all files, with one file open at a time; the tag of a file takes precedence over those of its
+    texts."""
     files = tagged_files(source)
     begins = chain([span.begin], repeat(Fraction(0)))
     ends = chain(repeat(Fraction(1), len(files) - 1), [span.end])
@@ -287,7 +285,7 @@ def _json_lines(
 
 
 def _marked(file: io.BufferedReader, place: str, notes: Notes | None) -> io.BufferedReader:
-    """JSON in UTF-8, whose reader skips a byte-order mark and names the line of what is not valid."""
+    """Skip and count a byte-order mark of UTF-8 JSON. The reader of lines reports invalid bytes with their line."""
     head = file.peek(len(BOM_UTF8))
     reject_mark(head, place)
     if notes is not None and head.startswith(BOM_UTF8):
@@ -300,7 +298,7 @@ def _pair(tag: str, text: bytes) -> Text:
 
 
 def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None, notes: Notes | None = None) -> Texts:
-    """What is one document of each row, in pieces where it is long."""
+    """Split each row into documents, in pieces if they are long."""
 
     def units(row: Row) -> Texts:
         tag, text = row
@@ -309,7 +307,7 @@ def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None, notes: Note
             return documents_of(
                 (view[at : at + PART] for at in range(0, len(view), PART)), documents, cutter, tag, notes
             )
-        whole = bytes(text)  # Bytes are not copied.
+        whole = bytes(text)  # No copy if text is bytes.
         if documents == "whole":
             return iter([(tag, whole)])
         return map(_pair, repeat(tag), _units(io.BytesIO(whole), documents, notes))
@@ -318,7 +316,7 @@ def _cut(rows: Iterator[Row], documents: str, cutter: Cutter | None, notes: Note
 
 
 def _units(lines: Iterable[bytes], documents: str, notes: Notes | None) -> Iterator[bytes]:
-    """Lines that are not empty, or paragraphs with the blank line that ends them."""
+    """Yield the non-empty lines, or the paragraphs with the blank line that ends them."""
     paragraph: list[bytes] = []
     for line in lines:
         if documents == "line":
@@ -336,7 +334,7 @@ def _units(lines: Iterable[bytes], documents: str, notes: Notes | None) -> Itera
 
 
 def mistakes_of_fields(source: FileSource) -> list[str]:
-    """What is wrong with the beginning of the first file under each language tag.
+    """Return error messages for the beginning of the first file under each language tag.
 
     Raises:
         TokbenchError: an entry matches no file.
@@ -358,16 +356,16 @@ def mistakes_of_fields(source: FileSource) -> list[str]:
 
 
 LINE_READERS = 2
-"""Times that a file of JSON Lines is open at once: the second reader follows for long strings."""
+"""Number of readers of a JSON Lines file: a second one follows for long strings."""
 
 
 def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
-    """Return the bytes that decompression keeps at most, beyond what the general reserve covers.
+    """Return the maximum bytes of decompression windows, beyond the general reserve.
 
     Args:
         sources: sources whose files are read one after another.
-        room: bytes that are free.
-        megabytes: memory that is allowed in all, for messages.
+        room: free memory in bytes.
+        megabytes: memory limit, for messages.
 
     Raises:
         TokbenchError: a file needs more than is allowed.
@@ -395,7 +393,7 @@ def check_windows(sources: Sequence[Source], room: int, megabytes: int) -> int:
 
 
 def without_windows(allowed: MemoryLimit, source: Source) -> MemoryLimit:
-    """Return an allowance without the memory that decompression needs.
+    """Return a memory limit reduced by the needs of decompression.
 
     Raises:
         TokbenchError: see :func:`check_windows`.

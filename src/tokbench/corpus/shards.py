@@ -1,7 +1,7 @@
 """Shards of a corpus: Parquet files whose bytes depend only on the documents in them.
 
-A row group is full with the document that brings it to :data:`~tokbench.corpus.documents.GROUP_BYTES`. An open Parquet
-writer keeps the encoded group in memory until the next one begins, so only one file is open at a time.
+A row group ends with the document that brings it to :data:`~tokbench.corpus.documents.GROUP_BYTES`. An open Parquet
+writer keeps the encoded row group in memory until the next one begins, so only one file is open at a time.
 """
 
 from array import array
@@ -19,40 +19,41 @@ from numpy.typing import NDArray
 from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, ContinuationPiece, Document, noted_rests
 
 COPIES = 4
-"""Bytes of memory for each byte of a long document: its file's or its line's, its own, and those of Parquet."""
+"""Copies in memory of a long document: its file or line, the text, and those of Parquet."""
 LONGEST = (1 << 31) - (1 << 20)
-"""Bytes of the longest document: a page of Parquet has less than 2 GiB."""
+"""Maximum bytes of a document: a page of Parquet has less than 2 GiB."""
 OPEN_BYTES = 32_000_000
-"""Memory of an open shard in addition to its longest document: a row group, and the writer's encoded one."""
+"""Bytes of memory for an open shard in addition to its longest document: a row group, and the writer's encoded one."""
 LONG = 1 << 26
-"""Bytes of a document from which on its shard has plain values without statistics.
+"""Bytes of a document above which its shard has plain encoding and no statistics.
 
-Parquet keeps four copies of each group's least and greatest text while it writes, and leaves them out for their length;
-a dictionary is one more copy for the writer and for each reader.
+While Parquet writes, it keeps four copies of each group's least and greatest text, and then omits them as too long. A
+dictionary is one more copy for the writer and for each reader.
 """
 ROW = np.dtype([("document", "<i8"), ("size", "<i8"), ("language", "<i4")])
-"""A document without its text: its position in the source, its bytes, and the number of its language tag."""
+"""A document without its text: its position in the source, its size in bytes, and the number of its language tag."""
 _row = Struct("<qqi").pack
 
 
 class Add(Protocol):
-    """Adds a document to the shard of this number."""
+    """Function that adds a document to the shard with this number."""
 
     def __call__(self, document: Document, shard: int = 0) -> None: ...
 
 
 def shard_paths(folder: Path, split: str, shards: int) -> list[Path]:
-    """Paths of a split's shards, ``0000.parquet`` onwards."""
+    """Return the paths of a split's shards, from ``0000.parquet``."""
     return [folder / split / f"{shard:04}.parquet" for shard in range(shards)]
 
 
 @contextmanager
 def open_shards(paths: Sequence[Path | str], plain: Collection[int] = ()) -> Iterator[Add]:
-    """Write shards: one is written as its documents come; several are kept in memory and written in the end.
+    """Open shards for writing. A single shard is written as its documents arrive; several are kept in memory until the
+    end.
 
     Args:
-        paths: the files, in a folder that appears as a whole.
-        plain: numbers of the shards that hold a document of more than :data:`LONG` bytes.
+        paths: output files, in a folder that is written atomically.
+        plain: numbers of the shards with a document of more than :data:`LONG` bytes.
 
     Returns:
         A function that adds a document to a shard. The files are complete when the block ends without an error.
@@ -85,7 +86,7 @@ class Tags:
         return self._numbers.setdefault(tag, len(self._numbers))
 
     def column(self, numbers: NDArray[np.int32]) -> pa.Array:
-        """Return the tags of these numbers, as a column of Arrow."""
+        """Return the tags with these numbers as an Arrow column."""
         tags = [tag.encode() for tag in self._numbers]
         lengths = np.fromiter(map(len, tags), np.int32, len(tags))
         spelt = b"".join(map(tags.__getitem__, numbers.tolist()))
@@ -93,7 +94,7 @@ class Tags:
 
 
 class _Shard:
-    """The file of one shard, and the row groups that are not written yet."""
+    """File of one shard, and its row groups that are not written yet."""
 
     def __init__(self, path: Path, tags: Tags, *, plain: bool) -> None:
         self._path = path
@@ -109,7 +110,7 @@ class _Shard:
             self._rests.append(document.document)
         row = _row(document.document, len(document.text), self._tags.number(document.language))
         if not self._rows and len(document.text) >= GROUP_BYTES:
-            self._groups.append((row, document.text))  # A long text is not copied.
+            self._groups.append((row, document.text))  # Avoid a copy of a long text.
             return
         self._rows += row
         self._text += document.text
@@ -117,7 +118,7 @@ class _Shard:
             self._end_group()
 
     def write(self) -> None:
-        """Write the row groups that are full."""
+        """Write the complete row groups."""
         while self._groups:
             if self._writer is None:
                 self._writer = self._open()
@@ -131,7 +132,7 @@ class _Shard:
             self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
     def finish(self) -> None:
-        """Write everything, the last row group even if it is empty."""
+        """Write all remaining rows and close the file; the last row group may be empty."""
         self._end_group()
         self.write()
         if self._writer is not None and (noted := noted_rests(self._rests)):
@@ -159,7 +160,7 @@ class _Shard:
 
 
 def ends_of(lengths: NDArray[np.integer], kind: type[np.integer]) -> NDArray[np.integer]:
-    """Return zero and the ends of values that follow each other without gaps."""
+    """Return the offsets of consecutive values: 0 and the cumulative sums of their lengths."""
     ends = np.zeros(len(lengths) + 1, kind)
     np.cumsum(lengths, out=ends[1:])
     return ends

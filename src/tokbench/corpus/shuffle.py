@@ -1,6 +1,6 @@
-"""Assignment of documents to shards, from the sizes of all documents in order.
+"""Assignment of documents to splits and shards, from the sizes of all documents in order.
 
-A place is a shard, numbered over all splits: shard k of split s is place s times the shards of a split, and k.
+A place is the number of a shard over all splits: shard k of split s has the place s * shards per split + k.
 """
 
 from array import array
@@ -30,7 +30,7 @@ from tokbench.io.parquet import parquet, pieces, require, whole
 from tokbench.runtime.memory_limit import MemoryLimit
 
 PER_DOCUMENT = 20
-"""Bytes held for each document while the splits are drawn, at most."""
+"""Maximum bytes of memory per document while documents are assigned to splits."""
 PLACES = pa.schema([("document", pa.int64()), ("size", pa.int64()), ("place", pa.int32())])
 SHARDS = pa.schema([("documents", pa.int64()), ("bytes", pa.int64()), ("longest", pa.int64())])
 MOST_PLACES = 1 << 20
@@ -38,7 +38,7 @@ REMEDY = "delete its folder and run the workflow again"
 
 
 class ShardTotals(NamedTuple):
-    """Documents of each place, their bytes, and the bytes of the longest one, int64 [places] each."""
+    """Number of documents at each place, their bytes, and the bytes of the longest one, int64 [places] each."""
 
     documents: NDArray[np.int64]
     bytes: NDArray[np.int64]
@@ -59,25 +59,26 @@ def assign_documents(
 ) -> dict[str, tuple[int, int]]:
     """Assign the documents of every part to shards, ``{part}.parquet``, and sum up each shard, ``shards.parquet``.
 
-    The file of a part has a row for each document of it, or for each piece of one: its number in the corpus, its bytes
-    and its place, both numbers -1 where the limits leave it out, the place alone where no split takes it.
+    The file of a part has a row for each document or piece: its number in the corpus, its bytes and its place. Number
+    and place are -1 if the limits exclude the document; only the place is -1 if no split contains it.
 
     Args:
-        source: whose limits hold.
+        source: source whose limits apply.
         shares: see :func:`tokbench.corpus.prepare.prepare`.
-        seed: decides which document falls into which split.
-        shards: shards a split.
-        sizes: the files of sizes, in the order of the parts.
-        folder: where the files go.
-        allowed: memory; each document needs :data:`PER_DOCUMENT` bytes, and those of a digest if they are compared.
+        seed: seed of the assignment.
+        shards: number of shards per split.
+        sizes: files of sizes in the order of the parts, see :func:`tokbench.corpus.parts.write_sizes`.
+        folder: output folder.
+        allowed: memory limit. Each document needs :data:`PER_DOCUMENT` bytes, plus a digest if documents are compared.
         longest: bytes above which documents are in pieces.
-        drop_duplicates, units: as in :func:`tokbench.corpus.prepare.prepare`.
+        drop_duplicates: as in :func:`tokbench.corpus.prepare.prepare`.
+        units: as in :func:`tokbench.corpus.prepare.prepare`.
 
     Returns:
-        Documents and bytes of each split that has a share; a document in pieces is one.
+        Documents and bytes of each split that has a share; a document in pieces counts as one.
 
     Raises:
-        TokbenchError: a file of sizes is damaged; a document, or their number, is too large; or see
+        TokbenchError: a file of sizes is damaged; a document, or the number of documents, is too large; or see
             :func:`tokbench.corpus.splits.split_documents`.
     """
     fractions = {split: share for split, share in shares.items() if not isinstance(share, str)}
@@ -135,15 +136,15 @@ def assign_documents(
 
 
 class ShardAssignment:
-    """The places of a part's documents.
+    """Numbers, sizes and places of a part's documents.
 
     Args:
-        path: one of the files that :func:`assign_documents` wrote.
+        path: file of a part written by :func:`assign_documents`.
 
     Attributes:
         longest: bytes of the part's longest document or piece.
         longest_whole: bytes of its longest document that is in pieces, or 0.
-        untagged: the language of documents that carry none, empty where no document of the corpus carries one.
+        untagged: language of documents without a tag; empty if no document of the corpus has a tag.
 
     Raises:
         TokbenchError: it is missing or damaged.
@@ -161,7 +162,7 @@ class ShardAssignment:
         return self.number
 
     def read(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Numbers, sizes and places of some documents at a time, int64 [n] each."""
+        """Yield batches of numbers, sizes and places, int64 [n] each."""
         with _opened(self._path, "the places of a part's documents") as file:
             require(file.schema_arrow, **dict.fromkeys(PLACES.names, "whole numbers"))
             self.longest_whole = longest_in(file.metadata.metadata)
@@ -177,10 +178,10 @@ def read_totals(folder: Path) -> ShardTotals:
     """Read documents and bytes of each place.
 
     Args:
-        folder: what :func:`assign_documents` filled.
+        folder: folder filled by :func:`assign_documents`.
 
     Raises:
-        TokbenchError: its file is missing or damaged.
+        TokbenchError: the file is missing or damaged.
     """
     with _opened(folder / "shards.parquet", "the totals of shards") as file:
         require(file.schema_arrow, **dict.fromkeys(SHARDS.names, "whole numbers"))
@@ -188,12 +189,12 @@ def read_totals(folder: Path) -> ShardTotals:
 
 
 class _Seen:
-    """The documents that a source's limits let through: sizes and languages, and which of all they are.
+    """Sizes, languages and digests of the documents within a source's limits.
 
     Attributes:
-        admitted: whether each document or piece is let through, bool [n].
-        rests: which of those let through are further pieces of the document before.
-        untagged: how many of those let through have no language although others have one, once all are seen.
+        admitted: whether each document or piece is within the limits, bool [n].
+        rests: indices of continuation pieces among the admitted documents and pieces.
+        untagged: number of admitted documents without a language if others have one; known after :meth:`documents`.
     """
 
     def __init__(self, source: Source, number: int, *, digested: bool) -> None:
@@ -209,7 +210,7 @@ class _Seen:
         self._seen = self._taken = self.untagged = 0
 
     def documents(self) -> tuple[NDArray[np.integer], NDArray[np.int32]]:
-        """Return sizes and languages of whole documents; they are kept no longer."""
+        """Return sizes and languages of complete documents, and free them."""
         sizes, self._sizes = document_sizes(self._sizes[: self._taken], self.rests), np.empty(0, np.int32)
         languages, self._languages = self._languages[: self._taken], np.empty(0, np.int32)
         check_text(self._source, len(sizes), int(sizes.sum(dtype=np.int64)), lambda: self._numbers)
@@ -217,19 +218,19 @@ class _Seen:
         return sizes, np.delete(languages, self.rests) if self.rests else languages
 
     def numbers(self) -> NDArray[np.int64]:
-        """Return the numbers of whole documents, int64 [documents]; each piece of a document has a number, too."""
+        """Return the numbers of complete documents, int64 [documents]. They have gaps, as each piece has a number,
+        too."""
         return np.delete(np.arange(self._taken), self.rests)
 
     def digests(self) -> NDArray[np.uint64]:
-        """Return the digests of whole documents, uint64 [documents, 2]; they are kept no longer."""
+        """Return the digests of complete documents, uint64 [documents, 2], and free them."""
         found, self._digests = self._digests[: self._whole], np.empty((0, 2), np.uint64)
         return found
 
     def add(
         self, sizes: NDArray[np.int64], tags: Sequence[str], which: NDArray[np.int32], digests: NDArray[np.uint64]
     ) -> None:
-        """See some documents more: their bytes, which of the tags each carries, and their digests, as in
-        :class:`~tokbench.corpus.parts.PartSizes`."""
+        """Add a batch of documents in the format of :class:`~tokbench.corpus.parts.PartSizes`."""
         languages = [language_of(self._source, tag) for tag in tags]
         here = slice(self._seen, self._seen + len(sizes))
         if self._limits is not None:
@@ -239,14 +240,14 @@ class _Seen:
             sizes, which, digests = sizes[own], which[own], digests[own]
         numbered = self._whole + np.cumsum(which >= 0) - 1
         if len(self._digests):
-            self._digests[numbered] = digests  # Of a document in pieces the last one counts.
+            self._digests[numbered] = digests  # The digest of the last piece covers the document.
         self._whole += int((which >= 0).sum())
         into = slice(self._taken, self._taken + len(sizes))
         self._seen, self._taken = here.stop, into.stop
         if len(long := np.flatnonzero(sizes > LONGEST)):
             raise TokbenchError(
-                f"document {into.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard takes "
-                f"{LONGEST:,} of one; cut it into shorter documents"
+                f"document {into.start + long[0]} of the source has {sizes[long[0]]:,} bytes, and a shard accepts "
+                f"{LONGEST:,} per document; cut it into shorter documents"
             )
         self._sizes[into] = sizes
         numbers = [self._numbers.setdefault(language, len(self._numbers)) for language in languages]

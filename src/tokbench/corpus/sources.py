@@ -1,12 +1,10 @@
-"""Where a corpus comes from: one class of options per source.
+"""Configuration of corpus sources, one class of options per type; the embedded corpus; and the limits of a source.
 
-The embedded corpus: the English documentation that every CPython carries.
+The embedded corpus is English documentation that is part of every CPython, about 2 MB: the topics of the language
+reference (``pydoc_data.topics``), and the docstrings of the standard library's modules. The modules are parsed with
+``ast`` and never imported. Each topic and each module is one document. The text depends only on the version of CPython.
 
-Two parts: the language reference's topics (``pydoc_data.topics``) and the docstrings of the standard library's own
-modules, read with ``ast`` and never imported. One document a topic, one a module; about 2 MB together. The text
-depends on nothing but the version of CPython.
-
-The limits of a source: which documents they let through is told by their tags and sizes alone, in order.
+Limits depend only on the tags and sizes of documents, in order.
 """
 
 import ast
@@ -40,7 +38,7 @@ def _of_characters(encoding: str) -> str:
 
 
 Encoding = Annotated[str, AfterValidator(encoding_name)]
-"""The encoding of a text, a name that Python knows, or ``bytes``."""
+"""The encoding of a text: a name known to Python, or ``bytes``."""
 PathList = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 Paths = PathList | dict[str, PathList]
 Unit = Literal["whole", "paragraph", "line"]
@@ -48,71 +46,74 @@ BadLines = Literal["reject", "skip"]
 
 
 class Source(Options):
-    """What every source has."""
+    """Options of all sources."""
 
     max_documents: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """Read only so many documents from the beginning."""
+    """Maximum number of documents, read from the beginning (default: no limit)."""
     max_bytes_per_language: int | None = Field(None, ge=1, le=LARGEST_BYTES)
-    """Read documents of a language only until they come to so many bytes, the last one whole."""
+    """Read documents of each language until this number of bytes is reached; the last document is complete (default: no
+    limit)."""
     languages: list[str] | None = None
-    """Read only documents with these language tags."""
+    """Read only documents with these language tags (default: all)."""
     rename_languages: dict[str, Annotated[str, Field(min_length=1)]] = Field(default_factory=dict)
-    """Tags that documents carry, and what to read them as, so that files which name a language differently agree."""
+    """New names of language tags, so that files with different names of a language agree."""
     language: str = ""
-    """Language tag of documents that do not carry one. Where this is left out, it is ``und`` (undetermined) if other
-    documents of the corpus have a language, and none if no document has one."""
+    """Language tag of documents without one. By default it is ``und`` (undetermined) if other documents of the corpus
+    have a language, and empty if no document has one."""
 
 
 class EmbeddedSource(Source):
-    """The English documentation that every CPython carries; needs no file."""
+    """English documentation that is part of every CPython; needs no file."""
 
     type: Literal["embedded"]
 
 
 class FileSource(Source):
-    """A source that reads files of the user's."""
+    """A source that reads the user's files."""
 
     path: Paths = Field(default_factory=list)
-    """File, folder or glob pattern, or a list of them; or a mapping of language tags to these, whose tags go before
-    those that documents carry. May be left out and given on the command line instead."""
+    """File, folder or glob pattern, or a list of them; or a mapping from language tags to these. The tags of a mapping
+    take precedence over those in documents. May be left out and given on the command line instead."""
 
 
 class TextSource(FileSource):
-    """Text files (plain or compressed), each one document, or cut into documents at blank lines or line ends."""
+    """Text files (plain or compressed). Each is one document, or is split into documents at blank lines or line
+    ends."""
 
     type: Literal["text"]
     documents: Literal["file", "paragraph", "line"] = "file"
-    """What is one document: the whole file, a paragraph (blank line between), or a line that is not empty."""
+    """Unit of a document: the file, a paragraph (separated by blank lines), or a non-empty line."""
     encoding: Encoding = UTF_8
-    """Encoding of the files: ``utf-8``, ``utf-16``, ``latin-1`` or another of Python's, or ``bytes`` for any bytes. A
-    file that is not valid is an error."""
+    """Encoding of the files: ``utf-8``, ``utf-16``, ``latin-1`` or another of Python's, or ``bytes`` for arbitrary
+    bytes. Invalid text is an error."""
 
 
 class JsonLinesSource(FileSource):
-    """JSON Lines (plain or compressed), one document a line, or cut further at blank lines or line ends."""
+    """JSON Lines (plain or compressed), one document per line, or split further at blank lines or line ends."""
 
     type: Literal["jsonl"]
     documents: Unit = "whole"
-    """What is one document: the whole text of a line, a paragraph of it (blank line between), or a line of it that is
-    not empty."""
+    """Unit of a document: the full text of a line (``whole``), a paragraph of it (separated by blank lines), or a
+    non-empty line of it."""
     text_field: str = "text"
     """Key of the text. A dot leads into an object, as in ``translation.de``, unless a key has this name."""
     language_field: str | None = "language"
-    """Key of the language tag, with dots as in ``text_field``; lines without it take ``language``."""
+    """Key of the language tag, with dots as in ``text_field``. Lines without it get the tag of the option
+    ``language``."""
     bad_lines: BadLines = "reject"
-    """What is done about a line that is not JSON, or whose text or language is missing, wrong or given twice:
-    ``reject`` is an error, ``skip`` leaves the line out and counts it. Other fields of a line do not matter."""
+    """Treatment of a line that is not JSON, or whose text or language is missing, wrong or given twice: ``reject`` is
+    an error, ``skip`` leaves the line out and counts it. Other fields of a line are ignored."""
     encoding: Annotated[Encoding, AfterValidator(_of_characters)] = UTF_8
     """Encoding of the files: ``utf-8``, ``utf-16`` or another of Python's."""
 
 
 class ParquetSource(FileSource):
-    """Parquet files with a column of text (string or binary), one document a row, or cut further."""
+    """Parquet files with a text column (string or binary), one document per row, or split further."""
 
     type: Literal["parquet"]
     documents: Unit = "whole"
-    """What is one document: the whole text of a row, a paragraph of it (blank line between), or a line of it that is
-    not empty."""
+    """Unit of a document: the full text of a row (``whole``), a paragraph of it (separated by blank lines), or a
+    non-empty line of it."""
     text_field: str = "text"
     """Column of the text. A dot leads into a structure, as in ``translation.de``, unless a column has this name."""
     language_field: str | None = None
@@ -125,7 +126,7 @@ class HubDataset(Options):
     dataset: str
     """Name on the hub, for example ``HuggingFaceFW/fineweb-edu``."""
     revision: str = Field(pattern=r"^[0-9a-f]{40}$")
-    """Commit of the data set: 40 hexadecimal digits, so that the corpus can never change under its name."""
+    """Commit of the data set, 40 hexadecimal digits, so that the corpus cannot change."""
     config: str | None = None
     """Configuration (subset) of the data set."""
     split: str = "train"
@@ -143,9 +144,9 @@ class HubSource(HubDataset, Source):
 
 
 class ParallelSource(Source):
-    """The training split of a parallel corpus, a sentence a document: all of the first side, then all of the second.
+    """The training split of a parallel corpus, one sentence per document: first all of one side, then all of the other.
 
-    ``languages`` picks a side; the text of both builds joint vocabularies.
+    ``languages`` selects a side. By default both are read, which builds joint vocabularies.
     """
 
     type: Literal["parallel"]
@@ -154,10 +155,10 @@ class ParallelSource(Source):
 
 
 class CountsSource(FileSource):
-    """Pre-token counts in place of text; tokenizers are built from them and measured on them.
+    """Pre-token counts instead of text. Tokenizers are built from the counts and measured on them.
 
-    Either one file of counts (Parquet, or TSV ``hex<TAB>count``) or two: words with single spaces between them, and
-    their counts, one a line. They stand for every scheme that a variant names.
+    The input is either one file of counts (Parquet, or TSV ``hex<TAB>count``) or two text files: words separated by
+    single spaces, and their counts, one per line. The counts are used for every scheme that a variant names.
     """
 
     type: Literal["counts"]
@@ -168,11 +169,11 @@ AnySource = Annotated[
     Field(discriminator="type"),
 ]
 SOURCE_TYPES = ("embedded", "text", "jsonl", "parquet", "counts")
-"""Types of source that need no key but their type: paths may be given on the command line."""
+"""Types of source without required keys other than the type. Their paths may be given on the command line."""
 
 
 def tagged_files(source: FileSource) -> list[tuple[str, Path]]:
-    """The source's files with their language tags, empty where the source does not say; sorted within each entry.
+    """List the source's files with their language tags (empty if not given), sorted within each entry.
 
     Raises:
         TokbenchError: an entry matches no file, or is a pipe.
@@ -182,7 +183,7 @@ def tagged_files(source: FileSource) -> list[tuple[str, Path]]:
 
 
 def files_of(source: FileSource) -> list[Path]:
-    """The source's files.
+    """List the source's files.
 
     Raises:
         TokbenchError: an entry matches no file, or is a pipe.
@@ -191,7 +192,7 @@ def files_of(source: FileSource) -> list[Path]:
 
 
 def left_out(source: FileSource) -> list[str]:
-    """Return one line for each folder of a source out of which files are left.
+    """Return one line for each folder of a source with files that are not read.
 
     Raises:
         TokbenchError: a folder cannot be read.
@@ -237,7 +238,7 @@ def _check_ending(file: Path, source: FileSource) -> None:
     if named != "text" and not has_kind(file.name, kind):
         what = {"jsonl": "JSON Lines", "parquet": "Parquet"}[named]
         raise TokbenchError(
-            f"{file}: {what} by its ending, and not of type '{kind}'; set 'type: {named}', or rename it"
+            f"{file}: {what} by its ending, but the source has 'type: {kind}'; set 'type: {named}', or rename it"
         )
 
 
@@ -247,20 +248,20 @@ def _kind(source: FileSource) -> Kind:
 
 
 LEFT_OUT = frozenset({"site-packages", "test", "tests", "idle_test", "idlelib", "lib2to3", "pydoc_data", "__pycache__"})
-"""Folders of the standard library whose docstrings are not documentation, or not CPython's."""
+"""Folders of the standard library that are excluded: their docstrings are not documentation, or not CPython's."""
 SHORTEST = 200
-"""Bytes; a module with less documentation than that makes no document."""
+"""Minimum bytes of documentation; a module with less is skipped."""
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
-"""Fields that hold statements or what they are in, in the order in which they stand in a source."""
+"""AST fields that contain statements, in source order."""
 _KINDS: tuple[type[ast.AST], ...] = (ast.Module, *ast.stmt.__subclasses__(), ast.ExceptHandler, ast.match_case)
 _BLOCKS_OF = {kind: tuple(block for block in _BLOCKS if block in kind._fields) for kind in _KINDS}
-"""Those of each kind of statement: no expression holds a definition."""
+"""Such fields by type of statement. Expressions need not be searched, as they contain no definitions."""
 
 
 @cache
 def embedded_texts() -> tuple[bytes, ...]:
-    """Topics by name, then modules by path: the documents of the embedded corpus."""
+    """Return the documents of the embedded corpus: topics by name, then modules by path."""
     return tuple(_texts())
 
 
@@ -283,7 +284,7 @@ def _modules(library: Path) -> Iterator[Path]:
 
 
 def _docstrings(source: bytes) -> Iterator[str]:
-    """Those of outer definitions before those of inner ones."""
+    """Yield docstrings level by level, outer definitions before inner ones."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -297,15 +298,15 @@ def _docstrings(source: bytes) -> Iterator[str]:
 
 
 def is_limited(source: Source) -> bool:
-    """Whether a source has limits."""
+    """Return whether a source has limits."""
     return not (source.languages is source.max_bytes_per_language is source.max_documents is None)
 
 
 class Limits:
-    """What a source's limits let through; documents are asked for in the source's order.
+    """State of a source's limits. Documents must be passed in the source's order.
 
     Attributes:
-        ended: whether no more can come.
+        ended: whether no further document can be admitted.
     """
 
     def __init__(self, source: Source) -> None:
@@ -316,7 +317,7 @@ class Limits:
         self._last: str | None = None
 
     def admit(self, language: str, size: int) -> bool:
-        """Whether the next document is let through: its tag, renamed already, and its bytes."""
+        """Return whether the next document is admitted, from its renamed tag and its size in bytes."""
         source = self._source
         self._last = None
         if self.ended or (source.languages is not None and language not in source.languages):
@@ -333,8 +334,8 @@ class Limits:
         return True
 
     def admit_piece(self, language: str | None, size: int) -> bool:
-        """As :meth:`admit`, of pieces of documents: one that is no document's first, without a language, goes with the
-        document before it."""
+        """Return whether the next document or piece is admitted; a piece without a language belongs to the previous
+        document."""
         if language is not None:
             return self.admit(language, size)
         if self._last is not None:
@@ -346,16 +347,16 @@ class Limits:
 
 
 def check_text(source: Source, documents: int, size: int, languages: Callable[[], Iterable[str]]) -> None:
-    """Reject a source that has no text, or none in the languages that are asked for.
+    """Reject a source that has no text, or no text in the configured languages.
 
     Args:
-        source: its limits.
-        documents: how many documents the limits let through.
-        size: bytes of them.
-        languages: gives the language of every document of the source, renamed, whether let through or not.
+        source: the source, for its limits.
+        documents: number of documents within the limits.
+        size: their bytes.
+        languages: function that returns the renamed language of every document of the source, within the limits or not.
 
     Raises:
-        TokbenchError: there is no text; the message says why.
+        TokbenchError: there is no text; the message gives the reason.
     """
     if size:
         return
@@ -373,12 +374,12 @@ def check_text(source: Source, documents: int, size: int, languages: Callable[[]
 
 
 def without_limits(source: Source) -> Source:
-    """The source as its parts are read: all documents, with the tags that they carry."""
+    """Return a source without limits and renamed tags, as its parts are read."""
     plain = {name: field.get_default(call_default_factory=True) for name, field in Source.model_fields.items()}
     return source.model_copy(update=plain)
 
 
 def language_of(source: Source, tag: str) -> str:
-    """The language tag of a document that carries this one."""
+    """Return the language of a document with this tag, after defaults and renaming."""
     tag = tag or source.language
     return source.rename_languages.get(tag, tag)

@@ -1,6 +1,6 @@
-"""Splits: which document serves which purpose.
+"""Assignment of documents to splits, in the configured shares of bytes.
 
-Documents in pieces: splits, shards and limits are those of whole documents, whose pieces stay together.
+Splits, shards and limits apply to complete documents; the pieces of a long document stay together.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from tokbench.errors import TokbenchError
 
 SPLITS = ("byte_lm", "tokenizer", "evaluation", "pretraining")
-"""Training of byte language models; construction of vocabularies; every measure and task; pretraining."""
+"""Splits for the training of byte language models, the construction of vocabularies, evaluation and pretraining."""
 UNUSED = -1
-"""In place of a split's number, for documents that serve none."""
+"""Split number of documents that are in no split."""
 CHUNK = 1 << 17
-"""Documents that are looked at together."""
+"""Number of documents processed at a time."""
 BITS = 4
-"""Of the hash by which documents are drawn: 16 passes are made over many documents."""
+"""Leading bits of the hash that orders documents. They determine the number of passes, at most 16."""
 
 
 def split_documents(
@@ -30,21 +30,21 @@ def split_documents(
 ) -> NDArray[np.int8]:
     """Assign each document to one split, so that the splits' shares of bytes follow the fractions in each language.
 
-    Documents of a language are laid out in a seeded random order; the split whose interval holds a document's middle
-    byte takes it. Exact shares are reached within one document's size, which matters for corpora of a few long
-    documents where independent draws would leave splits empty. Beside what is given and returned some five bytes are
-    held for each document.
+    The documents of a language are arranged in a seeded random order. A document goes to the split whose interval
+    contains its middle byte. The shares are exact up to the size of one document. Independent draws would leave splits
+    of a corpus of few long documents empty. Memory is about five bytes per document, in addition to arguments and
+    result.
 
     Args:
         sizes: bytes of each document, int64 [n].
-        fractions: share of each split, in order; what is missing to 1 is left unused.
-        seed: decides the order.
-        languages: a number for the language of each document, from 0, int32 [n]; one language where it is left out.
-        units: a number for the unit of each document, from 0, int32 [n]; the documents of a unit fall into one split,
-            and count as one document in the language of the first. By default each document is a unit.
+        fractions: share of each split, in order; if their sum is below 1, the rest is unused.
+        seed: seed of the order.
+        languages: language index of each document, from 0, int32 [n] (default: one language).
+        units: unit index of each document, from 0, int32 [n]. The documents of a unit fall into one split and count as
+            one document in the language of the first (default: each document is a unit).
 
     Returns:
-        The split of each document as its place among the fractions, int8 [n]; :data:`UNUSED` for unused ones.
+        The split of each document as an index into ``fractions``, int8 [n]; :data:`UNUSED` for unused documents.
 
     Raises:
         TokbenchError: a split with a positive fraction gets no document.
@@ -84,12 +84,13 @@ def split_documents(
 
 
 def shards_of(splits: NDArray[np.int8], shards: int, dealt: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The shard of each document over all splits, int32 [n]: document k of a split is in its shard k mod ``shards``.
+    """Return the shard of each document over all splits, int32 [n]: document k of a split is in its shard k mod
+    ``shards``.
 
     Args:
-        splits: the split of each document, :data:`UNUSED` for those that are in no shard.
-        shards: shards a split.
-        dealt: documents of each split that came before, int64 [splits]; these are added to it.
+        splits: split of each document, :data:`UNUSED` for documents without a shard.
+        shards: number of shards per split.
+        dealt: number of earlier documents of each split, int64 [splits]; updated in place.
     """
     places = np.full(len(splits), UNUSED, np.int32)
     for split in range(len(dealt)):
@@ -100,7 +101,7 @@ def shards_of(splits: NDArray[np.int8], shards: int, dealt: NDArray[np.int64]) -
 
 
 def _totals(lengths: NDArray[np.integer], tags: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Bytes of each language; sums are exact below 2^53."""
+    """Return the bytes of each language; sums are exact below 2^53."""
     totals = np.zeros(int(tags.max(initial=-1)) + 1)
     for first in range(0, len(lengths), CHUNK):
         some = slice(first, first + CHUNK)
@@ -109,10 +110,9 @@ def _totals(lengths: NDArray[np.integer], tags: NDArray[np.integer]) -> NDArray[
 
 
 def _drawn(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The documents in their seeded random order, some of them at a time.
+    """Yield the documents in their seeded random order, in batches.
 
-    The order is that of a hash, and who has the same first bits in it is sorted together: one pass over all documents
-    for each value of these bits takes little memory.
+    The order is that of a hash. Each pass sorts the documents with the same leading bits, which needs little memory.
     """
     bits = min(BITS, (number // CHUNK).bit_length())
     for start in range(1 << bits):
@@ -126,7 +126,7 @@ def _drawn(number: int, seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _mix(values: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a fixed hash, so that splits never change."""
+    """Return the SplitMix64 finaliser (Steele, Lea and Flood 2014), a fixed hash, so that splits never change."""
     mixed = values + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -137,11 +137,11 @@ LONGEST = b"longest"
 
 
 def document_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.integer]:
-    """Bytes of documents, [documents].
+    """Return the bytes of documents, [documents].
 
     Args:
-        sizes: of the pieces, [pieces]; these themselves are given back where every document is one.
-        rests: which of them belong to the document before, ascending.
+        sizes: bytes of the pieces, [pieces]; returned unchanged if every piece is a document.
+        rests: indices of the continuation pieces, ascending.
     """
     places = np.asarray(rests, np.int64)
     if not len(places):
@@ -156,19 +156,19 @@ def document_sizes(sizes: NDArray[np.integer], rests: ArrayLike) -> NDArray[np.i
 
 
 def documents_of(rests: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The document that each of these pieces belongs to, int64 [rests]: all but them are a document's first."""
+    """Return the document index of each continuation piece, int64 [rests]; all other pieces begin a document."""
     return rests - np.arange(1, len(rests) + 1)
 
 
 def per_piece(values: NDArray[Any], rests: ArrayLike) -> NDArray[Any]:
-    """For each piece the value of its document, [pieces]."""
+    """Return for each piece the value of its document, [pieces]."""
     places = np.asarray(rests, np.int64)
     documents = documents_of(places)
     return np.insert(values, documents + 1, values[documents]) if len(places) else values
 
 
 def describe_splits(rests: ArrayLike, longest: int | None) -> dict[str, str]:
-    """How many documents were cut into how many pieces, and why, for the manifest; empty where none was."""
+    """Return the manifest entry with the number of documents that were cut, and of pieces; empty if none was cut."""
     documents = documents_of(np.asarray(rests, np.int64))
     if not len(documents):
         return {}
@@ -179,5 +179,6 @@ def describe_splits(rests: ArrayLike, longest: int | None) -> dict[str, str]:
 
 
 def longest_in(metadata: dict[bytes, bytes] | None) -> int:
-    """Bytes of the longest document as a file of sizes or of places tells where it has documents in pieces, or 0."""
+    """Return the longest document in pieces, in bytes, from the metadata of a file of sizes or places; 0 if there is
+    none."""
     return int((metadata or {}).get(LONGEST, 0))

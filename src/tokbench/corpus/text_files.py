@@ -1,4 +1,4 @@
-"""Documents of files that a user names: JSON Lines and Parquet by their endings, else text."""
+"""Documents of files given on the command line: JSON Lines and Parquet by their endings, otherwise text."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from tokbench.io.encodings import BYTES, UTF_8, Notes
 from tokbench.io.parquet import column_names
 
 TEXT, LANGUAGE = "text", "language"
-"""Keys or columns of text and language where none are named."""
+"""Default keys or columns of text and language."""
 TOKENIZER_FILES = (
     "tokbench.json",
     "tokenizer.json",
@@ -25,7 +25,7 @@ TOKENIZER_FILES = (
     "sentencepiece.bpe.model",
     "merges.txt",
 )
-"""Files of which a tokenizer's folder has one, if it has no file of ranks (``*.tiktoken``)."""
+"""Files that identify a tokenizer's folder, in addition to rank files (``*.tiktoken``)."""
 Say = Callable[[str], None]
 
 
@@ -35,17 +35,16 @@ def say_on_stderr(line: str) -> None:
 
 
 def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_on_stderr) -> Iterator[Document]:
-    """Read documents of files, numbered from 0 as those of one text; each file may be compressed.
+    """Read documents of files, numbered consecutively from 0; files may be compressed.
 
     Args:
-        files: the files; shards of a corpus are read as such where no field is named.
-        fields: options of reading; a Parquet file must have the column of the language that is named here.
-        say: gets lines, once the documents are read: files of a folder and bad lines that were left out, byte-order
-            marks that were removed, and bytes that are not UTF-8.
+        files: the files. Shards of a corpus are read as such if no field is named.
+        fields: options of reading. If a language field is named, a Parquet file must have this column.
+        say: function that receives lines after the documents are read: files of a folder and bad lines that were left
+            out, byte-order marks that were removed, and bytes that are not UTF-8. By default they go to standard error.
 
     Raises:
-        TokbenchError: an option is given and no file has what it is about, or a
-            file is a tokenizer's folder.
+        TokbenchError: an option applies to none of the files, or a file is a tokenizer's folder.
     """
     sources = [_source(file, fields) for file in files]
     named = {"--text-field": fields.text, "--language-field": fields.language}
@@ -57,12 +56,12 @@ def read_files(files: Sequence[str], fields: Fields = AS_USUAL, say: Say = say_o
     if fields.bad_lines is not None and not any(isinstance(source, JsonLinesSource) for source in sources):
         raise TokbenchError("--bad-lines: no file is JSON Lines; leave the option out")
     for source in sources:
-        tagged_files(source)  # Raises where there are none, before anything is written into a folder that is read.
+        tagged_files(source)  # Raise for missing files before anything is written into a folder that is read.
     return _read(sources, fields, list(chain.from_iterable(map(left_out, sources))), say)
 
 
 def note_untagged(documents: Iterator[Document], say: Say = say_on_stderr) -> Iterator[Document]:
-    """Return documents whose languages are read; after the last, say how many have none although others have one."""
+    """Pass documents through; after the last, report how many have no language although others have one."""
     numbers = [0, 0]
 
     def see(document: Document) -> Document:
@@ -122,7 +121,7 @@ def _source(file: str, fields: Fields) -> FileSource:
 
 
 def holds_tokenizer(folder: Path) -> bool:
-    """Whether a folder is a tokenizer's, of ours or of another library; it would be read as text."""
+    """Return whether a folder contains a tokenizer, ours or another library's, which should not be read as text."""
     if not folder.is_dir():
         return False
     ranks = any(not file.is_dir() for file in folder.glob("*.tiktoken*"))

@@ -1,7 +1,7 @@
 """Units of a corpus: documents that belong together, such as the novels of an author.
 
-Documents of a unit are alike, so that they are one observation and not several. A table names the unit of each
-document; a unit falls into one split, and statistics take the sum over a unit's documents for one observation.
+The documents of a unit are similar, so they count as one observation. A table names the unit of each document. A unit
+falls into one split, and statistics sum over its documents.
 """
 
 import csv
@@ -15,19 +15,19 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.io.text_files import first_line
 
 MOST_DOCUMENTS = 1000
-"""Documents of the evaluation split at most: tables of tokens have groups of documents where they are more."""
+"""Maximum documents in the evaluation split: with more, tables have groups of documents instead of documents."""
 
 
 def read_units(path: Path | str) -> dict[int, str]:
-    """Read the unit of each document, by the document's number, ascending.
+    """Read the unit of each document, by document number, ascending.
 
     Args:
-        path: CSV with the columns ``document``, the number of a document in its source, from 0, and ``unit``, a name.
-            Other columns are left out.
+        path: CSV with the columns ``document``, the number of a document in its source from 0, and ``unit``, a name.
+            Other columns are ignored.
 
     Raises:
-        TokbenchError: the file is not readable, lacks a column, or has a row without a number or a unit, or two rows
-            of one document.
+        TokbenchError: the file is not readable, lacks a column, has a row without a number or a unit, or has two rows
+            for one document.
     """
     units: dict[int, str] = {}
     try:
@@ -59,7 +59,7 @@ def number_units(path: Path | str, documents: NDArray[np.int64]) -> NDArray[np.i
         documents: numbers of a corpus's documents, int64 [documents], ascending.
 
     Raises:
-        TokbenchError: the table lacks a document, or names one that the corpus lacks; or see :func:`read_units`.
+        TokbenchError: the table lacks a document, or names a document that the corpus lacks; or see :func:`read_units`.
     """
     units = read_units(path)
     named = np.fromiter(units, np.int64, len(units))
@@ -78,11 +78,11 @@ def check_documents(path: Path, splits: NDArray[np.int8], fractions: Mapping[str
 
     Args:
         path: the table of units, for the message.
-        splits: the split of each document as its place among the fractions, int8 [documents].
+        splits: split of each document as an index into ``fractions``, int8 [documents].
         fractions: share of each split.
 
     Raises:
-        TokbenchError: there are more than :data:`MOST_DOCUMENTS`.
+        TokbenchError: there are more than :data:`MOST_DOCUMENTS` documents.
     """
     number = int((splits == list(fractions).index("evaluation")).sum()) if "evaluation" in fractions else 0
     if number > MOST_DOCUMENTS:

@@ -1,4 +1,4 @@
-"""What comes from outside is read here: numbers, YAML, JSON, paths. One module each, so that one rule holds everywhere.
+"""Readers of numbers, YAML, JSON, paths and other input, one module each, and atomic writers of output.
 
-Whatever is wrong is told in one line, a ``TokbenchError`` that names the key, the file or the record and the remedy.
+Errors are one line, a ``TokbenchError`` that names the key, the file or the record and the remedy.
 """

@@ -1,4 +1,4 @@
-"""NumPy's ``.npy`` files from outside: whole numbers in one dimension; nothing is ever unpickled."""
+"""Reader of NumPy's ``.npy`` files with one-dimensional arrays of integers; nothing is ever unpickled."""
 
 import os
 import warnings
@@ -12,9 +12,12 @@ MAGIC = np.lib.format.MAGIC_PREFIX
 
 
 def read_header(file: BinaryIO) -> tuple[int, np.dtype[Any]]:
-    """Length and type of an array of whole numbers in one dimension, from the version on, which follows the magic.
+    """Read length and type of a one-dimensional array of integers. The file must be positioned after the magic bytes.
 
-    The header is a Python literal; parsing a hostile one fails in many ways, each of which is a ``ValueError`` here.
+    The header is a Python literal. Parsing a hostile one fails in many ways, and each becomes a ``ValueError``.
+
+    Raises:
+        ValueError: the header is not valid, or the array is not one-dimensional or not of integers.
     """
     readers = {b"\1\0": np.lib.format.read_array_header_1_0, b"\2\0": np.lib.format.read_array_header_2_0}
     version = file.read(2)
@@ -30,15 +33,15 @@ def read_header(file: BinaryIO) -> tuple[int, np.dtype[Any]]:
 
 
 def read_array(path: Path, kind: type[np.integer]) -> NDArray[Any]:
-    """The array of a file.
+    """Read the array of a file, [n] of type ``kind``.
 
     Raises:
-        ValueError: the file holds no array of this type in one dimension, or more or fewer numbers than it says.
+        ValueError: the file is not a one-dimensional array of this type, or its length differs from its header.
     """
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            raise ValueError(f"{path.name}: no array")
+            raise ValueError(f"{path.name}: not an array")
         length, found = read_header(file)
         if found != np.dtype(kind) or length * found.itemsize != os.fstat(file.fileno()).st_size - file.tell():
-            raise ValueError(f"{path.name}: not the array of {np.dtype(kind)} that it says")
+            raise ValueError(f"{path.name}: not the array of {np.dtype(kind)} that its header describes")
         return np.fromfile(file, found, length)

@@ -1,12 +1,10 @@
-"""Outputs that appear complete or not at all: written under another name in the same folder, then renamed.
+"""Atomic outputs: written under another name in the same folder, then renamed when complete.
 
 An existing output is replaced only if Tokbench wrote it (:mod:`tokbench.io.folder_record`). A partial output has a name
-that no other process uses (:mod:`tokbench.io.output_place`). A full disk is reported in one line
-(:mod:`tokbench.io.output_place`). Checksums show which files were changed (:mod:`tokbench.io.folder_record`).
+that no other process uses, and a full disk is reported in one line (:mod:`tokbench.io.output_place`). Checksums show
+which files were changed (:mod:`tokbench.io.folder_record`).
 
-Context managers that write an output under another name and rename it when it is complete.
-
-Second names for files that are outputs of two jobs, so that nothing is lost where one of them is killed.
+A file that is the output of two jobs gets a second name, so that nothing is lost if one of them is killed.
 """
 
 import errno
@@ -44,13 +42,13 @@ TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 
 @contextmanager
 def atomic_file(path: Path | str) -> Iterator[Path]:
-    """Give a path to write to; it takes the place of ``path`` when the block ends well, and goes when it does not.
+    """Return a context with a path to write to, which replaces ``path`` if the block succeeds and is removed otherwise.
 
-    A link stays a link, and the file that it leads to is replaced; the mode of a file is kept. The path ``-`` is
-    standard output, which gets the bytes when the block ends well.
+    A link is kept and its target replaced; the mode of an existing file is kept. The path ``-`` is standard output,
+    which receives the bytes if the block succeeds.
 
     Raises:
-        TokbenchError: something stands at ``path`` that no file may replace, or there is no space left.
+        TokbenchError: ``path`` is something that a file cannot replace, or there is no space left.
     """
     place = place_of_file(path)
     if place is None:
@@ -63,19 +61,20 @@ def atomic_file(path: Path | str) -> Iterator[Path]:
         return
     with failures_reported(path, place.parent), partial_file(place) as partial:
         yield partial
-        place_of_file(path)  # It may have been taken meanwhile.
+        place_of_file(path)  # Another process may have written it meanwhile.
         _keep_mode(partial, place)
         os.replace(partial, place)
 
 
 @contextmanager
 def scratch_folder(path: Path | str) -> Iterator[Path]:
-    """Give an empty folder next to an output for intermediate files; it is removed when the block ends.
+    """Return a context with an empty folder next to an output for intermediate files; it is removed when the block
+    ends.
 
-    What a killed process leaves of it, the next attempt at the same output removes.
+    If the process is killed, the next attempt at the same output removes the leftovers.
 
     Raises:
-        TokbenchError: something stands at ``path`` that no file may replace, or there is no space left.
+        TokbenchError: ``path`` is something that a file cannot replace, or there is no space left.
     """
     place = place_of_file(path)
     if place is None:
@@ -94,14 +93,13 @@ def _temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
-    """Give an empty folder to fill; it takes the place of ``path`` when the block ends well.
+    """Return a context with an empty folder to fill, which replaces ``path`` if the block succeeds.
 
-    An older folder at ``path`` stays until then. It is replaced only if Tokbench wrote it, as the same kind of output,
-    and nothing has been added to it since.
+    An existing folder at ``path`` stays until then. It is replaced only if Tokbench wrote it as the same kind of
+    output, and no files were added to it.
 
     Raises:
-        TokbenchError: something else stands at ``path``, or there is no space left. The first is told before the
-            block begins, too.
+        TokbenchError: ``path`` is something else (checked before the block and after it), or there is no space left.
     """
     place = place_of_folder(path)
     reject_foreign_output(place, kind, path)
@@ -114,18 +112,19 @@ def atomic_folder(path: Path | str, kind: Kind) -> Iterator[Path]:
 
 @contextmanager
 def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str] = ()) -> Iterator[Path]:
-    """Give an empty folder to fill with files; they go into the folder ``path`` when the block ends well.
+    """Return a context with an empty folder to fill with files, which move to the folder ``path`` if the block
+    succeeds.
 
-    Other files in ``path`` stay as they are. What was written is added to the folder's record.
+    Other files in ``path`` are kept. The new files are added to the folder's record.
 
     Args:
-        path: the folder, made if it is missing.
-        kind: what the files are, if the folder has no record yet.
-        last: the file that goes in when all others have.
-        stale: names of files that an earlier block left there; those not written again are removed.
+        path: output folder, created if missing.
+        kind: kind of output, if the folder has no record yet.
+        last: name of the file that is moved last.
+        stale: names of files from an earlier block; those that are not written again are removed.
 
     Raises:
-        TokbenchError: a file or a link to nowhere stands at ``path``, or there is no space left.
+        TokbenchError: ``path`` is a file or a broken link, or there is no space left.
     """
     place = place_of_folder(path)
     with failures_reported(path, place):
@@ -144,16 +143,16 @@ def atomic_files(path: Path | str, kind: Kind, *, last: str, stale: Sequence[str
 def _put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> None:
     """Rename a folder to its place and remove an older one; of several processes the last one's folder remains.
 
-    The older folder is renamed first, and checked when nothing can be added to it by its old name. Its new name is not
-    that of a leftover, so that it is not lost if the process is killed in between.
+    The older folder is renamed before it is checked, so that nothing can be added to it under its old name. Its new
+    name is not that of a leftover, so it survives if the process is killed.
 
     Raises:
-        TokbenchError: the older folder must not be replaced; the message calls it as ``named``. It keeps its name.
+        TokbenchError: the older folder must not be replaced; the message calls it ``named``. It keeps its name.
     """
     _keep_mode(partial, place)
     while True:
         try:
-            os.rename(partial, place)  # Over nothing, or an empty folder.
+            os.rename(partial, place)  # Works if the place is missing or an empty folder.
             return
         except OSError as error:
             if error.errno not in TAKEN:
@@ -178,17 +177,17 @@ def _put_in_place(partial: Path, place: Path, kind: Kind, named: Path | str) -> 
 
 
 def _keep_mode(partial: Path, place: Path) -> None:
-    """Give an output the mode of what it will replace."""
+    """Copy the mode of the output that will be replaced."""
     with suppress(FileNotFoundError):
         partial.chmod(stat.S_IMODE(place.stat().st_mode))
 
 
 APART = (errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP)
-"""How systems say that a file cannot have a second name there."""
+"""Errors of systems that do not support a second name of a file there."""
 
 
 def link_or_copy(file: Path, path: Path) -> None:
-    """Give a file a second name; copy it where it cannot have one."""
+    """Add a second name to a file (a hard link), or copy it where links are not possible."""
     try:
         os.link(file, path)
     except OSError as error:

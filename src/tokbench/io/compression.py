@@ -1,10 +1,9 @@
-"""Compressed files: known by their first bytes, and decompressed as a stream.
+"""Compressed files, detected by their first bytes and decompressed as a stream.
 
-gzip, zstd, bzip2 and xz are read. Archives and other compressions are recognised to be rejected.
+gzip, zstd, bzip2 and xz are supported. Archives and other compressions are detected and rejected.
 
-Files of text by their names: kind of content and compression by the ending, in any case, and options of reading.
-
-Regular files: pipes, sockets and devices are rejected before they are opened, since they may never end.
+Also the file endings of each kind of text and compression, and the check that a path is a regular file: pipes, sockets
+and devices are rejected before they are opened, since reading them may never end.
 """
 
 import bz2
@@ -22,20 +21,20 @@ from typing import BinaryIO, Literal
 from tokbench.errors import TokbenchError
 
 HEAD = 512
-"""First bytes of a file by which it is recognised."""
+"""First bytes of a file, used to detect its format."""
 BLOCK = 1 << 16
 """Bytes that are read or decompressed at a time."""
 LARGEST_WINDOW = 1 << 27
-"""Bytes of earlier text that a decompressor may keep: 128 MiB, the limit of zstd itself without ``--long``."""
+"""Maximum decompression window in bytes: 128 MiB, the limit of zstd without ``--long``."""
 USUAL_WINDOW = 1 << 23
-"""Bytes of a window that the general reserve of memory covers: 8 MiB."""
+"""Decompression window in bytes that the general memory reserve covers: 8 MiB."""
 MAGIC = {
     "gzip": rb"\x1f\x8b",
     "zstd": rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18",
     "bzip2": rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)",
     "xz": rb"\xfd7zXZ\x00",
 }
-"""First bytes of each compression that is read."""
+"""First bytes of each supported compression."""
 OTHERS = {
     "a zip archive": rb"PK(?:\x03\x04|\x05\x06|\x07\x08)",
     "a tar archive": rb"[^\x00].{256}ustar",
@@ -44,27 +43,27 @@ OTHERS = {
     "compressed by 'compress'": rb"\x1f\x9d",
     "a Parquet file": rb"PAR1\x15",
 }
-"""First bytes of files that no stream of text begins with."""
+"""First bytes of files that are not a stream of text."""
 _read = {name: re.compile(magic, re.DOTALL) for name, magic in MAGIC.items()}
 _rejected = {name: re.compile(magic, re.DOTALL) for name, magic in OTHERS.items()}
 Decoder = bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return the compression of a file that begins with these bytes; None without one."""
+    """Return the compression of a file with these first bytes; None if it is not compressed."""
     return next((name for name, magic in _read.items() if magic.match(head)), None)
 
 
 def reject_archive(head: bytes, place: str, outer: str | None = None) -> None:
-    """Reject content that is no stream of text.
+    """Reject content that is not a stream of text.
 
     Args:
-        head: its first bytes.
-        place: the file.
-        outer: the compression around it, if any.
+        head: first bytes of the content.
+        place: the file, for messages.
+        outer: compression of the file that contains it, if any.
 
     Raises:
-        TokbenchError: it is an archive, of a compression that is not read, Parquet, or compressed twice.
+        TokbenchError: it is an archive, Parquet, compressed by an unsupported method, or compressed twice.
     """
     found = next((name for name, magic in _rejected.items() if magic.match(head)), None)
     if outer and (inner := compression_of(head)):
@@ -77,16 +76,16 @@ def reject_archive(head: bytes, place: str, outer: str | None = None) -> None:
 
 
 def decompressed(file: io.BufferedReader, compression: str, head: bytes, place: str) -> io.BufferedReader:
-    """Return the decompressed bytes of an open file, as a stream.
+    """Return a stream of the decompressed bytes of an open file.
 
     Args:
-        file: the file, at its beginning.
+        file: the file, positioned at its beginning.
         compression: a key of :data:`MAGIC`.
-        head: its first bytes.
+        head: first bytes of the file.
         place: the file, for messages.
 
     Raises:
-        TokbenchError: its window is larger than :data:`LARGEST_WINDOW`.
+        TokbenchError: the decompression window is larger than :data:`LARGEST_WINDOW`.
     """
     if (window := window_of(head, compression)) > LARGEST_WINDOW:
         raise TokbenchError(
@@ -104,9 +103,9 @@ def decompressed(file: io.BufferedReader, compression: str, head: bytes, place: 
 
 
 class _Streams(io.RawIOBase):
-    """The decompressed bytes of streams that follow each other, to the end of the file.
+    """Decompressed bytes of consecutive compressed streams, until the end of the file.
 
-    The file objects of the standard library stop in silence at what follows the first stream and is none.
+    The file objects of the standard library silently ignore invalid data after the first stream.
     """
 
     def __init__(self, file: BinaryIO, make: Callable[[], Decoder]) -> None:
@@ -137,15 +136,15 @@ class _Streams(io.RawIOBase):
 
 
 def window_of(head: bytes, compression: str | None) -> int:
-    """Return the bytes of earlier text that decompression keeps, by the first bytes of a file; 0 where it is small."""
+    """Return the size of the decompression window in bytes, from the first bytes of a file; 0 if it is small."""
     try:
         return {"zstd": _zstd_window, "xz": _xz_window}.get(compression or "", lambda _: 0)(head)
     except IndexError:
-        return 0  # The file ends here, which reading it will show.
+        return 0  # The file is cut off; reading it reports that.
 
 
 def _zstd_window(head: bytes) -> int:
-    """The window of a frame (RFC 8878, section 3.1.1.1)."""
+    """Return the window of a frame (RFC 8878, section 3.1.1.1)."""
     if head[0] != 0x28:
         return 0
     about = head[4]
@@ -157,7 +156,7 @@ def _zstd_window(head: bytes) -> int:
 
 
 def _xz_window(head: bytes) -> int:
-    """The dictionary of the first block (the .xz file format, sections 3.1 and 5.3.1)."""
+    """Return the dictionary size of the first block (the .xz file format, sections 3.1 and 5.3.1)."""
     if head[12] == 0:
         return 0  # There is no block.
     flags, at = head[13], 14
@@ -193,19 +192,19 @@ COMPRESSIONS: dict[str, tuple[str, ...]] = {
     "bzip2": (".bz2",),
     "xz": (".xz",),
 }
-"""Endings of each compression that is read."""
+"""Endings of each supported compression."""
 COMPRESSED = tuple(ending for endings in COMPRESSIONS.values() for ending in endings)
 """All endings of compressed files."""
 
 
 @dataclass(frozen=True)
 class Fields:
-    """Options of reading texts; None where an option is left out.
+    """Options for reading texts; None for an option that is not given.
 
     Attributes:
         text: key or column of the text (default: ``text``).
-        language: key or column of the language (default: ``language``, where there is one).
-        encoding: encoding of files of text and JSON Lines (default: ``utf-8``).
+        language: key or column of the language (default: ``language``, if it exists).
+        encoding: encoding of text and JSON Lines files (default: ``utf-8``).
         bad_lines: ``reject`` or ``skip`` bad lines of JSON (default: ``reject``).
     """
 
@@ -216,7 +215,7 @@ class Fields:
 
     @property
     def flags(self) -> str:
-        """The options that were given, for messages; empty without any."""
+        """Options that were given, for messages; empty if there are none."""
         options = {
             "--text-field": self.text,
             "--language-field": self.language,
@@ -230,7 +229,7 @@ AS_USUAL = Fields()
 
 
 def compression_named(name: str) -> str | None:
-    """Return the compression that a file name ends with; None without one."""
+    """Return the compression that a file's ending names; None if there is none."""
     folded = name.lower()
     return next((kind for kind, endings in COMPRESSIONS.items() if folded.endswith(endings)), None)
 
@@ -241,12 +240,12 @@ def plain_name(name: str) -> str:
 
 
 def has_kind(name: str, kind: Kind) -> bool:
-    """Return whether a file name has an ending of a kind, before that of its compression."""
+    """Return whether a file name has an ending of a kind, ignoring the ending of a compression."""
     return plain_name(name).lower().endswith(KINDS[kind])
 
 
 def kind_named(name: str) -> Literal["text", "jsonl", "parquet"]:
-    """Return the kind that a file name means: JSON Lines or Parquet by the ending, text for every other name."""
+    """Return the kind that a file name implies: JSON Lines or Parquet by the ending, otherwise text."""
     if has_kind(name, "jsonl"):
         return "jsonl"
     return "parquet" if has_kind(name, "parquet") else "text"
@@ -261,15 +260,15 @@ REGULAR_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR
 DESCRIPTORS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
 """Folders whose entries are the open files of a process."""
 DEEPEST = 40
-"""Links followed, as by the system."""
+"""Maximum number of links to follow, the limit of Linux."""
 
 
 def check_regular(path: Path | str, *, descriptors: bool = False) -> None:
     """Reject a path that exists and is neither a regular file nor a folder.
 
     Args:
-        path: The path; a missing one is accepted, since opening it says more.
-        descriptors: Whether an open file of this process is accepted, such as ``/dev/stdin``, of any kind.
+        path: The path; a missing one is accepted, since opening it gives a better error.
+        descriptors: Accept an open file of this process, such as ``/dev/stdin``, of any kind (default: no).
 
     Raises:
         TokbenchError: The path is a pipe, a socket or a device.
@@ -279,7 +278,7 @@ def check_regular(path: Path | str, *, descriptors: bool = False) -> None:
     except (OSError, ValueError):
         return
     if kind is not None and not (descriptors and is_descriptor(path)):
-        raise TokbenchError(f"{path}: {kind}; write what comes through it to a file, and name that")
+        raise TokbenchError(f"{path}: {kind}; write its output to a file, and name that")
 
 
 def read_regular(path: Path) -> bytes:
@@ -294,7 +293,8 @@ def read_regular(path: Path) -> bytes:
 
 
 def is_descriptor(path: Path | str) -> bool:
-    """Whether a name is that of an open file, as ``/dev/stdout`` is; another file in its place would not be open."""
+    """Return whether a path names an open file, as ``/dev/stdout`` does. Such a path cannot be replaced by a new
+    file."""
     for _ in range(DEEPEST):
         folder, name = os.path.split(os.fspath(path))
         folder = os.path.realpath(folder)

@@ -1,4 +1,4 @@
-"""Text of any encoding as UTF-8: what is not valid is rejected with its position, and byte-order marks are removed."""
+"""Conversion of text to UTF-8: invalid text is rejected with its position, and byte-order marks are removed."""
 
 import codecs
 import io
@@ -13,22 +13,22 @@ PIECE = 1 << 18
 LOOKED_AT = 1 << 12
 """First bytes of a text in which NUL bytes are counted."""
 LEAST_NULS = 8
-"""Bytes that a text has at least before NUL bytes in it say anything."""
+"""Minimum bytes of a text for the count of NUL bytes to be meaningful."""
 MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
-"""Byte-order marks of encodings that are not UTF-8; the first two bytes of UTF-32's are those of UTF-16's."""
+"""Byte-order marks other than UTF-8's. UTF-32 is first: its mark begins with that of UTF-16."""
 HOW = "encoding: {0}, or --encoding {0}"
-"""How an encoding is given, in a configuration and on the command line."""
+"""Syntax of an encoding, in a configuration and on the command line."""
 REMEDY = "save it as UTF-8, name its encoding ({}), or read it as it is with 'bytes'"
 
 
 def encoding_name(name: str) -> str:
-    """Return the name by which Python knows an encoding, or ``bytes``.
+    """Return Python's canonical name of an encoding, or ``bytes``.
 
     Raises:
-        ValueError: there is no such encoding of text.
+        ValueError: the encoding does not exist or is not for text.
     """
     if name == BYTES:
         return name
@@ -38,20 +38,20 @@ def encoding_name(name: str) -> str:
         if found.incrementaldecoder is None:
             raise LookupError
     except (LookupError, ValueError):
-        raise ValueError(f"'{name}' is no encoding; use utf-8, bytes, utf-16, latin-1 or another of Python's") from None
+        raise ValueError(f"'{name}' is not an encoding; use utf-8, bytes, latin-1 or another of Python's") from None
     return found.name
 
 
 @dataclass
 class Notes:
-    """Count what reading changes, leaves out or accepts although it is not valid.
+    """Counts of text that is changed, left out, or accepted although it is not valid.
 
     Attributes:
-        marks: files whose byte-order mark is removed.
-        bytes: bytes that are read as they are (``bytes``).
-        invalid: those among them that are not part of valid UTF-8.
-        bad_lines: bad lines of JSON that are left out.
-        empty_lines: empty lines that are left out where each line is a document.
+        marks: number of files whose byte-order mark is removed.
+        bytes: bytes that are read without conversion (encoding ``bytes``).
+        invalid: number of these that are not part of valid UTF-8.
+        bad_lines: number of bad lines of JSON that are left out.
+        empty_lines: number of empty lines that are left out, if each line is a document.
     """
 
     marks: int = 0
@@ -70,7 +70,7 @@ class Notes:
         return {name: count for name, count in asdict(self).items() if count}
 
     def lines(self) -> dict[str, str]:
-        """Return one line about each finding, by the key of a corpus's manifest."""
+        """Return one line per finding, keyed as in a corpus's manifest."""
         found = {}
         if self.marks:
             found["byte_order_marks"] = f"byte-order mark removed from {self.marks:,} file{'s' * (self.marks > 1)}"
@@ -90,8 +90,8 @@ def reject_mark(head: bytes, place: str) -> None:
     """Reject a text that begins with the byte-order mark of UTF-16 or UTF-32.
 
     Args:
-        head: its first bytes.
-        place: the file.
+        head: first bytes of the text.
+        place: the file, for messages.
 
     Raises:
         TokbenchError: it does.
@@ -103,15 +103,15 @@ def reject_mark(head: bytes, place: str) -> None:
 
 
 class Utf8(io.RawIOBase):
-    """A text as UTF-8, read in pieces.
+    """A stream of text converted to UTF-8.
 
-    Valid UTF-8 stays the same, byte for byte, but for a byte-order mark at its beginning.
+    Valid UTF-8 is unchanged except for a byte-order mark at its beginning.
 
     Args:
-        file: the text, at its beginning.
+        file: the text, positioned at its beginning.
         place: the file, for messages.
-        encoding: its encoding; with ``bytes`` everything stays as it is.
-        notes: count what is changed or not valid.
+        encoding: its encoding; ``bytes`` means no conversion.
+        notes: counts of changes and invalid bytes.
     """
 
     def __init__(self, file: io.BufferedIOBase, place: str, encoding: str, notes: Notes | None = None) -> None:
@@ -140,7 +140,7 @@ class Utf8(io.RawIOBase):
         return number
 
     def _converted(self, block: bytes) -> bytes:
-        """The next bytes of the text as UTF-8."""
+        """Convert the next bytes of the text to UTF-8."""
         if self._encoding == BYTES:
             self._notes.bytes += len(block)
             self._notes.invalid += len(block) - self._valid(block)
@@ -159,7 +159,7 @@ class Utf8(io.RawIOBase):
         return spelt
 
     def _valid(self, block: bytes) -> int:
-        """How many bytes are part of valid UTF-8; a character counts in the block that ends it."""
+        """Return the number of bytes that are part of valid UTF-8; a character counts in the block in which it ends."""
         if block.isascii() and block and not self._decoder.getstate()[0]:
             return len(block)
         return len(self._decoder.decode(block, final=not block).encode())
@@ -186,8 +186,7 @@ class Utf8(io.RawIOBase):
         if len(head) >= LEAST_NULS and head.count(0) * 4 >= len(head):
             raise TokbenchError(
                 f"{self._place}: {head.count(0):,} of the first {len(head):,} bytes are 0, so it is UTF-16 without a "
-                f"byte-order mark, or no text; give its encoding ({HOW.format('utf-16-le')}), or read it as it is with "
-                f"'bytes'"
+                f"byte-order mark, or not text; give its encoding ({HOW.format('utf-16-le')}), or read it with 'bytes'"
             )
 
     def _remedy(self) -> str:
@@ -197,5 +196,5 @@ class Utf8(io.RawIOBase):
 def as_utf8(
     file: io.BufferedIOBase, place: str, encoding: str = UTF_8, notes: Notes | None = None
 ) -> io.BufferedReader:
-    """Return a text as UTF-8, see :class:`Utf8`."""
+    """Return a stream of a text converted to UTF-8, see :class:`Utf8`."""
     return io.BufferedReader(Utf8(file, place, encoding, notes), PIECE)

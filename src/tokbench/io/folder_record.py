@@ -1,14 +1,12 @@
-"""The record of a folder: what wrote it, and which files, so that nothing else is ever replaced.
+"""Record of an output folder: its kind, its files and their checksums, so that foreign files are never replaced.
 
-``.tokbench.json`` in the folder holds ``kind``, the sorted relative paths, ``files``, and checksums of some of the
-files, ``sha256``, where there are any. It says nothing of time or place, so that equal outputs have equal records.
+``.tokbench.json`` in the folder contains ``kind``, the sorted relative paths ``files``, and optional checksums of
+files, ``sha256``. It contains no time or place, so equal outputs have equal records.
 
-Checksums of files that have none of their own.
-
-A flipped bit in a model's weights or in a table is a number like any other: nothing that reads it would notice.
-Corpora, counts and scores are Parquet files with checksums of their pages; counts have one of their rows. Results in
-JSON, tokenizers and packed sequences contain their own. The record of a folder has those of weights, tables, and
-questions with their tasks.
+The checksums cover files whose format has none. A flipped bit in a model's weights or a table would otherwise go
+unnoticed. The record lists the checksums of weights, tables, and questions with their tasks. Other outputs contain
+their own: the pages of Parquet files (corpora, counts, scores), the rows of counts, JSON results, tokenizers and packed
+sequences.
 """
 
 import hashlib
@@ -22,23 +20,23 @@ from typing import Any, Literal, NamedTuple, get_args
 from tokbench.errors import TokbenchError
 
 SUMMED = (".jsonl", ".mds", ".npy", ".parquet", ".pt", ".safetensors", ".yaml", "counts.json")
-"""Ends of the names of files whose checksums the record of their folder has."""
+"""Endings of the files whose checksums are in the record."""
 
 
 def sha256(file: Path) -> str:
-    """The checksum of a file, in hexadecimal digits."""
+    """Return the SHA-256 of a file in hexadecimal digits."""
     with file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def sums_of(folder: Path, files: Iterable[str]) -> dict[str, str]:
-    """Return the checksums of those files of a folder that :data:`SUMMED` names, by their relative paths."""
+    """Return the checksums of the files of a folder that match :data:`SUMMED`, by relative path."""
     return {name: sha256(folder / name) for name in files if name.endswith(SUMMED)}
 
 
 RECORD = ".tokbench.json"
 NOT_CONTENT = (RECORD, ".snakemake_timestamp")
-"""Files that stand in an output's folder and are none of what it holds; the second is Snakemake's."""
+"""Files in an output folder that are not part of the output; the second is Snakemake's."""
 
 Kind = Literal[
     "byte language model",
@@ -65,13 +63,13 @@ Kind = Literal[
     "translation model",
     "typeset tables",
 ]
-"""What a folder may hold; one kind never replaces another."""
+"""Kinds of output folders. One kind never replaces another."""
 SUMMED_ELSEWHERE: tuple[Kind, ...] = ("corpus", "packed sequences", "places", "shards", "tokens")
-"""Kinds whose files bear checksums, and are too large to be read once more for another."""
+"""Kinds whose files contain checksums and are too large to be read again for another."""
 
 
 class Record(NamedTuple):
-    """What a record says."""
+    """Content of a record."""
 
     kind: Kind
     files: list[str]
@@ -79,7 +77,7 @@ class Record(NamedTuple):
 
 
 def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
-    """Write down what a folder holds, and what the record of an older one says that it will be added to."""
+    """Write the record of a folder, including that of an older folder to which it will be added."""
     there, files, sums = (older and _read(older)) or Record(kind, [], {})
     new = list(_files(folder))
     record: dict[str, Any] = {"kind": there, "files": sorted({*files, *new})}
@@ -89,7 +87,8 @@ def write_record(folder: Path, kind: Kind, older: Path | None = None) -> None:
 
 
 def reject_altered(file: Path, remedy: str) -> None:
-    """Reject a file whose checksum is not the one in the record of its folder; what is in no record passes.
+    """Reject a file whose checksum differs from that in the record of its folder; accept a file without a recorded
+    checksum.
 
     Raises:
         TokbenchError: it was cut off or altered; the message names it.
@@ -103,16 +102,15 @@ def reject_altered(file: Path, remedy: str) -> None:
 def reject_foreign_output(folder: Path, kind: Kind, named: Path | str | None = None) -> None:
     """Reject a folder that an output of this kind must not replace.
 
-    It may replace what is missing or empty, and what Tokbench wrote as the same kind, if that holds nothing but what
-    was written.
+    It may replace a missing or empty folder, and one that Tokbench wrote as the same kind and that has no other files.
 
     Args:
-        folder: what would be replaced.
-        kind: what by.
-        named: what messages call the folder.
+        folder: folder to be replaced.
+        kind: kind of the new output.
+        named: name of the folder in messages (default: its path).
 
     Raises:
-        TokbenchError: the folder is of another kind, or holds a file of somebody else's; the message names it.
+        TokbenchError: the folder is of another kind, or contains a foreign file; the message names it.
     """
     while (seen := _identity(folder)) is not None:
         try:
@@ -120,10 +118,10 @@ def reject_foreign_output(folder: Path, kind: Kind, named: Path | str | None = N
         except FileNotFoundError:
             continue
         if _identity(folder) != seen:
-            continue  # Another process has put its own in the place of what was looked at.
+            continue  # Another process replaced the folder during the check.
         if reason is None:
             return
-        raise TokbenchError(f"{named or folder}: holds {reason}")
+        raise TokbenchError(f"{named or folder}: contains {reason}")
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
@@ -135,7 +133,7 @@ def _identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _foreign(folder: Path, kind: Kind) -> str | None:
-    """What a folder holds that must not be replaced, and the remedy."""
+    """Return the reason why a folder must not be replaced, with the remedy; None if it may be."""
     there, files, _ = _read(folder) or Record(kind, [], {})
     if there != kind:
         return f"other output ({there}, not {kind}); remove it, or name another folder"
@@ -145,7 +143,7 @@ def _foreign(folder: Path, kind: Kind) -> str | None:
 
 
 def remove_written(folder: Path, kind: Kind) -> None:
-    """Remove a folder that Tokbench wrote as this kind and that holds nothing else; leave any other."""
+    """Remove a folder if Tokbench wrote it as this kind and it has no other files."""
     try:
         reject_foreign_output(folder, kind)
     except TokbenchError:
@@ -154,7 +152,7 @@ def remove_written(folder: Path, kind: Kind) -> None:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Relative paths of the files in a folder, each folder's in order; links count as files wherever they lead."""
+    """Yield the relative paths of all files in a folder, sorted per folder; links count as files."""
 
     def reject(error: OSError) -> None:
         raise error
@@ -169,7 +167,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _read(folder: Path) -> Record | None:
-    """What a folder's record says; None where there is none that we could have written."""
+    """Read a folder's record; None if there is none or it is not valid."""
     try:
         record: Any = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         kind, files, sums = record["kind"], record["files"], record.get("sha256", {})

@@ -1,8 +1,7 @@
-"""Strict JSON: equal keys, numbers that are not finite and halves of surrogate pairs are errors in one line.
+"""JSON: a strict reader, a writer for machine-readable output, and result files with checksums.
 
-JSON for programs: numbers are numbers, and what is no number in JSON, such as NaN, is null.
-
-JSON files of results, each with a checksum of its content, so that a number edited by hand is noticed.
+The reader rejects duplicate keys, numbers that are not finite and unpaired surrogates in one line. The writer replaces
+numbers that JSON does not have, such as NaN, by null. The checksum of a result file detects numbers edited by hand.
 """
 
 import hashlib
@@ -19,22 +18,22 @@ from tokbench.io.compression import read_regular
 from tokbench.io.folder_record import RECORD
 
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""Possible halves of surrogate pairs, which UTF-8 cannot encode; the escapes of a pair match as well."""
+"""Possible unpaired surrogates, which UTF-8 cannot encode; the escapes of a pair match as well."""
 
 
-def parse_json(text: str | bytes, name: str, *, remedy: str = "mend it", lenient: bool = False) -> Any:
-    """Return the value of a JSON text.
+def parse_json(text: str | bytes, name: str, *, remedy: str = "correct it", lenient: bool = False) -> Any:
+    """Parse a JSON text.
 
     Args:
         text: The text; bytes are UTF-8, with or without a byte-order mark.
-        name: The source in messages: the file's path.
+        name: The source in messages, such as the file's path.
         remedy: The remedy in messages.
-        lenient: Accept ``NaN``, ``Infinity``, numbers that overflow and halves of surrogate pairs (default: no), since
-            files of results may have them.
+        lenient: Accept ``NaN``, ``Infinity``, numbers that overflow and unpaired surrogates, which files of results may
+            have (default: no).
 
     Raises:
         TokbenchError: The text is not JSON, an object has a key twice, or lists and objects are nested too deeply; the
-            message names file, line and column where it can.
+            message names file, line and column if possible.
     """
     try:
         if isinstance(text, bytes):
@@ -47,7 +46,7 @@ def parse_json(text: str | bytes, name: str, *, remedy: str = "mend it", lenient
     except UnicodeDecodeError as error:
         reason = f"not UTF-8 (byte {error.start})"
     except UnicodeEncodeError:
-        reason = "a string has half of a surrogate pair, which is no character"
+        reason = "a string has half of a surrogate pair, which is not a character"
     except RecursionError:
         reason = "lists and objects are nested too deeply"
     except ValueError as error:  # Numbers that are not finite, integers of thousands of digits, equal keys.
@@ -58,7 +57,7 @@ def parse_json(text: str | bytes, name: str, *, remedy: str = "mend it", lenient
 
 
 def read_json(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
-    """Return the JSON object of a file.
+    """Read a file that contains a JSON object.
 
     Raises:
         TokbenchError: The file cannot be read or its value is not an object; or see :func:`parse_json`.
@@ -84,12 +83,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def written(value: Any) -> str:
-    """A value as JSON of the strict kind, in lines, with one at its end."""
+    """Return a value as indented, strict JSON with a final line end; see :func:`plain`."""
     return json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def plain(value: Any) -> Any:
-    """The same with null in place of numbers that JSON does not have."""
+    """Replace numbers that are not finite by None, recursively."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -100,16 +99,16 @@ def plain(value: Any) -> Any:
 
 
 CHECKSUM = "sha256"
-"""Key of the checksum, the last one of a file."""
+"""Key of the checksum, the last one in a file."""
 
 
 def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | None = None) -> None:
-    """Write a result with its checksum, the file whole or not at all.
+    """Write a result with its checksum, atomically.
 
     Args:
         path: the file.
-        content: keys and values that JSON has, without the key :data:`CHECKSUM`.
-        indent: spaces for each level; one line if None.
+        content: JSON object without the key :data:`CHECKSUM`.
+        indent: spaces per level (default: None, everything on one line).
     """
     text = json.dumps({**content, CHECKSUM: _checksum(content)}, indent=indent, ensure_ascii=False)
     with atomic_file(path) as partial:
@@ -117,17 +116,17 @@ def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | 
 
 
 def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict[str, Any]:
-    """Read a result, verify its checksum and remove it.
+    """Read a result and verify its checksum, which is not returned.
 
-    A file without a checksum is accepted: older versions and other programs write none.
+    A file without a checksum is accepted, since older versions and other programs write none.
 
     Args:
         path: the file.
-        remedy: advice for a file that is missing or not JSON.
-        lenient: as for :func:`tokbench.io.json.parse_json`.
+        remedy: remedy in messages if the file is missing or not JSON.
+        lenient: see :func:`parse_json`.
 
     Raises:
-        TokbenchError: the content does not match the checksum, or as :func:`tokbench.io.json.read_json`.
+        TokbenchError: the content does not match the checksum; or see :func:`read_json`.
     """
     content = read_json(path, remedy, lenient=lenient)
     if CHECKSUM in content and content.pop(CHECKSUM) != _checksum(content):
@@ -137,5 +136,6 @@ def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the content as compact JSON; white space in the file does not matter, order does."""
+    """Return the SHA-256 of the content as compact JSON. It depends on the order of keys, but not on white space in the
+    file."""
     return hashlib.sha256(json.dumps(content, separators=(",", ":")).encode("ascii")).hexdigest()

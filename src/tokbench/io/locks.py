@@ -1,9 +1,7 @@
-"""One process at a time where several share files that are not replaced as wholes, such as a training's checkpoints.
+"""Locks for files that several processes share, such as checkpoints, and for the runs in an experiment's folder.
 
-One run at a time in an experiment's folder, whichever checkout and machine it is started from.
-
-The workflow engine's own lock knows the runs of one checkout only. This one is the kernel's: it goes with the process
-that holds it, however that ends, and what a killed run leaves behind locks nobody out.
+The workflow engine's own lock covers only runs of one checkout. This lock is the operating system's and covers all
+checkouts and machines. It is released when its process ends, so a killed run leaves no lock behind.
 """
 
 import fcntl
@@ -23,16 +21,16 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def exclusive(folder: Path) -> Iterator[bool]:
-    """Hold a folder for this process within the block; another that holds it is waited for, however it ends.
+    """Lock a folder for this process within the block, after waiting for any other process that has locked it.
 
-    A run that was killed may leave jobs at work, and the next run starts the same ones. The lock is one of the
-    operating system on a file beside the folder, which no dead process holds.
+    A killed run may leave running jobs, and the next run starts the same ones. The lock is on a file next to the folder
+    and is released when its process ends.
 
     Args:
-        folder: it need not exist.
+        folder: folder to lock; it need not exist.
 
     Yields:
-        Whether another process was waited for.
+        Whether it waited for another process.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     path = folder.with_name(f".{folder.name}.lock")
@@ -50,7 +48,7 @@ def exclusive(folder: Path) -> Iterator[bool]:
             log.info("%s: no locks on this file system; see that no other process is at work there", folder)
         if _is(path, held):
             break
-        os.close(held)  # Its holder has removed it before it let go.
+        os.close(held)  # The previous owner deleted the file before it released the lock.
     try:
         yield waited
     finally:
@@ -68,18 +66,18 @@ def _is(path: Path, descriptor: int) -> bool:
 
 NAME = ".lock"
 TRIES = 10
-"""Times that the lock is asked for, a moment apart: who looks whether a run is at work has it for an instant."""
+"""Attempts to get the lock; a process that checks for a run in progress locks it for an instant."""
 MOMENT = 0.05
-"""Seconds."""
+"""Seconds between attempts."""
 held: list[int] = []
-"""Descriptors of the locks that this process holds; processes that it starts do not inherit them."""
+"""Descriptors of the locks of this process; child processes do not inherit them."""
 
 
 def hold(folder: Path | str) -> None:
-    """Hold the lock of a folder of results until this process ends.
+    """Lock a folder of results until this process ends.
 
     Raises:
-        TokbenchError: another process holds it, which the message tells, or nothing can be written there.
+        TokbenchError: another process has locked it, which the message names, or nothing can be written there.
     """
     path = Path(folder) / NAME
     try:
@@ -112,7 +110,7 @@ def hold(folder: Path | str) -> None:
 
 @contextmanager
 def held_meanwhile(folder: Path | str) -> Iterator[None]:
-    """Hold the lock of a folder of results until the block ends, see :func:`hold`."""
+    """Lock a folder of results within the block, see :func:`hold`."""
     hold(folder)
     descriptor = held.pop()
     try:
@@ -122,9 +120,9 @@ def held_meanwhile(folder: Path | str) -> Iterator[None]:
 
 
 def is_held(folder: Path | str) -> bool | None:
-    """Whether a process holds the lock of a folder of results; None where there are no locks.
+    """Return whether a process has locked a folder of results; None if the file system has no locks.
 
-    It is asked for beside other readers, and given back at once.
+    The check uses a shared lock, which is released immediately.
     """
     try:
         descriptor = os.open(Path(folder) / NAME, os.O_RDONLY)

@@ -1,8 +1,8 @@
-"""Numbers from outside: plain decimal digits within stated bounds, and no other spelling of them.
+"""Strict parsing of numbers: plain decimal digits within bounds.
 
-``int()`` and ``float()`` read more than a reader of a command or a file sees there: ``1_000``, ``+5``, digits of other
-scripts, blanks around them, ``nan`` and ``infinity``. Here a whole number is ``1024`` or ``-3``, a real one ``0.5``,
-``6e-4`` or a whole one, and each lies between bounds that whoever asks for it names.
+``int()`` and ``float()`` also accept ``1_000``, ``+5``, digits of other scripts, surrounding blanks, ``nan`` and
+``infinity``. Here an integer is written ``1024`` or ``-3``, and a real number ``0.5``, ``6e-4`` or like an integer. The
+caller sets the bounds.
 """
 
 import math
@@ -13,33 +13,33 @@ from typing import Any
 from tokbench.errors import TokbenchError, shortened
 
 LARGEST_VOCABULARY = 1 << 24
-"""Tokens of the largest vocabulary that can be asked for: ids are int32, and tables of this length fit into memory."""
+"""Maximum vocabulary size: ids are int32, and tables of this length fit into memory."""
 LARGEST_COUNT = (1 << 31) - 1
-"""The most that anything may be asked for that is counted out in memory or in time: steps, batches, shards, lines."""
+"""Maximum of counts that require memory or time: steps, batches, shards, lines."""
 LARGEST_BYTES = (1 << 63) - 1
-"""The most bytes or documents: they are counted in 64 bits."""
+"""Maximum number of bytes or documents, which are counted in 64 bits."""
 LARGEST_SEED = (1 << 64) - 1
-"""The kernels' generators take seeds of 64 bits."""
+"""Maximum seed of the kernels' generators, 64 bits."""
 LARGEST_LEGACY_SEED = (1 << 32) - 1
-"""What the language-model stack takes as a seed: NumPy's old generator."""
+"""Maximum seed of the language-model stack, which uses NumPy's legacy generator."""
 HIGHEST_NGRAM_ORDER = 5
-"""Of token n-gram models."""
+"""Maximum order of token n-gram models."""
 LONGEST_SEQUENCE = 1 << 24
-"""Tokens of the longest sequence that a language model reads."""
+"""Maximum sequence length of a language model in tokens."""
 MOST_THREADS = 1024
-"""More threads than any machine of today runs at once in one process."""
+"""Maximum number of threads, more than current machines run in one process."""
 
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 REAL = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 DIGITS = 20
-"""Digits of the largest number of 64 bits; more are not converted, which takes time that grows with their square."""
+"""Digits of the largest 64-bit number. Longer ones are rejected before conversion, whose time is quadratic."""
 
 
 def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT) -> int:
-    """The whole number that a text is.
+    """Parse an integer.
 
     Raises:
-        ValueError: it is none, or beyond the bounds; the message says what was expected, and starts with the text.
+        ValueError: the text is not an integer, or out of bounds; the message starts with the text and names the bounds.
     """
     if not WHOLE.fullmatch(text):
         raise ValueError(f"'{shortened(text)}' is not a whole number; write plain digits, as in 1024")
@@ -52,10 +52,10 @@ def whole_number(text: str, least: int | None = None, most: int = LARGEST_COUNT)
 
 
 def whole_argument(name: str, value: Any, least: int, most: int) -> int:
-    """The whole number that a caller in Python gave; neither ``True`` nor ``3.0`` nor ``"3"`` is one.
+    """Return an integer argument of a Python function; ``True``, ``3.0`` and ``"3"`` are rejected.
 
     Raises:
-        TokbenchError: it is none, or beyond the bounds; the message names the argument.
+        TokbenchError: it is not an integer, or out of bounds; the message names the argument.
     """
     try:
         whole = operator.index(value)
@@ -67,10 +67,10 @@ def whole_argument(name: str, value: Any, least: int, most: int) -> int:
 
 
 def real_number(text: str, least: float | None = None, most: float | None = None) -> float:
-    """The finite number that a text is.
+    """Parse a finite number.
 
     Raises:
-        ValueError: it is none, not finite, or beyond the bounds; the message starts with the text.
+        ValueError: the text is not a number, not finite, or out of bounds; the message starts with the text.
     """
     if not REAL.fullmatch(text) or not math.isfinite(value := float(text)):
         raise ValueError(f"'{shortened(text)}' is not a finite number; write it as in 0.5 or 6e-4")

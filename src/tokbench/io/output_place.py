@@ -1,11 +1,11 @@
-"""Places of outputs: links are followed, and only a file replaces a file and a folder a folder.
+"""Paths of outputs, partial outputs, and one-line errors for failed writes.
 
-Failures to write, told in one line: a full disk, a quota, a limit on the size of files.
+Links are followed. A file replaces only a file, and a folder only a folder. A full disk, a quota or a limit on file
+size is reported in one line.
 
-What is being written, under names of its own: ``.NAME.HOST-PID-NUMBER.partial``, beside its place.
-
-The process that made a partial output removes it, at SIGTERM too. What a process leaves that was killed, the next
-attempt at the same output removes, once it sees that the process was of this host and is dead.
+A partial output is called ``.NAME.HOST-PID-NUMBER.partial`` and is in the folder of the output. Its process removes it,
+also at SIGTERM. If the process is killed, the next attempt at the same output removes it, after checking that the
+process was on this host and is dead.
 """
 
 import errno
@@ -30,35 +30,35 @@ STANDARD_OUTPUT = "-"
 
 
 def place_of_file(path: Path | str) -> Path | None:
-    """Return the file that an output makes or replaces, with links followed, and None for standard output, ``-``.
+    """Return the file that an output creates or replaces, with links followed; None for standard output, ``-``.
 
     Raises:
-        TokbenchError: a folder, a device or a pipe stands there, or a file where a folder of its path should be.
+        TokbenchError: the path is a folder, a device or a pipe, or one of its folders is a file.
     """
     if str(path) == STANDARD_OUTPUT:
         return None
     mode = _mode(path)
     if stat.S_ISDIR(mode):
-        raise TokbenchError(f"{path}: a folder stands here; name a file")
+        raise TokbenchError(f"{path}: is a folder; name a file")
     if mode and not stat.S_ISREG(mode):
         raise TokbenchError(f"{path}: not a file, but a device or a pipe; name a file, or - for standard output")
     return Path(os.path.realpath(path))
 
 
 def place_of_folder(path: Path | str) -> Path:
-    """Return the folder that an output makes or replaces, with links followed.
+    """Return the folder that an output creates or replaces, with links followed.
 
     Raises:
-        TokbenchError: no folder stands there, but something else, or a file where a folder of its path should be.
+        TokbenchError: the path exists and is not a folder, or one of its folders is a file.
     """
     mode = _mode(path)
     if mode and not stat.S_ISDIR(mode):
-        raise TokbenchError(f"{path}: a file stands here; remove it, or name another folder")
+        raise TokbenchError(f"{path}: is a file; remove it, or name another folder")
     return Path(os.path.realpath(path))
 
 
 def _mode(path: Path | str) -> int:
-    """Return the mode of what a path and its links lead to; 0 for nothing."""
+    """Return the mode of a path with links followed; 0 if it is missing."""
     try:
         return os.stat(path).st_mode
     except FileNotFoundError:
@@ -79,7 +79,7 @@ TOLD = re.compile(
     ),
     re.IGNORECASE,
 )
-"""How libraries say it that raise exceptions of their own: polars, safetensors, tokenizers; NumPy, torch."""
+"""Messages of libraries with their own exceptions for a full disk: polars, safetensors, tokenizers; NumPy, torch."""
 NOT_OF_FILES = (BrokenPipeError, ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError)
 
 
@@ -88,18 +88,20 @@ class NoSpaceError(TokbenchError):
 
     def __init__(self, path: Path | str, folder: Path, reason: str) -> None:
         self.reason = reason
-        super().__init__(f"{path}: cannot be written whole ({reason}); make room in {folder}, or write elsewhere")
+        super().__init__(
+            f"{path}: cannot be written completely ({reason}); make room in {folder}, or name another place"
+        )
 
 
 @contextmanager
 def failures_reported(path: Path | str, folder: Path) -> Iterator[None]:
-    """Raise every failure for lack of space as one that names the output.
+    """Convert errors for lack of space into one that names the output.
 
-    Other errors of the system's name it too, where they name no file or the partial one.
+    Other errors of the system also get its name if they name no file or the partial one.
 
     Args:
         path: the output, as the user named it.
-        folder: where there is no space.
+        folder: folder without space.
 
     Raises:
         TokbenchError: there is no space left.
@@ -116,13 +118,13 @@ def failures_reported(path: Path | str, folder: Path) -> Iterator[None]:
 
 
 def _names_none(error: OSError) -> bool:
-    """Whether an error of the system's is one of files and names none that the user knows."""
+    """Return whether a system error concerns files and names none that the user knows."""
     named = error.filename and not str(error.filename).endswith(".partial")
     return bool(error.errno) and not named and not isinstance(error, NOT_OF_FILES)
 
 
 def _lacks_space(error: BaseException | None) -> str | None:
-    """How an error, or one behind it, says that there is no space; None where none does."""
+    """Return the message of an error, or of one of its causes, if it means lack of space; otherwise None."""
     while error is not None:
         if isinstance(error, NoSpaceError):
             return error.reason
@@ -136,22 +138,22 @@ def _lacks_space(error: BaseException | None) -> str | None:
 
 
 ENDED = ("Z", "X")
-"""States of processes that have ended, as Linux tells them."""
+"""States of dead processes in Linux."""
 LONGEST = 180
-"""Bytes of the output's name in a partial one; a file's name has at most 255."""
+"""Maximum bytes of the output's name in a partial name; file names have at most 255 bytes."""
 
 _numbers = itertools.count()
 _held: set[str] = set()
-"""Names of the partial outputs of this process that are being written."""
+"""Names of the partial outputs that this process is writing."""
 
 
 def partial_file(place: Path) -> AbstractContextManager[Path]:
-    """A new empty file beside ``place``, removed at the end of the block if it is still there."""
+    """Create an empty file in the folder of ``place``; remove it at the end of the block if it still exists."""
     return _partial(place, lambda path: os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)))
 
 
 def partial_folder(place: Path) -> AbstractContextManager[Path]:
-    """A new empty folder beside ``place``, removed at the end of the block if it is still there."""
+    """Create an empty folder in the folder of ``place``; remove it at the end of the block if it still exists."""
     return _partial(place, Path.mkdir)
 
 
@@ -167,18 +169,18 @@ def _partial(place: Path, make: Callable[[Path], None]) -> Iterator[Path]:
             make(partial)
             yield partial
         finally:
-            if os.getpid() == maker:  # A forked process that runs to the end of the block made nothing.
+            if os.getpid() == maker:  # A forked process may also reach the end of the block.
                 remove(partial)
                 _held.discard(partial.name)
 
 
 def new_name(place: Path, ending: str = "partial") -> Path:
-    """A name beside ``place`` that nothing else bears."""
+    """Return an unused name in the folder of ``place``."""
     return place.with_name(f".{_short(place.name)}.{_host()}-{os.getpid()}-{next(_numbers)}.{ending}")
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, as far as it is there and can be removed."""
+    """Remove a file, a link or a folder as far as possible."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -190,7 +192,7 @@ def _clear_leftovers(place: Path) -> None:
     try:
         names = os.listdir(place.parent)
     except PermissionError:
-        return  # A folder may be written to and yet not be read.
+        return  # A folder may be writable and not readable.
     for name in names:
         found = pattern.fullmatch(name)
         if found and name not in _held and _is_dead(int(found[1])):
@@ -198,9 +200,9 @@ def _clear_leftovers(place: Path) -> None:
 
 
 def _is_dead(process: int) -> bool:
-    """Whether no process of that number runs; this one's number, on a name that it does not hold, is an older's.
+    """Return whether no process with this number runs. This process's own number was then that of an older process.
 
-    Where nobody waits for them, as in containers whose first process waits for none, the dead stay listed.
+    Zombies count as dead: they remain where the first process of a container does not wait for its children.
     """
     if process == os.getpid():
         return True
@@ -210,13 +212,13 @@ def _is_dead(process: int) -> bool:
     except ProcessLookupError:
         return True
     except FileNotFoundError:
-        return Path("/proc/self/stat").exists()  # It has ended since; other systems have no such files.
+        return Path("/proc/self/stat").exists()  # It ended meanwhile; systems other than Linux have no /proc.
     except (OSError, OverflowError, IndexError):
         return False
 
 
 def _short(name: str) -> str:
-    """The name itself, or the beginning of a long one with a digest of the whole."""
+    """Return the name, or the beginning of a long name with a digest of the full name."""
     data = name.encode("utf-8", "surrogateescape")
     if len(data) <= LONGEST:
         return name
@@ -226,7 +228,7 @@ def _short(name: str) -> str:
 
 @cache
 def _host() -> str:
-    """What tells this host from others that see the same disk, and containers on one host from each other."""
+    """Return a digest that identifies this host, and this container, among those that share the disk."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -236,7 +238,10 @@ def _host() -> str:
 
 @contextmanager
 def ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends the process as an exception does, so that blocks are left; elsewhere it ends it at once, as ever."""
+    """Make SIGTERM raise ``SystemExit`` within the block, so that outputs are cleaned up.
+
+    Nothing changes in other threads than the main one, or if SIGTERM already has a handler.
+    """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield

@@ -1,6 +1,6 @@
-"""Parquet files: checksums verified by Arrow, rows read a few at a time, errors in one line with the file name.
+"""Reader of Parquet files: checksums verified by Arrow, rows read in batches, one-line errors with the file name.
 
-Names of fields that lead into nested objects and structures.
+Also the paths of fields in nested objects and structures.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -20,21 +20,22 @@ TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 PIECE = 1 << 20
 """Bytes of a batch, and of a read within a column."""
 ROWS = 256
-"""Rows of a batch at most."""
+"""Maximum rows of a batch."""
 
 
 @contextmanager
 def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file; errors within the block become one line. Checksums of pages are verified.
+    """Return a context with an open Parquet file; errors within the block become one line. Checksums of pages are
+    verified.
 
-    Read it by :func:`batches`, :func:`pieces` or :func:`whole`, which count rows: Arrow skips pages with a damaged head
-    without an error. They use no threads of Arrow, which end the process where there is no memory for a thread.
+    Read it with :func:`batches`, :func:`pieces` or :func:`whole`. These count rows, because Arrow silently skips pages
+    with a damaged header. They also avoid threads of Arrow, which end the process if there is no memory for a thread.
 
     Args:
         path: The file.
         what: The expected content, for messages: ``readable as Parquet``.
         remedy: The remedy, for messages.
-        in_pieces: Read columns a piece at a time (default: at once).
+        in_pieces: Read columns in pieces of 1 MiB (default: at once).
 
     Raises:
         TokbenchError: The file is missing, compressed or damaged, or a value is not of its type.
@@ -42,17 +43,17 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
     try:
         with Path(path).open("rb") as head:
             if compression := compression_of(head.read(HEAD)):
-                raise TokbenchError(f"{path}: compressed by {compression}, and Parquet is read as it is; decompress it")
+                raise TokbenchError(f"{path}: Parquet that is compressed by {compression}; decompress it")
         with pq.ParquetFile(literal(path), page_checksum_verification=True, buffer_size=PIECE * in_pieces) as file:
             yield file
     except UnicodeEncodeError:
-        raise  # Arrow accepts no name that is not UTF-8; the file may be valid.
+        raise  # Arrow rejects file names that are not UTF-8; the file may be valid.
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, OverflowError) as error:
         raise TokbenchError(f"{path}: not {what} ({first_line(error)}); {remedy}") from None
 
 
 def column_names(path: Path | str) -> list[str]:
-    """Return the columns of a Parquet file, and none if it cannot be read."""
+    """Return the columns of a Parquet file; empty if it cannot be read."""
     try:
         names: list[str] = pq.read_schema(literal(path)).names
     except (OSError, pa.ArrowException, UnicodeEncodeError):
@@ -92,7 +93,7 @@ def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
 
 
 class AllRows(Iterator[pa.RecordBatch]):
-    """Batches, and an error if there are fewer rows than expected. It keeps no reference to a batch."""
+    """Iterator of batches that raises an error if rows are missing. It keeps no reference to a batch."""
 
     def __init__(self, found: Iterator[pa.RecordBatch], expected: int) -> None:
         self._batches, self._expected, self._rows = found, expected, 0
@@ -109,7 +110,7 @@ class AllRows(Iterator[pa.RecordBatch]):
 
 def _check_rows(rows: int, expected: int) -> None:
     if rows != expected:
-        raise ValueError(f"{rows} rows where it says {expected}")
+        raise ValueError(f"{rows} rows instead of {expected}")
 
 
 def require(schema: pa.Schema, **columns: str) -> None:
@@ -120,29 +121,30 @@ def require(schema: pa.Schema, **columns: str) -> None:
         columns: The kind of each column, ``text`` or ``whole numbers``.
 
     Raises:
-        ValueError: A column is missing or of another type; :func:`parquet` turns it into an error with the file's name.
+        ValueError: A column is missing or of another type; :func:`parquet` converts it to an error with the file's
+            name.
     """
     for name, kind in columns.items():
         if schema.names.count(name) != 1:
             raise ValueError(f"no column '{name}', or several")
         found = schema.field(name).type
         if not (is_text(found) if kind == "text" else pa.types.is_integer(found)):
-            raise ValueError(f"column '{name}' holds {found}, not {kind}")
+            raise ValueError(f"column '{name}' has type {found}, not {kind}")
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type of Arrow is text, plain or in a dictionary."""
+    """Return whether an Arrow type is text, plain or dictionary-encoded."""
     return (kind.value_type if pa.types.is_dictionary(kind) else kind) in TEXT_TYPES
 
 
 def raw(column: Any) -> list[bytes | None]:
-    """Return the cells of a column of text as bytes, None for empty cells."""
+    """Return the cells of a text column as bytes, None for empty cells."""
     cells: list[bytes | None] = _binary(column).to_pylist()
     return cells
 
 
 def views(column: Any) -> Iterator[bytes | memoryview | None]:
-    """Return the cells of a column of text as views of its buffer, None for empty cells."""
+    """Return the cells of a text column as views of its buffer, None for empty cells."""
     cells = _binary(column)
     _, ends, text = cells.buffers()
     bounds = memoryview(ends).cast("B").cast("q")[cells.offset : cells.offset + len(cells) + 1]
@@ -152,7 +154,7 @@ def views(column: Any) -> Iterator[bytes | memoryview | None]:
 
 
 def strings(column: Any) -> list[str | None]:
-    """Return the cells of a column of text as strings, None for empty cells.
+    """Return the cells of a text column as strings, None for empty cells.
 
     Raises:
         ValueError: A cell is not UTF-8.
@@ -166,12 +168,12 @@ def _binary(column: Any) -> Any:
 
 
 def steps_of(field: str, names: Container[str]) -> list[str]:
-    """Return the keys that lead to a field: its name where a key has it, else the parts between dots."""
+    """Return the keys that lead to a field: the name itself if it is a key, otherwise its parts between dots."""
     return [field] if field in names else field.split(".")
 
 
 def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
-    """Return the type of a column or of a field of a structure; None where there is none."""
+    """Return the type of a column or of a field of a structure; None if it is missing."""
     if steps[0] not in schema.names:
         return None
     kind = schema.field(steps[0]).type
@@ -183,7 +185,7 @@ def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
 
 
 def column_of(batch: pa.RecordBatch, steps: Sequence[str]) -> Any:
-    """Return a column, or a field of a structure with empty cells where the structure is empty."""
+    """Return a column, or a field of a structure; it has empty cells where the structure is empty."""
     from pyarrow.compute import struct_field
 
     column = batch.column(steps[0])

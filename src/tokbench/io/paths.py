@@ -1,8 +1,8 @@
-"""Paths that the workflow can carry: what the workflow engine would read as more than a name is rejected.
+"""Validation of paths: names with a special meaning for the workflow engine are rejected.
 
-Blanks, quotes, ``$``, ``;`` and letters of any script are parts of names: every rule quotes its paths. ``~`` is
-never replaced by the home folder: a configuration rejects it at the beginning of a path, and every opener reads it as
-it is.
+Blanks, quotes, ``$``, ``;`` and letters of any script are allowed, as every rule quotes its paths. ``~`` is never
+replaced by the home folder: a configuration rejects it at the beginning of a path, and functions that open files take
+it literally.
 """
 
 import os
@@ -14,26 +14,26 @@ from os import PathLike
 from pathlib import Path
 
 RESERVED = re.compile("[{}<>*?\\[\\]]")
-"""Wildcards and path variables of the workflow engine, and patterns."""
+"""Wildcards and path variables of the workflow engine, and glob patterns."""
 UNWRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters, ends of lines and bytes that are not UTF-8: no log, message or table holds them as they are."""
+"""Control characters, line ends and bytes that are not UTF-8, which logs, messages and tables cannot contain."""
 ELSEWHERE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
-"""Addresses: the workflow engine would look for them in a store of its own."""
+"""URLs, which the workflow engine would look up in its storage plugins."""
 
 
 def literal(path: str | PathLike[str]) -> str:
-    """Return a path that other libraries read as it is: Arrow and Polars replace ``~`` at its beginning."""
+    """Return a path that other libraries do not change: Arrow and Polars replace ``~`` at its beginning."""
     return os.path.join(".", path) if os.fspath(path).startswith("~") else os.fspath(path)
 
 
 def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: bool = False) -> Iterator[str]:
-    """One line, ``key: what is wrong; the remedy``, where the workflow cannot carry one of these paths.
+    """Yield one line, ``key: what is wrong; the remedy``, for the first path that the workflow cannot use.
 
     Args:
-        key: where the configuration names them.
-        paths: files, folders or patterns; the first mistake is told.
-        patterns: whether ``*``, ``?`` and ``[ ]`` may stand in them: in files that are read, not in those that are
-            written, which other libraries look for by pattern.
+        key: key of the paths in the configuration.
+        paths: files, folders or patterns.
+        patterns: allow ``*``, ``?`` and ``[ ]`` (default: no). Allow them in input paths only: other libraries find
+            outputs by pattern.
     """
     for path in map(str, paths):
         reason = _reason(path, patterns)
@@ -43,7 +43,7 @@ def path_mistakes(key: str, paths: Iterable[str | PathLike[str]], *, patterns: b
 
 
 def folder_mistakes(key: str, folder: str | PathLike[str]) -> Iterator[str]:
-    """One line where no folder can be made or read, told before the workflow engine looks for outputs there."""
+    """Yield one line if a folder cannot be created or read, before the workflow engine looks for outputs there."""
     for place in (Path(folder), *Path(folder).absolute().parents):
         try:
             mode = os.stat(place).st_mode
@@ -61,7 +61,7 @@ def folder_mistakes(key: str, folder: str | PathLike[str]) -> Iterator[str]:
 
 def _reason(path: str, patterns: bool) -> str | None:
     if not path:
-        return "is no path; name a file or a folder"
+        return "is not a path; name a file or a folder"
     if path.startswith("~"):
         return "begins with ~, which is not replaced by the home folder; write the path in full"
     if ELSEWHERE.match(path):
@@ -69,8 +69,8 @@ def _reason(path: str, patterns: bool) -> str | None:
     unwritten = UNWRITTEN.search(path)
     if unwritten:
         name = unicodedata.name(unwritten[0], f"character {ord(unwritten[0]):#04x}")
-        return f"holds {name}, which the workflow cannot write in its records; rename it"
+        return f"contains {name}, which the workflow cannot write in its records; rename it"
     reserved = next((found[0] for found in RESERVED.finditer(path) if not (patterns and found[0] in "*?[]")), None)
     if reserved:
-        return f"holds {reserved}, which the workflow engine does not read as part of a name; rename it"
+        return f"contains {reserved}, which the workflow engine does not read as part of a name; rename it"
     return None

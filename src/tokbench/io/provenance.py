@@ -1,7 +1,4 @@
-"""What an artefact was made with: versions of packages, the source's revision, the hardware.
-
-Manifests: what made an artefact.
-"""
+"""Provenance and manifests of outputs: versions of packages, revision of the source, hardware, settings."""
 
 import json
 import os
@@ -18,7 +15,7 @@ PACKAGES = ("tokbench", "numpy", "polars", "torch", "transformers", "tokenizers"
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Package versions, source revision and hardware; nothing that names a user or a host."""
+    """Return package versions, source revision and hardware, without names of users or hosts."""
     return {
         "versions": {package: found for package in PACKAGES if (found := _version(package))},
         "revision": _revision(),
@@ -40,10 +37,10 @@ def _version(package: str) -> str | None:
 
 
 def _revision() -> str | None:
-    """Commit of the source tree, with ``+`` where it has been changed since; None outside a checkout of our own.
+    """Return the commit of the source tree, with ``+`` if files were changed; None outside of our own checkout.
 
-    The package may be installed within somebody else's repository, whose commit says nothing of it: the tree must be
-    ours from its top, and hold this very file under version control.
+    The package may be installed inside another repository. So the tree must have our layout, and this file must be
+    under version control.
     """
     here = Path(__file__).resolve()
     top = here.parents[3]
@@ -57,19 +54,19 @@ def _revision() -> str | None:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says of a folder, whatever repository the environment names."""
+    """Return the output of a git command in a folder, ignoring git's environment variables."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     asked = ["git", "-C", str(folder), *arguments]
     return subprocess.run(asked, capture_output=True, text=True, check=True, env=environment).stdout.strip()
 
 
 def write_manifest(path: Path, settings: dict[str, Any], started: float) -> None:
-    """Write what made the artefact in this folder.
+    """Write the manifest of an output.
 
     Args:
         path: the manifest's file.
         settings: configuration and seeds.
-        started: ``time.monotonic()`` when the work began.
+        started: ``time.monotonic()`` at the start of the work.
     """
     manifest = {
         "settings": settings,
@@ -81,7 +78,7 @@ def write_manifest(path: Path, settings: dict[str, Any], started: float) -> None
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """What a folder's manifest says of how it was made; nothing where none can be read."""
+    """Return the settings in a folder's manifest; empty if it cannot be read."""
     try:
         settings: dict[str, Any] = dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["settings"])
     except (OSError, ValueError, KeyError, TypeError):

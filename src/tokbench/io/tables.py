@@ -1,10 +1,8 @@
-"""Tables that earlier stages or others wrote, as frames.
+"""Reader of tables as Polars frames, and a CSV writer that is safe for spreadsheets.
 
-CSV that is safe to open: text that a spreadsheet would run as a formula is written as text.
-
-A cell of text that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number, gets an
-apostrophe before it, which spreadsheets take for the sign of text. One that begins so after apostrophes gets one more:
-whoever takes one apostrophe away has the text again. Numbers are left as they are, negative ones too.
+In CSV, text that a spreadsheet would run as a formula gets a leading apostrophe, the spreadsheet's mark of text. This
+applies to cells that begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return and are not numbers, also after
+apostrophes. Removing one apostrophe restores the text. Numbers are unchanged, negative ones too.
 """
 
 import re
@@ -20,12 +18,12 @@ from tokbench.io.text_files import first_line
 
 
 def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl.DataFrame:
-    """The table of a Parquet file.
+    """Read the table of a Parquet file.
 
     Args:
         path: the file.
-        remedy: what to do where it is none.
-        text: columns that it must have, of text.
+        remedy: remedy in messages if the file is not readable.
+        text: names of required text columns.
 
     Raises:
         TokbenchError: the file is missing, damaged or altered, or lacks a column; the message names it.
@@ -41,7 +39,7 @@ def read_frame(path: Path | str, remedy: str, *, text: Sequence[str] = ()) -> pl
         if column not in frame.columns:
             raise TokbenchError(f"{path}: no column '{column}' (there are {listed(frame.columns)})")
         if frame[column].dtype != pl.String:
-            raise TokbenchError(f"{path}: column '{column}' holds {frame[column].dtype}, not text; {remedy}")
+            raise TokbenchError(f"{path}: column '{column}' has type {frame[column].dtype}, not text; {remedy}")
     return frame
 
 
@@ -50,12 +48,12 @@ NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def guarded(text: str) -> str:
-    """A cell of text as it goes into a CSV file."""
+    """Return the text of a CSV cell, with an apostrophe if a spreadsheet would run it as a formula."""
     return f"'{text}" if re.search(FORMULA, text) and not re.search(NUMBER, text) else text
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """Write a frame, its text guarded."""
+    """Write a frame as CSV with guarded text."""
     text = pl.col(pl.String)
     formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
     frame.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)

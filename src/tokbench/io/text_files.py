@@ -1,4 +1,4 @@
-"""Files of text from outside: plain or compressed, opened by one function and read in bounded memory."""
+"""Reader of text files, plain or compressed, in bounded memory."""
 
 import io
 import itertools
@@ -23,15 +23,15 @@ from tokbench.io.compression import (
 from tokbench.runtime.memory_limit import DocumentLimit
 
 MOST = 1 << 31
-"""Bytes that one line, or one file that is read whole, may have once it is decompressed: a few kilobytes can be made to
-yield any number of them. Files that are not compressed are as large as they look, and have no such limit."""
+"""Maximum bytes of a line, or of a file that is read at once, after decompression. A few kilobytes can decompress to
+any number of bytes. Files that are not compressed have no such limit."""
 PIECE = 1 << 20
 Convert = Callable[[io.BufferedReader], io.BufferedReader]
-"""Converts an open file, see :func:`tokbench.io.encodings.as_utf8`."""
+"""Function that converts an open file, see :func:`tokbench.io.encodings.as_utf8`."""
 
 
 def bytes_of(file: io.BufferedReader) -> io.BufferedReader:
-    """Return a file as it is."""
+    """Return a file unchanged."""
     return file
 
 
@@ -42,11 +42,11 @@ def is_packed(file: io.BufferedReader) -> bool:
 
 @contextmanager
 def opened(path: Path, remedy: str) -> Iterator[io.BufferedReader]:
-    """A file open for reading bytes, decompressed where its first bytes are those of a compression.
+    """Return a context with a file open for reading bytes, decompressed if its first bytes are those of a compression.
 
     Raises:
-        TokbenchError: the file cannot be read; its compressed data are damaged, cut short, compressed twice or need too
-            much memory; its name means a compression that its bytes do not have; or it is an archive.
+        TokbenchError: the file cannot be read or is an archive; its compressed data are damaged, cut off, compressed
+            twice or need too much memory; or its name implies a compression that it does not have.
     """
     with failures(path, remedy), ExitStack() as stack:
         check_regular(path)
@@ -55,7 +55,7 @@ def opened(path: Path, remedy: str) -> Iterator[io.BufferedReader]:
         compression, named = compression_of(head), compression_named(path.name)
         if compression is None:
             if named:
-                why = f"{named} by its name, and not by its first bytes"
+                why = f"{named} by its name, but not by its first bytes"
                 raise TokbenchError(f"{path}: cannot be read ({why}); rename it, or {remedy}")
             reject_archive(head, str(path))
         else:
@@ -66,7 +66,7 @@ def opened(path: Path, remedy: str) -> Iterator[io.BufferedReader]:
 
 @contextmanager
 def failures(place: Path | str, remedy: str) -> Iterator[None]:
-    """Report in one line what goes wrong with reading within the block.
+    """Convert errors of reading within the block to one line.
 
     Raises:
         TokbenchError: a file cannot be read.
@@ -78,21 +78,21 @@ def failures(place: Path | str, remedy: str) -> Iterator[None]:
 
 
 def is_parquet(path: Path | str) -> bool:
-    """Return whether a file is Parquet: by its ending, in any case of letters, or by its first bytes."""
+    """Return whether a file is Parquet, by its ending (in any case) or by its first bytes."""
     if has_kind(Path(path).name, "parquet"):
         return True
     try:
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
-        return False  # What reads it says what is wrong.
+        return False  # The reader reports the error.
 
 
 def size_of(path: Path, remedy: str) -> int:
-    """Bytes of a file once it is decompressed, for which a compressed one is read through.
+    """Return the bytes of a file after decompression. A compressed file is read completely.
 
     Raises:
-        TokbenchError: the file cannot be read, or its compressed data are damaged or cut short.
+        TokbenchError: the file cannot be read, or its compressed data are damaged or cut off.
     """
     with opened(path, remedy) as file:
         if is_packed(file):
@@ -101,7 +101,7 @@ def size_of(path: Path, remedy: str) -> int:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What reading raises; Arrow's own where Arrow has been imported, to read zstd."""
+    """Return the exceptions of reading, including those of Arrow if it was imported to read zstd."""
     arrow = sys.modules.get("pyarrow")
     return (OSError, EOFError, zlib.error, lzma.LZMAError, *([arrow.ArrowException] if arrow else []))
 
@@ -109,17 +109,16 @@ def _failures() -> tuple[type[Exception], ...]:
 def read_lines(
     path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of
 ) -> Iterator[bytes]:
-    """The lines of a file with their ends, one at a time; none is kept while the caller has it.
+    """Yield the lines of a file with their ends. No reference to a line is kept.
 
     Args:
         path: the file.
-        remedy: what to do where it cannot be read.
-        largest: the longest line that is taken; any where left out.
-        text: converts the open file to UTF-8; without it the bytes stay as they are.
+        remedy: remedy in messages if the file cannot be read.
+        largest: limit on the length of a line (default: none).
+        text: function that converts the open file to UTF-8 (default: no conversion).
 
     Raises:
-        TokbenchError: see :func:`opened`, or a line is longer than ``largest``, or than :data:`MOST` in a compressed
-            file.
+        TokbenchError: see :func:`opened`; or a line is longer than ``largest``, or than 2 GiB in a compressed file.
     """
     with opened(path, remedy) as file:
         packed, lines = is_packed(file), text(file)
@@ -141,17 +140,17 @@ def read_lines(
 
 
 def read_whole(path: Path, remedy: str, largest: DocumentLimit | None = None, text: Convert = bytes_of) -> bytes:
-    """All bytes of a file.
+    """Read all bytes of a file.
 
     Args:
         path: the file.
-        remedy: what to do where it cannot be read.
-        largest: the longest text that is taken; any where left out.
-        text: as in :func:`read_lines`.
+        remedy: remedy in messages if the file cannot be read.
+        largest: limit on the length of the text (default: none).
+        text: function that converts the open file to UTF-8 (default: no conversion).
 
     Raises:
-        TokbenchError: see :func:`opened`, or the file has more bytes than ``largest``, or, compressed, than
-            :data:`MOST`.
+        TokbenchError: see :func:`opened`; or the file has more bytes than ``largest``, or than 2 GiB after
+            decompression.
     """
     with opened(path, remedy) as file:
         packed, source = is_packed(file), text(file)
@@ -166,10 +165,10 @@ def read_whole(path: Path, remedy: str, largest: DocumentLimit | None = None, te
                 largest.check(str(path), whole.tell(), more=True)
             if packed and whole.tell() > MOST:
                 raise TokbenchError(f"{path}: more than {MOST:,} bytes once decompressed; decompress it first")
-        return whole.getvalue()  # It hands on the bytes that it holds.
+        return whole.getvalue()  # BytesIO shares its buffer, so this is not a copy.
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line that a terminal can show."""
+    """Return the first line of an error's message, with unprintable characters replaced by ``?``."""
     lines = str(error).splitlines() or [type(error).__name__]
     return "".join(letter if letter.isprintable() else "?" for letter in lines[0])

@@ -1,8 +1,8 @@
-"""YAML of configurations and of the command line: mappings, lists and plain values, with unique keys and without tags.
+"""Strict YAML for configurations and the command line: mappings, lists and plain values, unique keys, no tags.
 
-Plain values are those that all versions of YAML and JSON read alike: ``true``, ``false``, ``null`` and decimal numbers.
-Words that versions read differently (``yes``, ``1_000``, ``+5``, ``017``, ``0x1f``, ``1:30``, dates) are text. An
-option that takes a number rejects them, and the language tag of Norwegian may be written ``no``.
+Plain values are those that all versions of YAML and JSON parse the same way: ``true``, ``false``, ``null`` and decimal
+numbers. Words that versions parse differently (``yes``, ``1_000``, ``+5``, ``017``, ``0x1f``, ``1:30``, dates) are
+text. So options that expect a number reject them, and the language tag of Norwegian may be written ``no``.
 """
 
 import io
@@ -31,12 +31,12 @@ PLAIN = re.compile(
     r"|-?(?:0|[1-9][0-9]{0,99})|-?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?",
     re.ASCII,
 )
-"""Words without quotes that are not text."""
+"""Unquoted words that are not text."""
 BREAKS = re.compile("[\r\x85\u2028\u2029]")
 
 
 def read_yaml(path: Path | str) -> Any:
-    """Return the value of a YAML file.
+    """Read a YAML file.
 
     Raises:
         TokbenchError: The file cannot be read, is larger than 16 MiB, or is not valid (see :func:`parse_yaml`).
@@ -49,7 +49,7 @@ def read_yaml(path: Path | str) -> Any:
         reason = getattr(error, "strerror", None) or error
         raise TokbenchError(f"{path}: cannot be read ({reason}); name an existing file") from None
     if len(content) > MAX_BYTES:
-        raise TokbenchError(f"{path}: larger than {MAX_BYTES >> 20} MiB, so no configuration; name another file")
+        raise TokbenchError(f"{path}: larger than {MAX_BYTES >> 20} MiB, which no configuration is; name another file")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -61,7 +61,7 @@ def read_yaml(path: Path | str) -> Any:
 
 
 def parse_yaml(text: str, name: str) -> Any:
-    """Return the value of a YAML text.
+    """Parse a YAML text.
 
     Args:
         text: The text.
@@ -92,7 +92,7 @@ def parse_yaml(text: str, name: str) -> Any:
 
 
 def parse_words(value: Any) -> Any:
-    """Return a value whose words are parsed as YAML; Snakemake reads lists on its command line as lists of text."""
+    """Parse the words in a value as YAML, because Snakemake reads lists on its command line as lists of text."""
     if isinstance(value, dict):
         return {key: parse_words(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def _parser() -> Any:
 
 
 class _InvalidError(MarkedYAMLError):
-    """Valid YAML that is not accepted."""
+    """YAML that is valid but not accepted."""
 
 
 def _reject(reason: str, mark: Any) -> NoReturn:
@@ -127,7 +127,7 @@ def _reject(reason: str, mark: Any) -> NoReturn:
 
 
 class _Composer(Composer):
-    """Rejects tags, aliases within their own value, and keys that are not text or occur twice."""
+    """Composer that rejects tags, aliases within their own value, and keys that are not text or occur twice."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.parser.peek_event()
@@ -144,13 +144,13 @@ class _Composer(Composer):
 
 
 def _text(node: ScalarNode) -> str:
-    """Return the text of a scalar; two escapes of JSON may be one character outside the basic plane."""
+    """Return the text of a scalar; two surrogate escapes of JSON are joined to one character."""
     try:
         text: str = node.value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        _reject("half a pair of surrogates, which is no character; write the character itself", node.start_mark)
+        _reject("half a pair of surrogates, which is not a character; write the character itself", node.start_mark)
     if "\0" in text:
-        _reject("text holds the character U+0000; remove it", node.start_mark)
+        _reject("text contains the character U+0000; remove it", node.start_mark)
     return text
 
 
@@ -163,7 +163,7 @@ def _check_keys(mapping: MappingNode) -> None:
             _reject(f"the key {shortened(key.value) or 'that is empty'} is not text; put it in quotes", key.start_mark)
         if key.value in lines:
             first = f"first in line {lines[key.value]}"
-            _reject(f"the key '{shortened(key.value)}' stands twice ({first}); remove one", key.start_mark)
+            _reject(f"the key '{shortened(key.value)}' occurs twice ({first}); remove one", key.start_mark)
         lines[key.value] = key.start_mark.line + 1
 
 
@@ -180,5 +180,5 @@ class _Representer(SafeRepresenter):
 
 
 def _represent_text(representer: SafeRepresenter, text: str) -> ScalarNode:
-    """Represent a text; one with a line break of Unicode needs double quotes, or it would be read as a space."""
+    """Represent a text; one with a Unicode line break needs double quotes, or it would be read as a space."""
     return representer.represent_scalar("tag:yaml.org,2002:str", text, style='"' if BREAKS.search(text) else None)
