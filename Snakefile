@@ -1,4 +1,4 @@
-# From a corpus and a configuration to a report. Say `snakemake --cores 2`, or add `--configfile experiments/mine.yaml`.
+# The workflow, from corpus and configuration to report: snakemake --cores 2 [--configfile experiments/mine.yaml]
 from snakemake.utils import min_version
 
 min_version("9.14")
@@ -9,7 +9,7 @@ if not workflow.configfiles:
     configfile: "config.yaml"
 
 
-# Made of envs/container.def, and used where --software-deployment-method says apptainer.
+# Built from envs/container.def; used with --software-deployment-method apptainer.
 container: "tokbench.sif"
 
 
@@ -40,7 +40,7 @@ include: "rules/report.smk"
 include: "rules/published.smk"
 
 
-# What the tables are made of is asked for, too: a folder that was deleted is then made again.
+# The inputs of the tables are targets, too, so that a folder that was deleted is built again.
 rule all:
     default_target: True
     input:

@@ -1,4 +1,4 @@
-# First by their priority, models next: what waits for byte scores has the longest way to the tables before it.
+# High priority, since byte scores have the most stages after them. Language models come next.
 from tokbench.workflow.byte_lms import ByteLms
 
 byte_lms = ByteLms(experiment)
@@ -60,7 +60,7 @@ rule score_bytes:
         " -o {output:q} -- {input.corpus:q}/tokenizer/{wildcards.shard}.parquet &> {log:q}"
 
 
-# Only where report.byte_signals names sentences.
+# Runs only if report.byte_signals contains sentences.
 rule draw_bytes:
     input:
         model="<results>/byte_lm/{corpus}/{byte_lm}/model",

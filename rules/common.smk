@@ -1,4 +1,4 @@
-# What all rules share: the experiment, requests of memory and time, fingerprints of code, and the shell.
+# Definitions shared by all rules: the experiment, resources, fingerprints of code, and the shell.
 from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
@@ -9,7 +9,7 @@ experiment = read_experiment(workflow)
 shell.prefix(shell_prefix(apart=has_environments(workflow)))
 
 
-# Called once in a run, by the process that submits the jobs; not in a dry run.
+# Called once per run, by the process that submits the jobs; not in a dry run.
 onstart:
     on_start(workflow, log)
 

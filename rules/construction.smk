@@ -21,7 +21,7 @@ rule build_initial:
         mem_mb=initial_memory,
         runtime=extend_on_retry(240),
     message:
-        "build initial vocabulary {wildcards.initial} of {wildcards.size} tokens"
+        "build initial vocabulary {wildcards.initial} with {wildcards.size} tokens"
     shell:
         "tokbench build {wildcards.initial} --counts {input.counts:q} --size {wildcards.size}"
         " --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"
@@ -49,7 +49,7 @@ rule build_initial_recipe:
         mem_mb=variants.initial_memory,
         runtime=extend_on_retry(240),
     message:
-        "build initial vocabulary {wildcards.initial_recipe} of {wildcards.size} tokens"
+        "build initial vocabulary {wildcards.initial_recipe} with {wildcards.size} tokens"
     shell:
         "tokbench build {params.construction:q} --recipe {params.recipe:q} --counts {input.counts:q}"
         " --size {wildcards.size} --threads {threads} --memory {resources.mem_mb:q} -o {output:q} &> {log:q}"

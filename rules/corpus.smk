@@ -20,7 +20,7 @@ rule fetch:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(720),
     message:
-        "fetch a corpus from the Hugging Face hub"
+        "download a corpus from the Hugging Face hub"
     shell:
         "tokbench fetch --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
@@ -42,7 +42,7 @@ rule fetch_pairs:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(720),
     message:
-        "fetch pairs of sentences from the Hugging Face hub"
+        "download sentence pairs from the Hugging Face hub"
     shell:
         "tokbench fetch_pairs --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
@@ -74,7 +74,7 @@ rule read_sizes:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(240),
     message:
-        "read the sizes of the documents of corpus {wildcards.corpus}, part {wildcards.part}"
+        "read document sizes of corpus {wildcards.corpus}, part {wildcards.part}"
     shell:
         "tokbench read_sizes --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
         " --end {params.end:q} -o {output:q} -- {input:q} &> {log:q}"
@@ -102,7 +102,7 @@ rule split_corpus:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(240),
     message:
-        "split the documents of corpus {wildcards.corpus}"
+        "assign documents of corpus {wildcards.corpus} to splits"
     shell:
         "tokbench split_corpus --memory {resources.mem_mb:q} --recipe {params.recipe:q} {params.units:q} -o {output:q}"
         " -- {input.sizes:q} &> {log:q}"
@@ -137,7 +137,7 @@ rule deal_part:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(240),
     message:
-        "deal out the texts of corpus {wildcards.corpus}, part {wildcards.part}"
+        "sort texts of corpus {wildcards.corpus} by shard, part {wildcards.part}"
     shell:
         "tokbench deal_part --memory {resources.mem_mb:q} --recipe {params.recipe:q} --begin {params.begin:q}"
         " --end {params.end:q} --places {input.places:q}/{wildcards.part}.parquet -o {output:q}"

@@ -48,7 +48,7 @@ rule fetch_tasks:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(120),
     message:
-        "fetch tasks from the Hugging Face hub"
+        "download tasks from the Hugging Face hub"
     shell:
         "tokbench fetch_tasks --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
@@ -162,7 +162,7 @@ rule evaluate_checkpoint:
         gpu=models.testing_gpus,
     message:
         "evaluate {wildcards.model} with {wildcards.variant} at {wildcards.size} on {wildcards.suite}, "
-        "trained by {wildcards.share}"
+        "checkpoint at {wildcards.share}"
     shell:
         "tokbench evaluate --memory {resources.mem_mb:q} {params.inputs:q}"
         " --model-name {wildcards.model} --variant {wildcards.variant} --size {wildcards.size}"

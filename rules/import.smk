@@ -1,4 +1,4 @@
-# Tokenizers that were made elsewhere, as they are.
+# External tokenizers, imported unchanged.
 from tokbench.workflow.tokenizers import Imports
 
 imports = Imports(experiment)
@@ -21,7 +21,7 @@ rule fetch_tokenizer:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(60),
     message:
-        "fetch a tokenizer from the Hugging Face hub"
+        "download a tokenizer from the Hugging Face hub"
     shell:
         "tokbench fetch_tokenizer --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
@@ -52,7 +52,7 @@ rule import:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(240),
     message:
-        "take {wildcards.variant} as it was made elsewhere"
+        "import the external tokenizer {wildcards.variant}"
     shell:
         "tokbench import {params.options:q} {params.check:q} --limit 0 --name {wildcards.variant}"
         " -o {output:q} -- {params.path:q} &> {log:q}"

@@ -104,7 +104,7 @@ rule count_tokens:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(60),
     message:
-        "count the tokens of every document of {wildcards.on} by {wildcards.variant} at {wildcards.size}"
+        "count tokens per document of {wildcards.on} with {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench count_tokens --corpus {wildcards.on} --memory {resources.mem_mb:q} --speed {output.speed:q}"
         " -o {output.tokens:q} -- {input.tokenizer:q} {input.corpus:q}/evaluation/*.parquet &> {log:q}"
@@ -134,7 +134,7 @@ rule bound:
         mem_mb=measurements.bounding_memory,
         runtime=extend_on_retry(120),
     message:
-        "bound the tokens of any vocabulary of {wildcards.size} on {wildcards.corpus} by {wildcards.scheme}"
+        "compute a lower bound on tokens of {wildcards.corpus} with {wildcards.scheme} at {wildcards.size}"
     shell:
         "tokbench bound --counts {input.counts:q} --size {wildcards.size} --steps {params.steps:q}"
         " --max-pretoken-bytes {params.longest:q}"

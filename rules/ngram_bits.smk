@@ -31,7 +31,7 @@ rule ngram_bits:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(120),
     message:
-        "take the n-gram bits of {wildcards.variant} at {wildcards.size}"
+        "compute n-gram bits of {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench ngram_bits {input.tokenizer:q} --corpus {params.corpus:q} --order {params.order:q} {params.budgets:q}"
         " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"
@@ -65,7 +65,7 @@ rule ngram_bits_on:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(120),
     message:
-        "take the n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
+        "compute n-gram bits of {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
         "tokbench ngram_bits {input.tokenizer:q} --corpus {wildcards.on} --order {params.order:q} {params.budgets:q}"
         " --memory {resources.mem_mb:q} --train {input.corpus:q}/{params.split:q}/*.parquet"

@@ -25,7 +25,7 @@ rule count_split:
         mem_mb=double_on_retry(8000),
         runtime=extend_on_retry(240),
     message:
-        "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
+        "count pre-tokens of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}"
     shell:
         "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {params.shards:q} &> {log:q}"
@@ -50,7 +50,7 @@ rule count:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(120),
     message:
-        "count pre-tokens of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, shard {wildcards.shard}"
+        "count pre-tokens of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}, shard {wildcards.shard}"
     shell:
         "tokbench count --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input:q}/{wildcards.split}/{wildcards.shard}.parquet &> {log:q}"
@@ -76,7 +76,7 @@ rule merge_part:
         mem_mb=4000,
         runtime=120,
     message:
-        "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}, part {wildcards.part}"
+        "merge counts of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}, part {wildcards.part}"
     shell:
         "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
 
@@ -101,7 +101,7 @@ rule merge_counts:
         mem_mb=double_on_retry(8000),
         runtime=extend_on_retry(120),
     message:
-        "merge counts of {wildcards.corpus}/{wildcards.split} by {wildcards.scheme}"
+        "merge counts of {wildcards.corpus}/{wildcards.split} with {wildcards.scheme}"
     shell:
         "tokbench merge_counts --memory {resources.mem_mb:q} -o {output:q} -- {input:q} &> {log:q}"
 
@@ -128,7 +128,7 @@ rule import_counts:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(60),
     message:
-        "take the counts of {wildcards.corpus} as {wildcards.scheme}"
+        "import the counts of {wildcards.corpus} as {wildcards.scheme}"
     shell:
         "tokbench import_counts --pretokenization {params.pretokenization:q} --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input:q} &> {log:q}"

@@ -53,7 +53,7 @@ rule gather_tokens:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(60),
     message:
-        "gather the tokens of {wildcards.variant} at {wildcards.size} for {wildcards.model}"
+        "merge tokens of {wildcards.variant} at {wildcards.size} for {wildcards.model}"
     shell:
         "tokbench gather_tokens -o {output:q} -- {input:q} &> {log:q}"
 
@@ -112,7 +112,7 @@ rule pack:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(720),
     message:
-        "encode the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
+        "encode and pack the text of {wildcards.model} with {wildcards.variant} at {wildcards.size}"
     shell:
         "tokbench pack --memory {resources.mem_mb:q} --sequence-length {params.length:q} --seed {params.seed:q}"
         " {params.budget:q} --token-counts {output.counts:q}"

@@ -25,7 +25,7 @@ rule published:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),
     message:
-        "recompute what the papers print"
+        "recompute the numbers of the papers"
     shell:
         "tokbench published {params.inputs:q} --numbers {output.numbers:q} -o {output.folder:q}"
         " --keep {params.kept:q} &> {log:q}"

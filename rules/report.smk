@@ -27,7 +27,7 @@ rule cut_examples:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(30),
     message:
-        "cut the sentences that the report shows"
+        "tokenize the example sentences of the report"
     shell:
         "tokbench cut_examples {params.inputs:q} {params.shards:q} --recipe {params.recipe:q} -o {output:q} &> {log:q}"
 
@@ -155,7 +155,7 @@ rule leaderboard:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(60),
     message:
-        "write the leaderboard: the scoreboard with what it rests on, for other sites"
+        "write the leaderboard: the scoreboard with its provenance, for other sites"
     shell:
         "tokbench leaderboard --name {params.name:q} {params.inputs:q} --table {output.csv:q} -o {output.json:q}"
         " &> {log:q}"
@@ -178,6 +178,6 @@ rule cite:
         mem_mb=double_on_retry(1000),
         runtime=extend_on_retry(10),
     message:
-        "write what methods and data are from"
+        "write the references of methods and data"
     shell:
         "tokbench cite --cited {params.cited:q} -o {output:q} &> {log:q}"

@@ -51,7 +51,7 @@ rule find_leakage:
         mem_mb=double_on_retry(2000),
         runtime=extend_on_retry(120),
     message:
-        "find evaluation text of {wildcards.corpus} in other splits"
+        "search other splits for evaluation text of {wildcards.corpus}"
     shell:
         "tokbench find_leakage --memory {resources.mem_mb:q} -o {output:q}"
         " -- {input.corpus:q}/evaluation {params.splits:q} &> {log:q}"
@@ -98,7 +98,7 @@ rule tabulate:
         mem_mb=double_on_retry(4000),
         runtime=extend_on_retry(60),
     message:
-        "gather the tables"
+        "write the tables"
     shell:
         "tokbench tabulate {params.inputs:q} {params.baseline:q} {params.venn:q}"
         " {params.overlaps:q} -o {output:q} &> {log:q}"
@@ -126,7 +126,7 @@ rule power:
         mem_mb=double_on_retry(1000),
         runtime=extend_on_retry(10),
     message:
-        "tell how many seeds are needed"
+        "compute the number of seeds needed"
     shell:
         "tokbench power --detect {params.detect:q} -o {output:q} -- {params.pilot:q} &> {log:q}"
 

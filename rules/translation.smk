@@ -27,7 +27,7 @@ rule train_translation:
         runtime=translations.time,
         gpu=translations.gpus,
     message:
-        "train {wildcards.model} to translate {wildcards.source} into {wildcards.target} with {wildcards.variant}"
+        "train {wildcards.model} to translate {wildcards.source} to {wildcards.target} with {wildcards.variant}"
         " and {wildcards.target_variant} at {wildcards.size}"
     shell:
         "tokbench train_translation --memory {resources.mem_mb:q} --recipe {params.recipe:q} --corpus {input.corpus:q}"
@@ -86,7 +86,7 @@ rule translate:
         runtime=extend_on_retry(480),
         gpu=translations.gpus,
     message:
-        "translate {wildcards.test} by {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
+        "translate {wildcards.test} using {wildcards.model} with {wildcards.variant} and {wildcards.target_variant} at"
         " {wildcards.size}"
     shell:
         "tokbench translate --memory {resources.mem_mb:q} --recipe {params.recipe:q} --model {input.model:q}"

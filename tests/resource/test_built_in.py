@@ -170,7 +170,7 @@ def test_unblend(tmp_path: Path, row: str, expected: list[int] | None) -> None:
 
 def test_unblend_rejects_a_sequence_of_another_length(tmp_path: Path) -> None:
     path = text(tmp_path / "complex_words.tsv", "word\tbases\tsequence\tlinearity", "ab\ta b\tAAB\tlinear")
-    with pytest.raises(TokbenchError, match=r"complex_words\.tsv:2: sequence 'AAB' does not fit the word 'ab'"):
+    with pytest.raises(TokbenchError, match=r"complex_words\.tsv:2: sequence 'AAB' does not match the word 'ab'"):
         read("unblend", str(path))
 
 

@@ -64,7 +64,7 @@ def test_faults_of_our_own(error: Exception, fails: Any) -> None:
     outcome = fails(error)
     assert outcome.status == INTERNAL_ERROR
     [line] = outcome.stderr.splitlines()
-    assert line.startswith(f"tokbench: a fault of Tokbench's own ({type(error).__name__}: ")
+    assert line.startswith(f"tokbench: a bug in Tokbench ({type(error).__name__}: ")
     assert line.endswith("please report it with the command and TOKBENCH_DEBUG=1's output")
 
 
@@ -72,7 +72,7 @@ def test_the_traceback_is_shown_when_asked_for(fails: Any, monkeypatch: pytest.M
     monkeypatch.setenv("TOKBENCH_DEBUG", "1")
     outcome = fails(KeyError("x"))
     assert outcome.stderr.startswith("Traceback (most recent call last):\n")
-    assert outcome.stderr.splitlines()[-1].startswith("tokbench: a fault of Tokbench's own (KeyError: 'x' in ")
+    assert outcome.stderr.splitlines()[-1].startswith("tokbench: a bug in Tokbench (KeyError: 'x' in ")
 
 
 def test_whoever_reads_may_go() -> None:

@@ -126,7 +126,7 @@ def during(checkout: Checkout, tokbench: Tokbench) -> None:
     assert f"  build bpe 300: {results}/logs/build/bpe/300.log: tokbench: no such luck\n" in said
     refused = tokbench("cancel", results)
     assert refused.message == (
-        f"tokbench: {results}: process {process.pid} on {socket.gethostname()} is at work; end it there first, with "
+        f"tokbench: {results}: process {process.pid} on {socket.gethostname()} is running; end it there first, with "
         f"Ctrl-C or 'kill {process.pid}'"
     )
     os.killpg(process.pid, signal.SIGKILL)
@@ -149,10 +149,10 @@ def killed(checkout: Checkout, tokbench: Tokbench) -> None:
     other = checkout.folder / ".snakemake" / "locks" / "7.output.lock"
     other.write_text("results/other/tables\n")
     said = tokbench("cancel", results).stdout.decode().splitlines()
-    assert said[0] == "No job of a cluster: the run did not go through SLURM."
+    assert said[0] == "No cluster jobs: the run did not use SLURM."
     assert said[1] == f"Unlocked {checkout.folder}."
     assert said[2].startswith(f"{results}: 6 of 19 jobs done, 1 failed, 1 interrupted, ")
-    assert said[3] == f"Go on with: cd {checkout.folder} && snakemake --cores 2"
+    assert said[3] == f"Continue with: cd {checkout.folder} && snakemake --cores 2"
     assert [file.name for file in other.parent.iterdir()] == ["7.output.lock"]
     assert is_held(results) is False
     other.unlink()

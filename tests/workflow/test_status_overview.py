@@ -141,10 +141,10 @@ def test_jobs_are_cancelled_and_files_unlocked(queue: Path, tmp_path: Path) -> N
     lock = locked(tmp_path)
     plan = plan_of(tmp_path, job("a"), slurm=("older", RUN))
     assert list(cancel(plan)) == [
-        f"Cancelled 2 jobs of SLURM, run older, {RUN}.",
+        f"Cancelled 2 jobs of SLURM run older, {RUN}.",
         f"Unlocked {tmp_path}.",
         f"{plan.folder}: 0 of 1 jobs done, 1 missing",
-        f"Go on with: cd {tmp_path} && snakemake --cores 2",
+        f"Continue with: cd {tmp_path} && snakemake --cores 2",
     ]
     assert not lock.exists()
     asked = f"squeue --noheader --array --name=older,{RUN} --format=%i %j"
@@ -154,13 +154,13 @@ def test_jobs_are_cancelled_and_files_unlocked(queue: Path, tmp_path: Path) -> N
 def test_a_run_is_known_by_the_engines_log_too(queue: Path, tmp_path: Path) -> None:
     log = put(tmp_path / "engine.log", f"Building DAG of jobs...\nSLURM run ID: {RUN}\nUsing shell: /usr/bin/bash\n")
     said = list(cancel(plan_of(tmp_path, job("a"), log=str(log))))
-    assert said[0] == f"Cancelled 2 jobs of SLURM, run {RUN}."
+    assert said[0] == f"Cancelled 2 jobs of SLURM run {RUN}."
 
 
 def test_an_empty_queue(queue: Path, tmp_path: Path) -> None:
     (queue / "queue").write_text("")
     said, *_ = cancel(plan_of(tmp_path, job("a"), slurm=(RUN,)))
-    assert said == f"Cancelled 0 jobs of SLURM, run {RUN}."
+    assert said == f"Cancelled 0 jobs of SLURM run {RUN}."
     assert "scancel" not in (queue / "called").read_text()
 
 
@@ -168,7 +168,7 @@ def test_nothing_is_unlocked_while_jobs_do_not_go(queue: Path, tmp_path: Path, m
     pretend(queue, works="exit 0")
     monkeypatch.setattr("tokbench.workflow.cancel.PATIENCE", 0.2)
     lock = locked(tmp_path)
-    with pytest.raises(TokbenchError, match=r"2 of 2 jobs have not gone .*\(12_1, 12_\[2-5\]\); nothing is unlocked"):
+    with pytest.raises(TokbenchError, match=r"2 of 2 jobs have not ended .*\(12_1, 12_\[2-5\]\); nothing is unlocked"):
         list(cancel(plan_of(tmp_path, job("a"), slurm=(RUN,))))
     assert lock.exists()
 
@@ -183,20 +183,20 @@ def test_without_slurm_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     lock = locked(tmp_path)
     plan = plan_of(tmp_path, job("a"), slurm=(RUN,))
-    with pytest.raises(TokbenchError, match="squeue: not found, and the run went through SLURM"):
+    with pytest.raises(TokbenchError, match="squeue: not found, but the run used SLURM"):
         list(cancel(plan))
     assert lock.exists()
     said, *_ = cancel(plan, force=True)
-    assert said == "No job of SLURM was cancelled: squeue is not found here."
+    assert said == "No SLURM job was cancelled: squeue was not found here."
     assert not lock.exists()
 
 
 def test_a_run_of_another_machine(tmp_path: Path) -> None:
     lock = locked(tmp_path)
     plan = plan_of(tmp_path, job("a"), host="login1")
-    with pytest.raises(TokbenchError, match="on login1 holds no lock that is seen from here, but may be at work"):
+    with pytest.raises(TokbenchError, match="on login1 has no lock that is visible here, but may be running"):
         list(cancel(plan))
-    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match="on login1 is at work"):
+    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match="on login1 is running"):
         list(cancel(plan))
     assert lock.exists()
     assert list(cancel(plan, force=True))[1] == f"Unlocked {tmp_path}."
@@ -204,13 +204,14 @@ def test_a_run_of_another_machine(tmp_path: Path) -> None:
 
 def test_force_ends_no_run_of_this_machine(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, job("a"))
-    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match=f"on {socket.gethostname()} is at work"):
+    with held_meanwhile(plan.folder), pytest.raises(TokbenchError, match=f"on {socket.gethostname()} is running"):
         list(cancel(plan, force=True))
 
 
 def test_the_engines_folder_is_not_seen(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, job("a"), directory="/nowhere")
-    assert list(cancel(plan))[1] == "/nowhere/.snakemake: not seen from here; where it is, say 'snakemake --unlock'."
+    remedy = "run 'snakemake --unlock' on a machine that sees it."
+    assert list(cancel(plan))[1] == f"/nowhere/.snakemake: not visible here; {remedy}"
 
 
 def test_a_run_through_slurm_keeps_its_id(tmp_path: Path) -> None:
@@ -258,8 +259,8 @@ def test_a_killed_run_of_the_executor(tmp_path: Path) -> None:
     sources = {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(cancelling, env=environment | sources, capture_output=True, text=True)
     assert done.stdout.splitlines() == [
-        f"Cancelled 1 job of SLURM, run {run}.",
+        f"Cancelled 1 job of SLURM run {run}.",
         f"Unlocked {checkout.folder}.",
         f"{results}: 0 of 19 jobs done, 2 interrupted, 17 missing",
-        f"Go on with: cd {checkout.folder} && snakemake --profile profiles/slurm",
+        f"Continue with: cd {checkout.folder} && snakemake --profile profiles/slurm",
     ], done.stderr

@@ -16,7 +16,7 @@ REMEDY = f"{MEND}, or {SKIP}"
 LONG = 1 << 20
 """Bytes of a line above which messages give no column; also the maximum length of a language tag."""
 PIECE = 1 << 18
-"""Bytes of a text that are decoded at a time, which limits memory: decoded text may need four times as many."""
+"""Bytes of a text that are decoded at a time, which limits memory: decoded text may be four times larger."""
 Place = tuple[int, int]
 """Start and end of a value in its line."""
 

@@ -88,7 +88,8 @@ def row_groups(about: Any, span: ReadSpan) -> range:
 
 
 def _slices(sizes: Sequence[int], parts: int) -> list[int]:
-    """Return the number of slices of each file, each at most as large as a part; in total at least as many as parts."""
+    """Return the number of slices of each file. No slice is larger than a part, and there are at least ``parts``
+    slices."""
     total = sum(sizes)
     return [max(1, -(-size * parts // total)) if total else 1 for size in sizes]
 
@@ -107,7 +108,7 @@ def _cuts(sizes: Sequence[float], parts: int) -> list[int]:
 
 
 def groups_of(places: int, parts: int) -> list[range]:
-    """Group the shards (numbered over all splits) that are written together, into at most as many groups as parts."""
+    """Group the shards (numbered over all splits) that are written together; there are no more groups than parts."""
     each = -(-places // parts)
     return [range(first, min(first + each, places)) for first in range(0, places, each)]
 

@@ -1,6 +1,6 @@
-"""Gold data: resources of people's segmentations and of their reading, one module per type, as their authors give them.
+"""Gold data: published morphological segmentations and lexical decisions, with one reader per file format.
 
-Whatever the type, metrics see one of two tables, :data:`~tokbench.intrinsic.gold_tables.SEGMENTATIONS` or
+Every reader returns rows for one of two tables, :data:`~tokbench.intrinsic.gold_tables.SEGMENTATIONS` or
 :data:`~tokbench.intrinsic.gold_tables.DECISIONS`.
 """
 
@@ -21,26 +21,27 @@ Gold = Literal["segmentations", "lexical_decisions"]
 
 
 class ResourceOptions(Options):
-    """What every resource has."""
+    """Options of all resources."""
 
     path: Paths = Field(default_factory=list)
-    """File, folder or glob pattern, or a list of them; or a mapping of language tags to these, whose tags go before
-    those of the files. May be left out and given on the command line instead."""
+    """File, folder or glob pattern, or a list of them; or a mapping from language tags to these. The tags of a mapping
+    take precedence over those in files. May be left out and given on the command line instead."""
 
     languages: list[str] | None = None
-    """Take only words with these language tags."""
+    """Read only words with these language tags (default: all)."""
 
 
 class Read(Protocol):
-    """How a type of resource is called."""
+    """Signature of a reader of gold data."""
 
     def __call__(self, path: Path, language: str, options: Any) -> Iterator[Any]:
-        """The records of one file: :class:`~tokbench.metric.words.SegmentedWord` or
-        :class:`~tokbench.metric.words.Decision`.
+        """Read the records of one file.
+
+        The records are :class:`~tokbench.metric.words.SegmentedWord` or :class:`~tokbench.metric.words.Decision`.
 
         Args:
             path: the file.
-            language: its tag in the configuration; empty where it has none.
+            language: its language tag in the configuration; empty if there is none.
             options: an instance of the type's class of options.
         """
         ...
@@ -48,11 +49,11 @@ class Read(Protocol):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ResourceType(Method):
-    """A form in which gold data are distributed.
+    """A file format of gold data.
 
     Attributes:
-        gold: what its files hold: words and their parts, or words and nonwords with reaction times and accuracies.
-        files: pattern of its files' names where a path is a folder.
+        gold: content of its files: words with their parts, or words and nonwords with reaction times and accuracies.
+        files: glob pattern of its files' names, used if a path is a folder.
     """
 
     function: Read
@@ -77,8 +78,8 @@ def resource(
     """Register a type of resource; the arguments are the attributes of :class:`ResourceType`.
 
     Raises:
-        TokbenchError: the name is none, ``gold`` is none of the two, ``files`` is no text, the options have no path, or
-            the function does not fit :class:`Read`.
+        TokbenchError: the name is not valid, ``gold`` is neither of the two, ``files`` is not text, the options have no
+            path, or the function does not match :class:`Read`.
     """
     resource_types.check_name(name)
 
@@ -97,7 +98,7 @@ def resource(
 
 
 def resource_files(kind: str, options: ResourceOptions) -> list[tuple[str, Path]]:
-    """The files of a resource with their language tags, empty where the configuration gives none.
+    """List the files of a resource with their language tags, empty if the configuration gives none.
 
     Args:
         kind: type of the resource.

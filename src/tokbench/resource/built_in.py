@@ -1,57 +1,48 @@
-"""The British Lexicon Project (Keuleers, Lacey, Rastle and Brysbaert 2012): lexical decisions on words and nonwords.
+"""Readers of published gold data.
 
-``blp-items.txt``: fields between tabs, among them ``spelling``, ``lexicality`` (W or N), ``rt`` (mean reaction time of
-right answers, milliseconds) and ``accuracy``; ``NA`` or nothing where there is no value.
+The British Lexicon Project (Keuleers, Lacey, Rastle and Brysbaert 2012): lexical decisions on words and nonwords.
+``blp-items.txt`` is tab-separated. Its columns include ``spelling``, ``lexicality`` (W or N), ``rt`` (mean reaction
+time of correct answers, milliseconds) and ``accuracy``; a missing value is ``NA`` or empty.
 
-CompoundPiece (Minixhofer, Pfeiffer and Vulić 2023): compounds of 36 languages from Wiktionary.
+CompoundPiece (Minixhofer, Pfeiffer and Vulić 2023): compounds of 36 languages from Wiktionary. The data set
+``benjamin/compoundpiece`` is a table (Parquet, or CSV or TSV with a header) with ``word``, ``lang``, and
+``segmentation``, the word's parts separated by ``-``. Files made by the authors' script lack the last column and have
+the hyphens in ``word``.
 
-A table (Parquet, or CSV or TSV with a head) of the data set ``benjamin/compoundpiece``: ``word``, ``lang``, and
-``segmentation``, the word's parts with ``-`` between them. Files made by the authors' own script lack the last column,
-and have the hyphens in ``word``.
+The derivatives of DagoBERT (Hofmann, Pierrehumbert and Schütze 2020). ``sents_01_train.txt`` and similar files have one
+sentence per line: ``subreddit|||derivative|||base|||left|||sentence|||right``. A derivative has up to three parts: the
+text before its base, the base, and the text after it.
 
-The derivatives of DagoBERT (Hofmann, Pierrehumbert and Schütze 2020).
+LADEC, the Large Database of English Compounds (Gagné, Spalding and Schmidtke 2019). The columns of ``LADECv1-2019.csv``
+include the compound ``stim``, its constituents ``c1`` and ``c2``, and ``correctParse``, which is ``yes`` if these are
+correct.
 
-``sents_01_train.txt`` and its like, one sentence a line: ``subreddit|||derivative|||base|||left|||sentence|||right``.
-A derivative's parts are what precedes its base, the base, and what follows it.
+MorphoLex (Sánchez-Gutiérrez, Mailhot, Deacon and Wilson 2018): derivational morphology of 70,000 English words. The
+columns of ``MorphoLEX_en.xlsx`` (or its sheets as CSV) include ``Word`` and ``MorphoLexSegm``. In the latter, ``(x)``
+is a root, ``<x<`` a prefix and ``>x>`` a suffix: ``{<un<(break)>able>}``. Roots have their dictionary form and
+inflection is not marked. So the parts of many words do not concatenate to the word.
 
-LADEC, the Large Database of English Compounds (Gagné, Spalding and Schmidtke 2019).
-
-``LADECv1-2019.csv``: among many columns the compound ``stim``, its two constituents ``c1`` and ``c2``, and
-``correctParse``, which is ``yes`` where these are the compound's own.
-
-MorphoLex (Sánchez-Gutiérrez, Mailhot, Deacon and Wilson 2018): the derivational morphology of 70,000 English words.
-
-``MorphoLEX_en.xlsx`` (or its sheets as CSV): among other columns ``Word`` and ``MorphoLexSegm``, in which ``(x)`` is a
-root, ``<x<`` a prefix and ``>x>`` a suffix: ``{<un<(break)>able>}``. Roots have their dictionary form, and inflection
-is not marked, so that many words are not spelt by their parts.
-
-MorphScore (Arnett and Bergen 2025): words of many languages, each cut in two.
-
-``english_morph_data.csv``: an index, ``full_word``, ``pt1`` and ``rest``. The language is the file's name up to
-``_morph_data``.
+MorphScore (Arnett and Bergen 2025): words of many languages, each split in two. ``english_morph_data.csv`` has an
+index, ``full_word``, ``pt1`` and ``rest``. The language is the file name up to ``_morph_data``.
 
 MorphyNet (Batsuren, Bella and Giunchiglia 2021): inflection and derivation in many languages.
+``eng.inflectional.v1.tsv`` has lemma, form, features, and the form's parts separated by ``|`` (``-`` if unknown).
+``eng.derivational.v1.tsv`` has source, target, their parts of speech, affix, and ``prefix`` or ``suffix``. The number
+of fields distinguishes the two. The language is the file name up to the first dot.
 
-``eng.inflectional.v1.tsv``: lemma, form, features, and the form's parts with ``|`` between them (``-`` where they are
-not known). ``eng.derivational.v1.tsv``: source, target, their parts of speech, affix, and ``prefix`` or ``suffix``.
-The two are told apart by their fields. The language is the file's name up to the first dot.
+The SIGMORPHON 2022 shared task on morpheme segmentation (Batsuren et al. 2022), words. ``eng.word.dev.tsv`` has lines
+``word<TAB>m @@m @@m<TAB>code``. The morphemes are canonical, so those of many words do not concatenate to the word. The
+test set without answers (``eng.word.test.tsv``) has one field per line and is rejected.
 
-The SIGMORPHON 2022 shared task on morpheme segmentation (Batsuren et al. 2022), words.
+UnBlend (Pinter, Jacobs and Eisenstein 2020): novel blends and compounds of English. ``complex_words.tsv`` has ``word``,
+its ``bases``, and ``sequence`` with one letter per letter of the word. A, B and C name the base of the letter, X marks
+several bases, and P, S and O mark letters before, after and between. A part is a run of one letter. Letters of both
+bases go to the base that they complete (``adhoc|rat``: adhoc, aristocrat; ``barri|cage``: barricade, cage). Otherwise
+the word cannot be split, like words with interleaved bases.
 
-``eng.word.dev.tsv``: ``word<TAB>m @@m @@m<TAB>code``. The morphemes are canonical, so that many words are not spelt by
-theirs. The test set without its answers (``eng.word.test.tsv``) has one field a line and is rejected.
-
-UnBlend (Pinter, Jacobs and Eisenstein 2020): novel blends and compounds of English.
-
-``complex_words.tsv``: ``word``, its ``bases``, and a ``sequence`` with one letter for each letter of the word: A, B or
-C for the base that it comes from, X where it comes from more than one, P, S and O for what comes before, after and
-between. A part is a run of one letter. Letters of both bases go to the base that they complete (``adhoc|rat``: adhoc,
-aristocrat; ``barri|cage``: barricade, cage), or else cannot be cut, like words whose bases are interleaved.
-
-UniMorph (Batsuren et al. 2022, and earlier releases): inflected forms.
-
-``lemma<TAB>form<TAB>features``, and since release 4 a fourth field, the form's parts with ``|`` between them, ``-``
-where they are not known. Without that field a form that begins with its lemma is cut after it.
+UniMorph (Batsuren et al. 2022, and earlier releases): inflected forms. Lines are ``lemma<TAB>form<TAB>features``. Since
+release 4 there is a fourth field, the form's parts separated by ``|``, or ``-`` if unknown. Without that field, a form
+that begins with its lemma is split after it.
 """
 
 import re
@@ -75,7 +66,7 @@ ABSENT = ("", "NA", "NaN", "nan")
 
 @resource("british_lexicon_project", gold="lexical_decisions", files="blp-items*", cites=("keuleers2012",))
 def british_lexicon_project(path: Path, language: str, options: ResourceOptions) -> Iterator[Decision]:
-    """Words and nonwords with reaction time and accuracy."""
+    """Words and nonwords with reaction times and accuracies."""
     for number, row in records(path, ("spelling", "lexicality", "rt", "accuracy"), "\t"):
         spelling, lexicality, *values = row
         if not spelling or lexicality not in ("W", "N"):
@@ -91,14 +82,14 @@ def british_lexicon_project(path: Path, language: str, options: ResourceOptions)
 
 @resource("compoundpiece", gold="segmentations", files="*", cites=("minixhofer2023",))
 def compoundpiece(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
-    """Words with their constituents; those that are no compounds are one part."""
+    """Words with their constituents; a word that is not a compound is one part."""
     for parts, tag in _rows(path):
         segments = parts.split("-")
         yield SegmentedWord(language or tag, "".join(segments), segments)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
-    """Parts with hyphens between them, and language."""
+    """Yield the parts of each word, separated by hyphens, and its language."""
     if has_kind(path.name, "parquet"):
         import polars as pl
 
@@ -121,7 +112,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str]]:
 
 @resource("dagobert", gold="segmentations", files="sents_*.txt*", cites=("hofmann2020",))
 def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
-    """Derivatives with prefix, base and suffix; those whose base has changed its spelling cannot be cut."""
+    """Derivatives with prefix, base and suffix; those whose base changed its spelling cannot be split."""
     for number, line in lines(path):
         row = line.split("|||")
         if len(row) != 6:
@@ -134,7 +125,7 @@ def dagobert(path: Path, language: str, options: ResourceOptions) -> Iterator[Se
 
 @resource("ladec", gold="segmentations", files="LADEC*.csv*", cites=("gagne2019",))
 def ladec(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
-    """Compounds with their two constituents, those whose parse is correct."""
+    """Compounds with their two constituents, restricted to correct parses."""
     for _, (compound, first, second, parse) in records(path, ("stim", "c1", "c2", "correctParse"), ","):
         if parse == "yes":
             yield SegmentedWord(language or "en", compound, (first, second))
@@ -154,7 +145,7 @@ def morpholex(path: Path, language: str, options: ResourceOptions) -> Iterator[S
 
 
 def _morpholex_rows(path: Path) -> Iterator[tuple[str, ...]]:
-    """Word and notation, of every sheet that has both."""
+    """Yield word and notation from every sheet that has both."""
     if path.suffix.lower() != ".xlsx":
         yield from (tuple(row) for _, row in records(path, COLUMNS, ","))
         return
@@ -179,7 +170,7 @@ def _morpholex_rows(path: Path) -> Iterator[tuple[str, ...]]:
 
 @resource("morphscore", gold="segmentations", files="*_morph_data.csv*", cites=("arnett2025",))
 def morphscore(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
-    """Words with a first part and the rest of them; where there is no rest, the word is one part."""
+    """Words split into a first part and the rest; without a rest, the word is one part."""
     tag = language or language_tag(path, "_morph_data")
     for _, (word, first, rest) in records(path, ("full_word", "pt1", "rest"), ","):
         yield SegmentedWord(tag, word, (first, rest) if rest else (first,))
@@ -216,19 +207,19 @@ LETTERS = frozenset("ABCXPSO")
 
 @resource("unblend", gold="segmentations", files="complex_words.tsv*", cites=("pinter2020",))
 def unblend(path: Path, language: str, options: ResourceOptions) -> Iterator[SegmentedWord]:
-    """Blends and compounds cut where the letters of one base end and those of the other begin."""
+    """Blends and compounds, split where the letters of one base end and those of the other begin."""
     columns = ("word", "bases", "sequence", "linearity")
     for number, (word, bases, sequence, linearity) in records(path, columns, "\t"):
         if len(sequence) != len(word) or not LETTERS.issuperset(sequence):
             raise TokbenchError(
-                f"{path}:{number}: sequence {sequence!r} does not fit the word {word!r}; correct the line"
+                f"{path}:{number}: sequence {sequence!r} does not match the word {word!r}; correct the line"
             )
         parts = _parts(word, bases.split(), sequence) if linearity == "linear" else ()
         yield SegmentedWord(language or "en", word, parts)
 
 
 def _parts(word: str, bases: list[str], sequence: str) -> list[str]:
-    """The parts of a word; none where letters of both bases complete neither."""
+    """Return the parts of a word; empty if shared letters complete neither base."""
     first, shared, second = (sequence.count(letter) for letter in "AXB")
     if shared:
         if len(bases) != 2 or "A" * first + "X" * shared + "B" * second not in sequence:
@@ -247,12 +238,12 @@ def _parts(word: str, bases: list[str], sequence: str) -> list[str]:
 
 class UniMorphOptions(ResourceOptions):
     language: str = Field("en", min_length=1)
-    """Language tag of files for which the path gives none; they do not tell it themselves."""
+    """Language tag of files for which the path gives none; the files do not contain it."""
 
 
 @resource("unimorph", gold="segmentations", files="*", options=UniMorphOptions, cites=("batsuren2022unimorph",))
 def unimorph(path: Path, language: str, options: UniMorphOptions) -> Iterator[SegmentedWord]:
-    """Forms with their parts, or with their lemma and its ending."""
+    """Inflected forms with their parts, or with their lemma and its ending."""
     tag = language or options.language
     for _, (lemma, form, _, *parts) in fields(path, 3, "lemma<TAB>form<TAB>features"):
         if parts and parts[0] and parts[0] != "-":

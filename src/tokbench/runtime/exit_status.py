@@ -1,12 +1,10 @@
-"""The line and the exit status of an exception that nobody caught.
+"""Error line and exit status of uncaught exceptions.
 
-Readers name a damaged file themselves, in a :class:`tokbench.errors.TokbenchError`. Other exceptions are faults of
+Readers report a damaged file with a :class:`tokbench.errors.TokbenchError` that names it. Other exceptions are bugs in
 Tokbench. ``TOKBENCH_DEBUG=1`` shows the traceback.
 
-Running out of memory ends in one line that says what for, and in an exit status of its own.
-
-That needs a ``MemoryError``. A library in another language may end the process instead, and the system's kernel may
-kill it; such a process leaves no output.
+Running out of memory has its own exit status, and one line that names the task. This needs a ``MemoryError``: a library
+in another language, or the kernel, may end the process instead. Such a process leaves no output.
 """
 
 import errno
@@ -18,26 +16,26 @@ import traceback
 from tokbench.errors import TokbenchError, on_one_line
 
 STATUS = 3
-"""Exit status of a command that ran out of memory; that of a mistake in its input is 2."""
+"""Exit status of a command that ran out of memory. For wrong input it is 2."""
 PROBE = 1 << 30
-"""Bytes of addresses that a process has left unless memory is short."""
+"""Bytes of address space that can be mapped unless memory is short."""
 
 _purpose = "start", ""
 
 
 def describe_task(what: str, remedy: str = "") -> None:
-    """Say what memory is needed for from now on.
+    """Set the task that later messages about memory name.
 
     Args:
         what: completes "not enough memory to ...".
-        remedy: what would take less; empty where nothing is known.
+        remedy: alternative that needs less memory; empty if none is known.
     """
     global _purpose
     _purpose = " ".join(what.split()), remedy
 
 
 def shortage_line(shortage: BaseException) -> str:
-    """The line for a failed allocation: what for, what it wanted, what the process is allowed, and what to do."""
+    """Return the line for a failed allocation: task, requested memory, limit of the process, and remedy."""
     what, remedy = _purpose
     allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
     limit = "" if allowed == resource.RLIM_INFINITY else f"ulimit -v allows {allowed / (1 << 30):.2f} GiB"
@@ -47,7 +45,7 @@ def shortage_line(shortage: BaseException) -> str:
 
 
 def shortage_in(error: BaseException | None) -> BaseException | None:
-    """The failed allocation that an error is, or comes from; None if it has another cause."""
+    """Return the failed allocation among an error and its causes; None if there is none."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return error
@@ -56,9 +54,10 @@ def shortage_in(error: BaseException | None) -> BaseException | None:
 
 
 def may_be_short(error: BaseException) -> bool:
-    """Whether a library's error may come from a failed allocation: it says so, or a large one would fail now.
+    """Return whether a library's error may come from a failed allocation.
 
-    For errors that are taken for an answer: what fails for lack of memory is none.
+    It does if the error says so, or if a large allocation would fail now. Use it before an error is interpreted as a
+    result.
     """
     if shortage_in(error) is not None:
         return True
@@ -71,20 +70,20 @@ def may_be_short(error: BaseException) -> bool:
 
 REJECTED = 2
 INTERNAL_ERROR = 70
-"""Status of a fault of ours, as in sysexits.h."""
+"""Exit status of a bug in Tokbench, as in sysexits.h."""
 INTERRUPTED = 130
 BROKEN_PIPE = 141
-"""Whoever read our output has gone."""
+"""Exit status if the reader of the output has ended."""
 LONGEST = 300
 LANGUAGE_MODELS = frozenset({"composer", "llmfoundry", "datasets", "lm_eval", "streaming", "torch", "transformers"})
 
 
 def message_and_status(error: BaseException) -> tuple[str, int]:
-    """What to say of an exception that nobody caught, and the status to end with; nothing is said of a broken pipe."""
+    """Return the error line and exit status of an uncaught exception; the line is empty for a broken pipe."""
     if os.environ.get("TOKBENCH_DEBUG"):
         traceback.print_exception(error)
     if shortage := shortage_in(error):
-        traceback.clear_frames(error.__traceback__)  # The line needs memory, too.
+        traceback.clear_frames(error.__traceback__)  # Free memory to build the line.
         return f"tokbench: {shortage_line(shortage)}", STATUS
     match error:
         case TokbenchError():
@@ -105,12 +104,12 @@ def message_and_status(error: BaseException) -> tuple[str, int]:
 
 
 def _our_own(error: BaseException) -> str:
-    """A fault of ours, with its place."""
+    """Return the message of a bug, with its place."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if f"{os.sep}tokbench{os.sep}" in frame.filename] or list(frames)
     where = f" in {os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" if ours else ""
     return (
-        f"a fault of Tokbench's own ({type(error).__name__}: {_reason(error)}{where}); "
+        f"a bug in Tokbench ({type(error).__name__}: {_reason(error)}{where}); "
         "please report it with the command and TOKBENCH_DEBUG=1's output"
     )
 

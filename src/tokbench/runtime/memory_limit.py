@@ -1,4 +1,4 @@
-"""The memory that a command is allowed, all of its process together, and the longest text that fits into it."""
+"""Memory limit of a command, and the longest text that fits into it."""
 
 import os
 import resource
@@ -8,24 +8,25 @@ from dataclasses import dataclass, replace
 from tokbench.errors import TokbenchError
 
 DEFAULT = 2_000
-"""Megabytes (10**6 bytes, as a workflow's ``mem_mb``) where nothing is said."""
+"""Default limit in megabytes (10**6 bytes, as ``mem_mb`` of a workflow)."""
 RESERVE = 40_000_000
-"""Bytes for what libraries take when they are first used, and for what allocators keep."""
+"""Bytes reserved for libraries at first use and for allocators."""
 SPREAD = 8_000_000
-"""Bytes by which two processes that do the same differ; who allows what a message asks for is not asked again."""
+"""Bytes by which processes with the same work differ. It is added to requests, so that the requested memory is
+sufficient."""
 LEAST = 50_000_000
-"""Bytes in which every stage over text can work, beside the process itself."""
+"""Minimum bytes for any stage that reads text, in addition to the process."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentLimit:
-    """The longest text that is taken.
+    """Limit on the length of a text.
 
     Attributes:
-        size: its bytes.
-        copies: bytes held for each of them where there is most.
-        beside: bytes held whatever the texts.
-        megabytes: what is allowed in all.
+        size: maximum length in bytes.
+        copies: copies of the text in memory at peak.
+        beside: bytes of memory that do not depend on texts.
+        megabytes: memory limit of the process.
     """
 
     size: int
@@ -34,19 +35,19 @@ class DocumentLimit:
     megabytes: int
 
     def of_copies(self, copies: int) -> "DocumentLimit":
-        """The longest text where so many bytes are held for each of its."""
+        """Return the limit for a reader with this number of copies."""
         return replace(self, size=self.size * self.copies // copies, copies=copies)
 
     def check(self, place: str, size: int, *, more: bool = False) -> None:
-        """Reject a text for which there is not enough memory, before it takes that.
+        """Reject a text for which there is not enough memory, before the memory is allocated.
 
         Args:
-            place: where the text stands.
-            size: its bytes.
-            more: it has more bytes than that, nobody knows how many.
+            place: where the text is from, for messages.
+            size: bytes of the text.
+            more: the text is longer than ``size``, but its length is unknown (default: no).
 
         Raises:
-            TokbenchError: it is longer than the longest.
+            TokbenchError: it is longer than the limit.
         """
         if size > self.size:
             needed = to_allow(self.beside + self.copies * size)
@@ -59,31 +60,32 @@ class DocumentLimit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
-    """What a command may hold.
+    """Memory limit of a command.
 
     Attributes:
-        megabytes: resident memory of the whole process.
-        room: bytes of it that are free for the work, what the process took already and a reserve left out.
+        megabytes: resident memory of the process.
+        room: bytes of it that are available, without the current use of the process and a reserve.
     """
 
     megabytes: int
     room: int
 
     def largest(self, copies: int, held: int = 0) -> DocumentLimit:
-        """The longest text of which so many copies fit, beside ``held`` bytes of other things."""
+        """Return the length of the longest text of which ``copies`` copies fit, in addition to ``held`` bytes of other
+        data."""
         size = max(0, self.room - held) // copies
         return DocumentLimit(size, copies, self.megabytes * 1_000_000 - self.room + held, self.megabytes)
 
 
 def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
-    """What is left to a process of the memory that it is allowed; ask when everything is imported.
+    """Return the memory that is available to the process. Call it after all imports.
 
     Args:
-        megabytes: resident memory of the whole process, in units of 10**6 bytes.
-        least: bytes that the work needs.
+        megabytes: limit on the resident memory of the process, in units of 10**6 bytes (default: 2,000).
+        least: bytes that the work needs (default: 50 million).
 
     Raises:
-        TokbenchError: they are not left.
+        TokbenchError: less is available.
     """
     taken = resident() + RESERVE
     room = megabytes * 1_000_000 - taken
@@ -94,16 +96,16 @@ def allowance(megabytes: int = DEFAULT, least: int = LEAST) -> MemoryLimit:
 
 
 def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> None:
-    """End where a whole process would take more than it is allowed, before it takes that.
+    """Raise an error if the process would need more memory than allowed, before it is allocated.
 
     Args:
-        what: what the memory is for.
-        size: bytes of the process at its most.
-        megabytes: what is allowed; anything where it is None.
-        remedy: what would take less; empty where nothing is known.
+        what: purpose of the memory.
+        size: peak size of the process in bytes.
+        megabytes: limit; None for no limit.
+        remedy: alternative that needs less memory; empty if none is known.
 
     Raises:
-        TokbenchError: it would take more.
+        TokbenchError: it would need more.
     """
     if megabytes is not None and size > megabytes * 1_000_000:
         told = f"--memory {megabytes}: {what} needs about {to_allow(int(size)):,} MB"
@@ -111,12 +113,12 @@ def require(what: str, size: float, megabytes: int | None, remedy: str = "") -> 
 
 
 def to_allow(size: int) -> int:
-    """Megabytes that a message asks for where a process of this one's size would need so many bytes."""
+    """Return the limit in megabytes to request for a process of this size in bytes."""
     return -(-(size + SPREAD) // 1_000_000)
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory now; the most that have been where the system does not tell."""
+    """Return the bytes of this process in memory now, or their maximum so far if the system does not report them."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -125,5 +127,5 @@ def resident() -> int:
 
 
 def most_resident() -> int:
-    """The most bytes of this process that have been in memory."""
+    """Return the maximum bytes of this process in memory so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

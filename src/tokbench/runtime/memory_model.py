@@ -1,8 +1,8 @@
-"""How much memory is needed by what reads counts, told before it begins, from what was measured of it.
+"""Estimates of the memory needed to read pre-token counts, from measured coefficients.
 
-``needs.csv`` holds for each construction and stage that reads counts what a process took at its most: ``base_bytes``,
+``needs.csv`` lists the peak memory of each construction and stage that reads counts: ``base_bytes``,
 ``bytes_per_pretoken`` for each unique pre-token, ``bytes_per_byte`` for each byte of these, and ``bytes_per_place`` for
-each place where a substring of two bytes or more stands in them. ``python benchmarks/memory.py src/tokbench/needs.csv``
+each occurrence of a substring of two bytes or more in them. ``python benchmarks/memory.py src/tokbench/needs.csv``
 measures it again.
 """
 
@@ -25,13 +25,13 @@ COLUMNS = ("base_bytes", "bytes_per_pretoken", "bytes_per_byte", "bytes_per_plac
 
 @dataclass(frozen=True, slots=True)
 class MemoryCoefficients:
-    """What a construction or a stage takes at its most.
+    """Peak memory of a construction or a stage.
 
     Attributes:
-        base: bytes, whatever it is built from.
-        per_pretoken: bytes for each unique pre-token.
-        per_byte: bytes for each byte of the unique pre-tokens.
-        per_place: bytes for each place of a substring in them.
+        base: bytes that do not depend on the counts.
+        per_pretoken: bytes per unique pre-token.
+        per_byte: bytes per byte of the unique pre-tokens.
+        per_place: bytes per occurrence of a substring in them (default: 0).
     """
 
     base: float
@@ -40,21 +40,21 @@ class MemoryCoefficients:
     per_place: float = 0.0
 
     def bytes(self, pretokens: int, size: int, places: int) -> float:
-        """For so many unique pre-tokens of so many bytes in all, with so many places."""
+        """Return the peak memory for this number of unique pre-tokens, of their bytes and of substring occurrences."""
         return self.base + self.per_pretoken * pretokens + self.per_byte * size + self.per_place * places
 
 
 @dataclass(frozen=True, slots=True)
 class CountProfile:
-    """How much there is of a text at least so frequent; all exact.
+    """Size of the counts above each minimum frequency; all numbers are exact.
 
     Attributes:
-        thresholds: int64 [t], counts, ascending.
-        pretokens: int64 [t], unique pre-tokens of at least that count.
-        sizes: int64 [t], bytes of those.
-        places: int64 [t], places of substrings in those.
-        total: int64 [t], their occurrences.
-        total_bytes: int64 [t], bytes of the text that they make up.
+        thresholds: minimum counts, int64 [t], ascending.
+        pretokens: unique pre-tokens of at least that count, int64 [t].
+        sizes: bytes of those, int64 [t].
+        places: occurrences of substrings in those, int64 [t].
+        total: occurrences of those in the text, int64 [t].
+        total_bytes: bytes of these occurrences, int64 [t].
     """
 
     thresholds: NDArray[np.int64]
@@ -72,13 +72,13 @@ class CountProfile:
         longest: int | None = None,
         max_pretoken_bytes: int | None = None,
     ) -> "CountProfile":
-        """Of batches of lengths and counts, at 1, at ``least`` and at every power of two above it.
+        """Compute the profile at 1, at ``least`` and at every power of two above it.
 
         Args:
-            batches: int64 [n] and int64 [n] each.
-            least: the count that pre-tokens have at least.
-            longest: bytes of the longest substring that is looked at; no limit when None.
-            max_pretoken_bytes: longest pre-token that takes part; no limit when None.
+            batches: lengths and counts of pre-tokens, int64 [n] each.
+            least: minimum count of pre-tokens (default: 1).
+            longest: maximum bytes of a substring (default: no limit).
+            max_pretoken_bytes: maximum bytes of a pre-token; longer ones are ignored (default: no limit).
         """
         powers = [1 << power for power in range(POWERS)]
         thresholds = np.array(sorted({1, least, *(power for power in powers if power > least)}), np.int64)
@@ -95,24 +95,24 @@ class CountProfile:
 
 
 def places_of(lengths: NDArray[np.int64], longest: int | None = None) -> NDArray[np.int64]:
-    """Int64 [n], in how many places substrings of two bytes or more, and ``longest`` at most, stand in words."""
+    """Return the number of substrings of 2 to ``longest`` bytes in words of these lengths, int64 [n]."""
     reach = lengths if longest is None else np.minimum(lengths, longest)
     shortest_first = np.maximum(reach - 1, 0)
     return shortest_first * lengths - reach * shortest_first // 2
 
 
 def require(names: Iterable[str], profile: CountProfile, least: int, megabytes: int, *, whole: bool = False) -> None:
-    """End where more memory would be taken than allowed; what was not measured is not judged.
+    """Raise an error if more memory is needed than allowed; methods without measurements are accepted.
 
     Args:
-        names: the construction, and that of the vocabulary that it starts from; or a stage.
-        profile: of the counts that it is built from.
-        least: the count that pre-tokens have at least.
-        megabytes: what is allowed, of 1,000,000 bytes.
-        whole: whether no pre-token can be left out.
+        names: the construction and that of its initial vocabulary, or a stage.
+        profile: profile of the counts.
+        least: minimum count of pre-tokens.
+        megabytes: limit in units of 1,000,000 bytes.
+        whole: no pre-token can be left out (default: no).
 
     Raises:
-        TokbenchError: it needs more; the line says how much, and what could be left out.
+        TokbenchError: more is needed; the message gives the amount, and a minimum count that fits the limit.
     """
     known = [(name, table()[name]) for name in names if name in table()]
     if not known:
@@ -137,14 +137,14 @@ def require(names: Iterable[str], profile: CountProfile, least: int, megabytes: 
 
 
 def of_languages(name: str, apart: bool) -> str:
-    """The name under which a stage was measured on counts that keep languages apart, or do not."""
+    """Return the name of a stage's measurement on counts with or without separate languages."""
     named = f"{name}_languages"
     return named if apart and named in table() else name
 
 
 @cache
 def table() -> dict[str, MemoryCoefficients]:
-    """What was measured, by the name of the construction or stage."""
+    """Return the measured coefficients by the name of the construction or stage."""
     with Path(__file__).with_name(TABLE).open(encoding="utf-8", newline="") as lines:
         return {
             row["reader"]: MemoryCoefficients(*(float(row[column]) for column in COLUMNS))
@@ -161,7 +161,13 @@ def _share(totals: NDArray[np.int64], place: int) -> str:
 
 
 def most(names: Iterable[str], pretokens: int, size: int, places: int) -> float | None:
-    """Bytes that the most needing of some methods takes for so many unique pre-tokens of so many bytes with so many
-    places; None where none was measured."""
+    """Return the maximum of the estimates of several methods in bytes; None if none was measured.
+
+    Args:
+        names: constructions or stages.
+        pretokens: number of unique pre-tokens.
+        size: bytes of these.
+        places: occurrences of substrings in these.
+    """
     found = [table()[name].bytes(pretokens, size, places) for name in names if name in table()]
     return max(found, default=None)

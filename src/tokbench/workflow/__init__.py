@@ -1,1 +1,1 @@
-"""What the Snakemake rules ask: targets, resources, fingerprints, status of a run."""
+"""Python functions used by the Snakemake rules: targets, resources, fingerprints and status of a run."""

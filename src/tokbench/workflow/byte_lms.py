@@ -1,4 +1,4 @@
-"""What the rules ask of an experiment's byte language models."""
+"""Parameters, inputs and resources of the rules for byte language models."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +26,11 @@ from tokbench.workflow.resources import MAX_RUNTIME, OVERHEAD, estimated_runtime
 from tokbench.workflow.shell import canonical, canonical_setting
 
 MEMORY = 4000
-"""MB that training and scoring ask for at least: there is room for documents beside a model."""
+"""Minimum MB that training and scoring request, which leaves room for documents."""
 ROOM = 2e8
-"""Bytes for documents, and for what differs from what was measured."""
+"""Bytes for documents, and for deviations from measured memory."""
 SCORING = 1440
-"""Minutes that scoring asks for while its shard is not there."""
+"""Minutes that scoring requests before its shard exists."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ByteLms:
     experiment: Experiment
 
     def training_recipe(self, wildcards: Any) -> str:
-        """Options, those that only scoring reads set to fixed values."""
+        """Return the options, with those that only scoring reads set to fixed values."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return canonical(options)
@@ -48,29 +48,32 @@ class ByteLms:
         return canonical(options.without_score_context.model_copy(update=scoring))
 
     def recipe(self, wildcards: Any) -> str:
-        """Options, without a score context at its default, so that recipes stay."""
+        """Return the options, without the score context if it is the default, so that existing recipes do not
+        change."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions) or options.score_context == "dataset":
             return canonical(options)
         return canonical(options.without_score_context)
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
-        """MB that training asks for: those of a model on a GPU where it takes one that is there."""
+        """Return the MB that training requests; on a GPU, the host memory of a model on a GPU."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return memory_on_attempt(MEMORY, attempt)
         return _asked(byte_lm_training_memory(options, not on_processor(options)), attempt)
 
     def scoring_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """MB that scoring asks for; of n-grams by their number, once they are counted."""
+        """Return the MB that scoring requests; for n-grams, by their number after they are counted."""
         options = self._options(wildcards)
         if isinstance(options, ByteNgramOptions):
             return _asked(ngram_memory(Path(str(input.model))), attempt)
         return _asked(byte_lm_scoring_memory(options, not on_processor(options)), attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """Minutes that training asks for: by arithmetic, or by the text whose n-grams are counted, two days while it is
-        not there."""
+        """Return the minutes that training requests.
+
+        The estimate is arithmetic for neural models, and by text size for n-grams (two days before the text exists).
+        """
         options = self._options(wildcards)
         if not isinstance(options, ByteNgramOptions):
             return estimated_runtime(byte_lm_training_seconds(options), attempt)
@@ -82,7 +85,7 @@ class ByteLms:
         )
 
     def scoring_time(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """Minutes that scoring asks for, by the shard's text once it is there."""
+        """Return the minutes that scoring requests, by the shard's text after it exists."""
         options = self._options(wildcards)
         text = _text([Path(str(input.corpus), "tokenizer", f"{wildcards.shard}.parquet")])
         if text is None:
@@ -92,23 +95,24 @@ class ByteLms:
         return estimated_runtime(byte_lm_scoring_seconds(options, text), attempt)
 
     def gpus(self, wildcards: Any) -> int:
-        """GPUs that train or apply the model: one, where it is a neural one that is not for processors."""
+        """Return the number of GPUs to train or apply the model: 1 for a neural model that does not run on
+        processors."""
         options = self._options(wildcards)
         return int(not isinstance(options, ByteNgramOptions) and not on_processor(options))
 
     def threads(self, wildcards: Any) -> int:
-        """Threads of matrix products; one counts n-grams."""
+        """Return the threads of matrix products; n-grams are counted by one thread."""
         options = self._options(wildcards)
         return 1 if isinstance(options, ByteNgramOptions) else options.cpu_threads
 
     def training_code(self, wildcards: Any) -> str:
-        """Fingerprint of what trains a model of this kind."""
+        """Return the fingerprint of the code that trains a model of this kind."""
         return self._fingerprint(
             wildcards, "tokbench.models.byte_lm.ngram:train", "tokbench.models.byte_lm.train:train"
         )
 
     def code(self, wildcards: Any) -> str:
-        """Fingerprint of what scores with a model of this kind."""
+        """Return the fingerprint of the code that scores with a model of this kind."""
         options = self._options(wildcards)
         joined = not isinstance(options, ByteNgramOptions) and options.score_context == "dataset"
         neural = "tokbench.models.byte_lm.score:score_dataset" if joined else "tokbench.models.byte_lm.score:score"
@@ -122,7 +126,7 @@ class ByteLms:
         return self.experiment.byte_lms[wildcards.byte_lm]
 
     def drawing_code(self, wildcards: Any) -> str:
-        """Fingerprint of what draws the bytes of sentences."""
+        """Return the fingerprint of the code that draws the bytes of sentences."""
         counted, neural = "tokbench.models.byte_lm.ngram:load", "tokbench.models.byte_lm.score:score_texts"
         return fingerprint(
             "tokbench.candidates.scored_text:read_scores",
@@ -138,18 +142,19 @@ class ByteLms:
 
     @property
     def drawn(self) -> list[tuple[str, str]]:
-        """Corpus and name of the models whose scores of sentences are drawn; none where no sentence is named."""
+        """Corpus and name of the models whose scores of sentences are drawn; empty if no sentence is configured."""
         if not self.experiment.report.byte_signals:
             return []
         built = self.experiment.built.items()
         return list(dict.fromkeys((self.experiment.corpus_of(name), one.byte_lm) for name, one in built if one.byte_lm))
 
     def shards(self, wildcards: Any) -> list[str]:
-        """Names of the scored shards."""
+        """Return the names of the scored shards."""
         return shard_names(self.experiment, wildcards.corpus)
 
     def sentences(self, wildcards: Any) -> list[str]:
-        """The sentences, and the pre-tokenization and threshold of the first variant that reads the model, as flags."""
+        """Return flags with the sentences, and with pre-tokenization and threshold of the first variant that reads the
+        model."""
         variant = next(
             one
             for name, one in self.experiment.built.items()
@@ -162,12 +167,12 @@ class ByteLms:
 
 
 def _text(shards: list[Path]) -> int | None:
-    """Bytes of text in shards; None while they are not there."""
+    """Return the bytes of text in shards; None if a shard does not exist."""
     if not shards or not all(shard.is_file() for shard in shards):
         return None
     try:
         return sum(map(_text_of, shards))
-    except TokbenchError:  # The job itself tells what is wrong with them.
+    except TokbenchError:  # The job itself reports the error.
         return None
 
 
@@ -180,5 +185,5 @@ def _text_of(shard: Path) -> int:
 
 
 def _asked(room: float, attempt: int) -> int:
-    """Bytes beside what is imported as the MB that a job asks for."""
+    """Return the MB that a job requests for this number of bytes in addition to its imports."""
     return memory_on_attempt(max(MEMORY, OVERHEAD + round((BYTE_LM_BASE + ROOM + room) / 1e6)), attempt)

@@ -1,6 +1,6 @@
-"""Clean up after a run that was killed: cancel its SLURM jobs and remove Snakemake's locks on its files.
+"""Cleanup after a killed run: its SLURM jobs are cancelled and Snakemake's locks on its files are removed.
 
-The executor gives all jobs of a run one name, the run's id, which the run's plan and Snakemake's log contain.
+The executor gives all jobs of a run the same name, the run's id. The run's plan and Snakemake's log contain it.
 """
 
 import re
@@ -20,28 +20,29 @@ from tokbench.workflow.status import overview
 from tokbench.workflow.status_output import summary
 
 RUN_ID = re.compile(rb"^SLURM run ID: ([\w-]+)\s*$", re.MULTILINE)
-"""The line of Snakemake's log with a run's id."""
+"""Line of Snakemake's log that contains a run's id."""
 LOG_START = 1_000_000
-"""Bytes at the start of the log that are searched for it."""
+"""Bytes at the start of the log that are searched for the id."""
 PATIENCE = 90.0
-"""Seconds for cancelled jobs to end; by default SLURM kills a job 30 seconds later."""
+"""Seconds to wait for cancelled jobs to end. By default SLURM kills a job after 30 seconds."""
 ANSWER = 90.0
-"""Seconds for a SLURM command to answer."""
+"""Seconds to wait for the answer of a SLURM command."""
 MOMENT = 1.0
-"""Seconds between two looks at the queue."""
+"""Seconds between two checks of the queue."""
 
 
 def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
-    """Cancel a dead run's jobs, unlock its files, and yield a line about each step, what is left and how to go on.
+    """Cancel a dead run's jobs, unlock its files, and yield a line for each step, the remaining work and the next
+    command.
 
-    The experiment's lock is held meanwhile, so that no run begins in between.
+    The experiment is locked meanwhile, so that no other run starts.
 
     Args:
-        plan: the plan that the run left.
-        force: the caller knows that the run is dead, although this machine cannot tell.
+        plan: the plan of the run.
+        force: the caller knows that the run is dead, although this machine cannot verify it (default: no).
 
     Raises:
-        TokbenchError: the run is at work, or may be; its jobs cannot be cancelled, or do not end.
+        TokbenchError: the run is or may be in progress; its jobs cannot be cancelled, or do not end.
     """
     _check_dead(plan, force)
     runs = list(dict.fromkeys((*plan.run.slurm, *_logged_runs(plan.run.log))))
@@ -51,7 +52,7 @@ def cancel(plan: Plan, force: bool = False) -> Iterator[str]:
     seen = overview(plan, life="ended")
     yield f"{plan.folder}: {summary(seen)}"
     if seen.total.counts["done"] < seen.total.jobs:
-        yield f"Go on with: cd {shlex.quote(plan.run.directory)} && {plan.run.command}"
+        yield f"Continue with: cd {shlex.quote(plan.run.directory)} && {plan.run.command}"
 
 
 def _check_dead(plan: Plan, force: bool) -> None:
@@ -59,11 +60,11 @@ def _check_dead(plan: Plan, force: bool) -> None:
     here = run.host == socket.gethostname()
     who = f"{plan.folder}: process {run.pid} on {run.host}"
     if life == "running" and (here or not force):
-        raise TokbenchError(f"{who} is at work; end it there first, with Ctrl-C or 'kill {run.pid}'")
+        raise TokbenchError(f"{who} is running; end it there first, with Ctrl-C or 'kill {run.pid}'")
     if life == "unknown" and not force:
         raise TokbenchError(
-            f"{who} holds no lock that is seen from here, but may be at work; say 'tokbench cancel' on {run.host}, or "
-            "with --force once it has ended"
+            f"{who} has no lock that is visible here, but may be running; run 'tokbench cancel' on {run.host}, or add "
+            "--force after it has ended"
         )
 
 
@@ -77,19 +78,19 @@ def _logged_runs(log: str | None) -> list[str]:
 
 def _cancelled(runs: list[str], force: bool) -> Iterator[str]:
     if not runs:
-        yield "No job of a cluster: the run did not go through SLURM."
+        yield "No cluster jobs: the run did not use SLURM."
     elif force and not shutil.which("squeue"):
-        yield "No job of SLURM was cancelled: squeue is not found here."
+        yield "No SLURM job was cancelled: squeue was not found here."
     else:
         count = _cancel_jobs(runs)
-        yield f"Cancelled {count:,} {'job' if count == 1 else 'jobs'} of SLURM, run {', '.join(runs)}."
+        yield f"Cancelled {count:,} {'job' if count == 1 else 'jobs'} of SLURM run {', '.join(runs)}."
 
 
 def _unlocked(plan: Plan) -> Iterator[str]:
-    """Remove Snakemake's locks on the experiment's files; those of other experiments stay."""
+    """Remove Snakemake's locks on the experiment's files, and keep those of other experiments."""
     directory = Path(plan.run.directory, ".snakemake")
     if not directory.is_dir():
-        yield f"{directory}: not seen from here; where it is, say 'snakemake --unlock'."
+        yield f"{directory}: not visible here; run 'snakemake --unlock' on a machine that sees it."
         return
     prefix = f"{plan.run.folder}/".encode(errors="surrogateescape")
     locks = [
@@ -103,12 +104,12 @@ def _unlocked(plan: Plan) -> Iterator[str]:
 
 
 def _cancel_jobs(runs: Sequence[str]) -> int:
-    """Cancel the jobs of these runs and wait until SLURM lists none of them; return their number."""
+    """Cancel the jobs of these runs, wait until SLURM lists none of them, and return their number."""
     for command in ("squeue", "scancel"):
         if shutil.which(command) is None:
             raise TokbenchError(
-                f"{command}: not found, and the run went through SLURM; cancel it from a machine that has it, or add "
-                "--force once none of its jobs is left"
+                f"{command}: not found, but the run used SLURM; cancel it from a machine that has it, or add "
+                "--force when none of its jobs is left"
             )
     jobs = _jobs(runs)
     for run in sorted({name for _, name in jobs}):
@@ -121,14 +122,15 @@ def _cancel_jobs(runs: Sequence[str]) -> int:
     if left:
         numbers = ", ".join(sorted({number for number, _ in left})[:10])
         raise TokbenchError(
-            f"SLURM: {len(left)} of {len(jobs)} jobs have not gone after {PATIENCE:.0f} s ({numbers}); nothing is "
-            "unlocked; see 'squeue', then say it again"
+            f"SLURM: {len(left)} of {len(jobs)} jobs have not ended after {PATIENCE:.0f} s ({numbers}); nothing is "
+            "unlocked; check 'squeue', then try again"
         )
     return len(jobs)
 
 
 def _jobs(runs: Sequence[str]) -> list[tuple[str, str]]:
-    """Number and name of each job of these runs that SLURM lists, elements of arrays one by one."""
+    """Return number and name of each job of these runs that SLURM lists, with the elements of arrays listed
+    separately."""
     lines = _call("squeue", "--noheader", "--array", f"--name={','.join(runs)}", "--format=%i %j").splitlines()
     return [(number, name) for number, name in (line.split() for line in lines if line.strip())]
 

@@ -1,7 +1,4 @@
-"""What the rules ask of an experiment's corpora.
-
-What the rules ask of pre-tokenization: which corpora are counted, and by what code.
-"""
+"""Parameters and inputs of the rules for corpora and for the counting of pre-tokens."""
 
 import hashlib
 from collections.abc import Collection, Iterable
@@ -23,34 +20,34 @@ from tokbench.workflow.shell import canonical, canonical_setting
 
 @dataclass(frozen=True)
 class Corpora:
-    """The corpora of one experiment; wildcards name one, or the digest of a fetched one."""
+    """The corpora of one experiment; wildcards name one, or the digest of a downloaded one."""
 
     experiment: Experiment
     _found: dict[str, list[SourcePart]] = field(default_factory=dict)
 
     def digest(self, wildcards: Any) -> list[str]:
-        """Names a hub corpus by its recipe, so that experiments share what was fetched; none for other corpora."""
+        """Return the digest of a hub corpus's recipe, so that experiments share downloads; empty for other corpora."""
         source = self.experiment.corpora[wildcards.corpus].source
         return [_digest(source)] if isinstance(source, HubSource) else []
 
     def fetch_recipe(self, wildcards: Any) -> str:
-        """The hub source that has this digest."""
+        """Return the recipe of the hub source with this digest."""
         sources = [corpus.source for corpus in self.experiment.corpora.values()]
         hub = (source for source in sources if isinstance(source, HubSource))
         return canonical(next(source for source in hub if _digest(source) == wildcards.digest))
 
     def files(self, wildcards: Any) -> list[str]:
-        """The user's files that a corpus is read from."""
+        """Return the user's files of a corpus."""
         source = self.experiment.corpora[wildcards.corpus].source
         return [str(path) for path in files_of(source)] if isinstance(source, FileSource) else []
 
     def parallel(self, wildcards: Any) -> list[str]:
-        """The parallel corpus whose sides a corpus holds; none where it is of another source."""
+        """Return the parallel corpus whose sides a corpus contains; empty for other sources."""
         source = self.experiment.corpora[wildcards.corpus].source
         return [source.corpus] if isinstance(source, ParallelSource) else []
 
     def recipe(self, wildcards: Any) -> str:
-        """Source, splits, shards and seed; the files are inputs and not named here."""
+        """Return source, splits, shards and seed. Files are inputs of the rule and not part of it."""
         recipe = self._recipe(wildcards)
         if not isinstance(recipe["source"].get("path"), dict):
             recipe["source"].pop("path", None)
@@ -59,79 +56,79 @@ class Corpora:
         return canonical({**recipe, "seed": self.experiment.seed})
 
     def parallel_recipe(self, wildcards: Any) -> str:
-        """Languages, files, splits, rules and seed of a parallel corpus."""
+        """Return languages, files, splits, rules and seed of a parallel corpus."""
         corpus = self.experiment.parallel_corpora[wildcards.parallel]
         return canonical({**corpus.model_dump(mode="json"), "seed": self.experiment.seed})
 
     def parallel_files(self, wildcards: Any) -> list[str]:
-        """The user's files that a parallel corpus is read from."""
+        """Return the user's files of a parallel corpus."""
         return [str(path) for path in self.experiment.parallel_corpora[wildcards.parallel].files()]
 
     def parallel_digests(self, wildcards: Any) -> list[str]:
-        """Names what is fetched for a parallel corpus, as :meth:`digest` does."""
+        """Return the digests of a parallel corpus's downloads, see :meth:`digest`."""
         return [_digest(pairs) for pairs in self.experiment.parallel_corpora[wildcards.parallel].on_hub()]
 
     def pairs_recipe(self, wildcards: Any) -> str:
-        """The pairs of a hub that have this digest."""
+        """Return the recipe of the hub pairs with this digest."""
         corpora = self.experiment.parallel_corpora.values()
         hub = (pairs for corpus in corpora for pairs in corpus.on_hub())
         return canonical(next(pairs for pairs in hub if _digest(pairs) == wildcards.digest))
 
     def files_at_once(self, wildcards: Any) -> list[str]:
-        """The user's files of a corpus that one job reads."""
+        """Return the user's files of a corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.files(wildcards)
 
     def units(self, wildcards: Any) -> list[str]:
-        """The table of units of a corpus, if it has one."""
+        """Return the table of units of a corpus, if it has one."""
         path = self.experiment.corpora[wildcards.corpus].units
         return [] if path is None else [str(path)]
 
     def units_at_once(self, wildcards: Any) -> list[str]:
-        """The table of units of a corpus that one job reads."""
+        """Return the table of units of a corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.units(wildcards)
 
     def contents_at_once(self, wildcards: Any) -> list[str]:
-        """The user's files that one job reads."""
+        """Return all of the user's files that one job reads."""
         return self.files_at_once(wildcards) + self.units_at_once(wildcards)
 
     def digest_at_once(self, wildcards: Any) -> list[str]:
-        """The digest of a hub corpus that one job reads."""
+        """Return the digest of a hub corpus that one job reads."""
         return [] if self._in_parts(wildcards) else self.digest(wildcards)
 
     def parts(self, wildcards: Any) -> list[str]:
-        """Names of the parts of a corpus."""
+        """Return the names of the parts of a corpus."""
         return _names(self.experiment.corpora[wildcards.corpus].parts)
 
     def groups(self, wildcards: Any) -> list[str]:
-        """Names of the groups in which the shards of a corpus in parts are written."""
+        """Return the names of the groups of shards that are written together, for a corpus in parts."""
         corpus = self.experiment.corpora[wildcards.corpus]
         splits = sum(not isinstance(share, str) for share in corpus.splits.values())
         return _names(len(groups_of(splits * corpus.shards, corpus.parts))) if self._in_parts(wildcards) else []
 
     def files_of_part(self, wildcards: Any) -> list[str]:
-        """The user's files that a part is read from."""
+        """Return the user's files of a part."""
         return [str(file) for _, file in self._part(wildcards).files]
 
     def begin(self, wildcards: Any) -> str:
-        """How much of its first file goes before the part."""
+        """Return the fraction of the first file that precedes the part."""
         return "{}/{}".format(*self._part(wildcards).span.begin.as_integer_ratio())
 
     def end(self, wildcards: Any) -> str:
-        """Where in its last file the part ends."""
+        """Return the fraction of the last file at which the part ends."""
         return "{}/{}".format(*self._part(wildcards).span.end.as_integer_ratio())
 
     def sizes_recipe(self, wildcards: Any) -> str:
-        """How a part is read; nothing else of the corpus."""
+        """Return the options for reading a part, without other options of the corpus."""
         return canonical({**self._cut(wildcards), "source": self._source_of_part(wildcards, Source.model_fields)})
 
     def deal_recipe(self, wildcards: Any) -> str:
-        """How a part is read, how its documents are tagged, and which shards are written together."""
+        """Return the options for reading a part and tagging its documents, and the groups of shards."""
         limits = ("languages", "max_bytes_per_language", "max_documents")
         source = self._source_of_part(wildcards, limits)
         return canonical({**self._sharing(wildcards), **self._cut(wildcards), "source": source})
 
     def split_recipe(self, wildcards: Any) -> str:
-        """Limits, splits, shards and seed."""
+        """Return limits, splits, shards and seed."""
         recipe = self._recipe(wildcards)
         source = {key: recipe["source"][key] for key in recipe["source"] if key != "path"}
         sharing = {**self._sharing(wildcards), **self._cut(wildcards)}
@@ -139,11 +136,14 @@ class Corpora:
         return canonical({**sharing, **dropped, "source": source, "seed": self.experiment.seed})
 
     def shards_recipe(self, wildcards: Any) -> str:
-        """Splits and shards, and which of them are written together."""
+        """Return splits, shards and their groups."""
         return canonical({**self._sharing(wildcards), "source": "embedded"})
 
     def code(self, wildcards: Any) -> str:
-        """Fingerprint of what a corpus is prepared by; of a corpus in parts hardly more than its sizes are kept."""
+        """Return the fingerprint of the code that prepares a corpus.
+
+        For a corpus in parts it covers all steps, since most intermediate files are temporary.
+        """
         if not self._in_parts(wildcards):
             return fingerprint("tokbench.corpus.prepare:prepare")
         return fingerprint(
@@ -158,14 +158,15 @@ class Corpora:
         )
 
     def shards(self, wildcards: Any) -> list[str]:
-        """Names of the shards of each split."""
+        """Return the names of the shards of each split."""
         return shard_names(self.experiment, wildcards.corpus)
 
     def _in_parts(self, wildcards: Any) -> bool:
         return self.experiment.corpora[wildcards.corpus].parts > 1
 
     def _recipe(self, wildcards: Any) -> dict[str, Any]:
-        """A corpus's section without some newer keys at their defaults, so that recipes stay."""
+        """Return a corpus's section without some newer keys at their defaults, so that existing recipes do not
+        change."""
         corpus = self.experiment.corpora[wildcards.corpus]
         recipe = corpus.model_dump(mode="json")
         if corpus.longest_document == LONGEST_DOCUMENT:
@@ -179,7 +180,7 @@ class Corpora:
         return recipe
 
     def _cut(self, wildcards: Any) -> dict[str, Any]:
-        """How documents are cut, if not as in all corpora."""
+        """Return the maximum length of documents if it is not the default."""
         return {key: value for key, value in self._recipe(wildcards).items() if key == "longest_document"}
 
     def _sharing(self, wildcards: Any) -> dict[str, Any]:
@@ -187,7 +188,7 @@ class Corpora:
         return {key: recipe[key] for key in ("splits", "shards", "parts")}
 
     def _source_of_part(self, wildcards: Any, left_out: Collection[str]) -> dict[str, Any]:
-        """The source but for some keys; of a mapping of tags to files, those of the part."""
+        """Return the source without some keys; a mapping of tags to files is restricted to the part."""
         source = self._recipe(wildcards)["source"]
         tagged: dict[str, list[str]] = {}
         for tag, file in self._part(wildcards).files:
@@ -199,7 +200,7 @@ class Corpora:
         return self._parts(wildcards.corpus)[int(wildcards.part)]
 
     def _parts(self, name: str) -> list[SourcePart]:
-        """The parts of a corpus, found once: its tags are in order, as they are in recipes."""
+        """Return the parts of a corpus (cached). Tags are sorted, as they are in recipes."""
         if name not in self._found:
             corpus = self.experiment.corpora[name]
             source = corpus.source
@@ -210,7 +211,7 @@ class Corpora:
 
 
 def shard_names(experiment: Experiment, corpus: str) -> list[str]:
-    """Names of the shards of each split of a corpus."""
+    """Return the names of the shards of each split of a corpus."""
     return _names(experiment.corpora[corpus].shards)
 
 
@@ -223,17 +224,18 @@ def _digest(source: HubSource | FetchedPairs) -> str:
 
 
 AT_ONCE = 16
-"""Shards that one job counts, and files of counts that one job merges. Each shard of a larger corpus has a job."""
+"""Maximum shards that one job counts, and maximum count files that one job merges. Larger corpora have one job per
+shard."""
 
 
 @dataclass(frozen=True)
 class CountingTargets:
-    """The counting of one experiment's corpora."""
+    """The counting of pre-tokens in one experiment's corpora."""
 
     experiment: Experiment
 
     def code(self, wildcards: Any) -> str:
-        """Fingerprint of counting, merging and the pre-tokenization: the counts of shards are not kept."""
+        """Return the fingerprint of counting, merging and the pre-tokenization; the counts of shards are temporary."""
         return fingerprint(
             "tokbench.corpus.text_files:read_files",
             "tokbench.pretokens.external_count:count_external",
@@ -242,7 +244,7 @@ class CountingTargets:
         )
 
     def setting(self, wildcards: Any) -> str:
-        """The pre-tokenization that paths name, with its options."""
+        """Return the pre-tokenization with its options, for its name in paths."""
         return canonical_setting(self._scheme(wildcards))
 
     def _scheme(self, wildcards: Any) -> Scheme:
@@ -250,20 +252,20 @@ class CountingTargets:
 
     @cached_property
     def _schemes(self) -> dict[str, Scheme]:
-        """The pre-tokenizations of the variants that are built, by what paths call them."""
+        """Pre-tokenizations of the built variants, by their names in paths."""
         chosen = [pretokenization_of(variant.pretokenization) for variant in self.experiment.built.values()]
         return {scheme.slug: scheme for scheme in chosen}
 
     def files(self, wildcards: Any, input: Any) -> list[str]:
-        """The shards of a split."""
+        """Return the shards of a split."""
         return [f"{input.corpus}/{wildcards.split}/{shard}.parquet" for shard in self._shards(wildcards.corpus)]
 
     def parts(self, wildcards: Any) -> list[str]:
-        """Names of the merged parts of a split."""
+        """Return the names of the merged parts of a split."""
         return [f"{part:04}" for part in range(-(-len(self._shards(wildcards.corpus)) // AT_ONCE))]
 
     def shards_of_part(self, wildcards: Any) -> list[str]:
-        """Names of the shards that one part is merged from."""
+        """Return the names of the shards from which one part is merged."""
         first = int(wildcards.part) * AT_ONCE
         return self._shards(wildcards.corpus)[first : first + AT_ONCE]
 
@@ -272,17 +274,17 @@ class CountingTargets:
 
     @property
     def counted_at_once(self) -> str:
-        """A pattern of the corpora with few shards."""
+        """Pattern of the corpora with few shards."""
         return _either(name for name in self._texts if len(self._shards(name)) <= AT_ONCE)
 
     @property
     def counted_by_shard(self) -> str:
-        """A pattern of the corpora with many shards."""
+        """Pattern of the corpora with many shards."""
         return _either(name for name in self._texts if len(self._shards(name)) > AT_ONCE)
 
     @property
     def imported(self) -> str:
-        """A pattern of the corpora that are given as counts."""
+        """Pattern of the corpora that are given as counts."""
         return _either(name for name in self.experiment.corpora if name not in self._texts)
 
     @property
@@ -291,5 +293,5 @@ class CountingTargets:
 
 
 def _either(names: Iterable[str]) -> str:
-    """A pattern that matches these names; nothing where there are none."""
+    """Return a pattern that matches these names; without names it matches nothing."""
     return "|".join(names) or "(?!)"

@@ -1,11 +1,12 @@
-"""Fingerprints of source code, so that a change to a method reruns that method's chain and nothing else.
+"""Fingerprints of source code: a change to a method reruns only the jobs that depend on it.
 
-A rule names the functions that make its result, ``"tokbench.corpus.prepare:prepare"``, or a module for all that it
-defines. What a definition uses counts with it: other definitions of ours that it names, the kernels, the tables and
-templates whose files it names. No list of these is kept. A registry is a seam: which methods a stage calls is the
-configuration's choice, and the rule names them too. The tables of a package are none: a stage makes all of them.
+A rule names the functions that make its result, ``"tokbench.corpus.prepare:prepare"``, or a module for all of its
+definitions. The fingerprint includes everything that a definition uses: other definitions of ours, kernels, and data
+files and templates that it names. Dependencies are found automatically. Registries are not followed, because the
+configuration selects methods; rules name these methods, too. Table packages are followed completely, because a stage
+makes all of their tables.
 
-How a command is called, how files are read and written, and what bounds memory is plumbing, and not followed.
+Modules for the command line, for reading and writing files and for memory limits are excluded.
 """
 
 import ast
@@ -35,40 +36,40 @@ PLUMBING = (
     "tokbench.runtime",
     "tokbench.workflow",
 )
-"""Rooms and modules that no result depends on."""
+"""Packages and modules that cannot change a result."""
 GATHERING = "tables_of"
-"""The function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
+"""Function that imports all modules with tables of some commands, see :mod:`tokbench.tabulation.table`."""
 DATA = (".css", ".csv", ".html", ".js", ".yaml")
 SPELLED_OUT = ("local_tasks.yaml", "suites.yaml")
-"""Data of which recipes hold in full all that is taken from them."""
+"""Data files that are excluded because recipes contain the values taken from them."""
 LONGEST_NAME = 100
-"""Characters of the longest text that may name a file."""
+"""Maximum characters of a string constant that may name a file."""
 FLAGS = Path("kernels", "flags.json")
-"""The options with which our kernels are compiled: they decide how sums round."""
+"""Compiler options of our kernels, which determine rounding."""
 _parse = cache(ast.parse)
 KERNEL_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+(?:\(([^)]*)\)|([^(\n#]+))", re.MULTILINE)
-"""How our Cython sources import modules of ours."""
+"""Imports of our modules in Cython sources."""
 ALL = "*"
-"""In place of a definition's name: all definitions of the module."""
+"""Placeholder for all definitions of a module."""
 EFFECTS = ""
-"""In place of a definition's name: the statements that define nothing, which an import of the module runs."""
+"""Placeholder for the statements of a module that define nothing, which run on import."""
 IMPORTS = (ast.Import, ast.ImportFrom)
 INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
 class Name(NamedTuple):
-    """A name of a module's top level; for an import of the module itself an empty one."""
+    """A name at the top level of a module; empty for an import of the module itself."""
 
     module: str
     name: str
 
 
 class ModuleSource(NamedTuple):
-    """The top level of a Python module.
+    """Top level of a Python module.
 
     Attributes:
         definitions: the statements that define each name, and under ``EFFECTS`` those that define none.
-        imports: what each imported name is.
+        imports: the origin of each imported name.
     """
 
     definitions: dict[str, list[ast.stmt]]
@@ -76,12 +77,12 @@ class ModuleSource(NamedTuple):
 
 
 class Uses:
-    """What statements are and use, taken in one pass over their syntax trees.
+    """Code and dependencies of statements, collected in one pass over their syntax trees.
 
     Attributes:
         code: the trees as text, without documentation and layout.
-        names: names that are read, with the attribute that is taken of each or an empty text.
-        imports: import statements among them.
+        names: names that are read, each with the attribute that is read from it, or an empty string.
+        imports: import statements.
         texts: string constants that are short enough to name a file.
         gathered: the commands whose tables are gathered.
     """
@@ -120,13 +121,13 @@ class Uses:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == GATHERING:
             commands = [str(command.value) for command in node.args if isinstance(command, ast.Constant)]
             if len(commands) < len(node.args):
-                raise ValueError(f"{ast.unparse(node)}: name commands as they are, so that they can be found")
+                raise ValueError(f"{ast.unparse(node)}: name commands as string constants, so that they can be found")
             self.gathered += commands
 
 
 @cache
 def fingerprint(*names: str) -> str:
-    """Hash of some definitions' code and of all our own definitions, kernels and data behind them.
+    """Return a hash of definitions and of all of our definitions, kernels and data that they use.
 
     Args:
         names: ``module:definition``, or a module.
@@ -139,17 +140,17 @@ def fingerprint(*names: str) -> str:
 
 
 def code_behind(*names: str) -> dict[str, str]:
-    """The definitions and all that they use of ours or of their own package, plumbing left out, with a hash of each.
+    """Return the hashes of definitions and of all code and data that they use from Tokbench or their own package.
 
-    Documentation and layout do not count in Python modules. Cython sources count as they stand, with the compiler's
-    options; so do compiled modules of other distributions, and data and templates that lie in the folder of a
-    definition which names them.
+    Plumbing is excluded. Documentation and layout of Python modules are ignored. Cython sources are hashed completely,
+    with the compiler's options. Compiled modules of other distributions are hashed, too. So are data and templates in
+    the folder of a definition that names them.
 
     Returns:
-        Hashes by ``module:definition``; by the module alone where it is no Python source.
+        Hashes by ``module:definition``, or by module if it is not Python source.
 
     Raises:
-        ValueError: one of ``names`` is not there.
+        ValueError: one of ``names`` does not exist.
     """
     behind: dict[str, str] = {}
     seen: set[Name] = set()
@@ -168,12 +169,12 @@ def code_behind(*names: str) -> dict[str, str]:
 
 @cache
 def is_plumbing(module: str) -> bool:
-    """Whether a module cannot change a result."""
+    """Return whether a module cannot change a result."""
     return module == PACKAGE or any(module == name or module.startswith(f"{name}.") for name in PLUMBING)
 
 
 def _named(text: str) -> Name:
-    """The definition that a rule names."""
+    """Return the definition that a rule names."""
     module, _, name = text.partition(":")
     source = _source(module)
     if module.startswith(f"{PACKAGE}.") and (_locate(module) is None or (name and source and name not in source[0])):
@@ -183,7 +184,7 @@ def _named(text: str) -> Name:
 
 @cache
 def _read(module: str, name: str) -> tuple[str, list[Name]]:
-    """Hash of a definition's code, empty where it has none of its own, and what it uses of ours and its own package."""
+    """Return the hash of a definition's code (empty if it has none), and the definitions of ours that it uses."""
     source = _source(module)
     if source is None:
         return _read_file(module) if not name else ("", [Name(module, "")])
@@ -214,7 +215,7 @@ def _read(module: str, name: str) -> tuple[str, list[Name]]:
 
 
 def _read_file(module: str) -> tuple[str, list[Name]]:
-    """Hash of a module that is no Python source, and what it uses of ours."""
+    """Return the hash of a module that is not Python source, and the definitions of ours that it uses."""
     path = _locate(module)
     if path is None:
         return "", []
@@ -232,7 +233,7 @@ def _read_file(module: str) -> tuple[str, list[Name]]:
 
 @cache
 def _source(module: str) -> ModuleSource | None:
-    """The top level of a module; None where it is no Python source."""
+    """Return the top level of a module; None if it is not Python source."""
     path = _locate(module)
     if path is None or path.suffix != ".py":
         return None
@@ -240,7 +241,7 @@ def _source(module: str) -> ModuleSource | None:
     imports: list[ast.stmt] = []
     for statement in _parse(path.read_bytes()).body:
         if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
-            continue  # What is for type checkers alone is never run.
+            continue  # Such imports never run.
         nodes = list(_own_nodes(statement))
         inner = [node for node in nodes if isinstance(node, IMPORTS)]
         names = set(filter(None, map(_defined, nodes)))
@@ -252,7 +253,7 @@ def _source(module: str) -> ModuleSource | None:
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """A statement of a module's top level and what is in it, without the bodies of functions and classes."""
+    """Yield a top-level statement and its inner nodes, without the bodies of functions and classes."""
     yield node
     if not isinstance(node, INNER):
         for child in ast.iter_child_nodes(node):
@@ -260,7 +261,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _defined(node: ast.AST) -> str:
-    """The name that a node defines or changes; empty where it does neither."""
+    """Return the name that a node defines or changes; empty if there is none."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return node.name
     changed = isinstance(getattr(node, "ctx", None), ast.Store)
@@ -270,7 +271,7 @@ def _defined(node: ast.AST) -> str:
 
 
 def _bindings(statements: Iterable[ast.stmt], module: str) -> dict[str, Name]:
-    """What the names are that import statements of a module bind."""
+    """Return the origin of the names bound by import statements of a module."""
     path = _locate(module)
     here = module if path is not None and path.name == "__init__.py" else module.rpartition(".")[0]
     found: dict[str, Name] = {}
@@ -285,7 +286,7 @@ def _bindings(statements: Iterable[ast.stmt], module: str) -> dict[str, Name]:
 
 
 def _followed(module: str, bound: Name, attribute: str) -> list[Name]:
-    """What an imported name is, or an attribute of it where it is a module; nothing where it is not ours."""
+    """Return the origin of an imported name, or of an attribute if it is a module; empty if it is external."""
     if bound.module.split(".")[0] not in {PACKAGE, module.split(".")[0]}:
         return []
     source = _source(bound.module)
@@ -297,7 +298,7 @@ def _followed(module: str, bound: Name, attribute: str) -> list[Name]:
 
 @cache
 def _locate(module: str) -> Path | None:
-    """The module's source. Ours are found without importing anything; others were imported to be registered."""
+    """Return the path of a module's source. Ours are found without imports; others were imported for registration."""
     package, *inner = module.split(".")
     if package == PACKAGE:
         path = ROOT.joinpath(*inner)
@@ -314,20 +315,20 @@ def _locate(module: str) -> Path | None:
 
 
 def _packages(module: str) -> list[Name]:
-    """What is run of the packages that a module lies in, which are imported before it."""
+    """Return the packages of a module, whose code runs before it is imported."""
     parts = module.split(".")
     return [Name(".".join(parts[:depth]), EFFECTS) for depth in range(1, len(parts))]
 
 
 def _data(texts: set[str], folder: Path) -> bytes:
-    """Hash of the data and templates of a folder that some texts name, with their ending or without."""
+    """Return a hash of the data and templates in a folder whose names, with or without ending, are among the texts."""
     files = [file for file in _data_of(folder) if not {file.name, file.stem}.isdisjoint(texts)]
     return b"".join(hashlib.sha256(file.name.encode() + b"\0" + file.read_bytes()).digest() for file in files)
 
 
 @cache
 def _data_of(folder: Path) -> list[Path]:
-    """Data and templates of a folder."""
+    """List the data and templates of a folder."""
     found = (file for pattern in ("*", "templates/*") for file in folder.glob(pattern))
     return sorted(file for file in found if file.suffix in DATA and file.name not in SPELLED_OUT)
 

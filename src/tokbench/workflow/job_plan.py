@@ -1,4 +1,4 @@
-"""The plan of a run as the workflow engine holds it, written for those who ask how far the run is."""
+"""Writer of a run's plan, taken from the workflow engine, for ``tokbench status``."""
 
 import os
 import shlex
@@ -14,11 +14,11 @@ from tokbench.errors import TokbenchError
 from tokbench.workflow.job_states import Job, Listing, Plan, PlannedRun, mark, marked_outputs, read_plan, write_plan
 
 REMEMBERED = 20
-"""Runs through SLURM whose ids are kept."""
+"""Maximum number of ids of SLURM runs to keep."""
 
 
 class Before:
-    """What stands when a run begins.
+    """Files that exist before a run.
 
     Args:
         marks: folder of the engine's marks.
@@ -30,7 +30,7 @@ class Before:
         self._marked = marked_outputs(marks) if marks else frozenset()
 
     def stood(self, output: str, log: str | None) -> dict[str, int] | None:
-        """When the output, the log and the mark of a job last changed, where they stand."""
+        """Return the times of change of a job's output, log and mark that exist already; None if none exists."""
         found = {"output": self._files.changed(output), "log": self._files.changed(log) if log else None}
         if self._marks and output in self._marked:
             found["mark"] = self._files.changed(mark(self._marks, output))
@@ -38,7 +38,7 @@ class Before:
 
 
 def leave_plan(workflow: Any, folder: str, log: Sequence[str]) -> None:
-    """Write the plan of the run that is about to begin into its experiment's folder.
+    """Write the plan of the run that is about to start into its experiment's folder.
 
     Args:
         workflow: the engine's workflow, planned and with an executor.
@@ -76,13 +76,13 @@ def _job(dag: Any, job: Any, before: Before) -> Job:
 
 
 def _marks(workflow: Any) -> str | None:
-    """Where the engine marks jobs that are under way: files, unless it was told to keep them in a database."""
+    """Return the folder in which the engine marks jobs in progress; None if it uses a database."""
     folder = getattr(workflow.persistence, "_incomplete_path", None)
     return os.path.abspath(folder) if folder else None
 
 
 def _slurm_runs(workflow: Any, folder: str) -> Iterable[str]:
-    """Ids of this run and of those before it here, whose jobs may be at work still if they were killed."""
+    """Return the ids of this run and of earlier runs, whose jobs may still be in progress if they were killed."""
     known: list[str] = []
     with suppress(TokbenchError):
         known += read_plan(folder).run.slurm

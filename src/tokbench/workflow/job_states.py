@@ -1,10 +1,9 @@
-"""The plan that a run leaves in its experiment's folder: every job with its files, and the run itself.
+"""The plan of a run, and the states of its jobs derived from files.
 
-Which files stand: each folder is listed once, which a network file system answers faster than a question a file.
-
-How long jobs took, from the benchmarks that the workflow engine writes.
-
-What the files say of each job: done, running, queued, failed, interrupted or missing.
+A run writes its plan into the experiment's folder: every job with its files, and the run itself. Outputs, logs,
+benchmarks and the workflow engine's marks show whether a job is done, running, queued, failed, interrupted or missing.
+Each folder is listed once, which is faster on a network file system than a query per file. The times of jobs are from
+the engine's benchmarks.
 """
 
 import json
@@ -35,15 +34,14 @@ class Job(NamedTuple):
 
     Attributes:
         stage: its rule.
-        wildcards: what tells it from the stage's other jobs.
-        outputs: what it makes.
-        log: its log, None where the rule has none.
-        benchmark: where its times are, None where the rule keeps none.
-        planned: whether the run meant to do it, rather than found it done.
-        stood: times of change, in nanoseconds, of its first output, its log and its mark where they stood when the run
-            began, by ``output``, ``log`` and ``mark``: what still has that time is not of this run. None where nothing
-            stood.
-        into: the first outputs of the jobs that take its temporary outputs; None where its outputs stay.
+        wildcards: its wildcards, which identify it among the stage's jobs.
+        outputs: its outputs.
+        log: its log; None if the rule has none.
+        benchmark: file of its times; None if the rule has none.
+        planned: whether the run planned to execute it; otherwise it was done before.
+        stood: times of change in nanoseconds of its first output, its log and its mark before the run, by ``output``,
+            ``log`` and ``mark``. A file that still has this time is not from this run. None if no file existed.
+        into: the first outputs of the jobs that read its temporary outputs; None if its outputs are kept.
     """
 
     stage: str
@@ -57,24 +55,24 @@ class Job(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Readable name: stage and wildcards."""
         return " ".join((self.stage, *self.wildcards.values()))
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """The run that left a plan.
+    """The run that wrote a plan.
 
     Attributes:
-        started: when, in UTC, as in ISO 8601.
-        pid: the process that hands out the jobs.
+        started: start time in UTC, ISO 8601.
+        pid: process that schedules the jobs.
         host: its machine.
-        directory: where it was started.
+        directory: its working directory.
         folder: the experiment's folder, as the workflow's paths begin with it.
-        command: the command line that started it.
+        command: its command line.
         log: the workflow engine's own log.
-        marks: folder of the marks that the engine sets while a job is under way; None where it keeps them otherwise.
-        slurm: ids of the runs here that went through SLURM, the latest last; its jobs bear them as their name.
+        marks: folder of the engine's marks of jobs in progress; None if it stores them differently.
+        slurm: ids of the runs that used SLURM, the latest last. The names of their jobs are these ids.
     """
 
     started: str
@@ -90,11 +88,13 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every job of a run, and the run.
+    """A run, and all of its jobs.
 
     Attributes:
-        folder: the experiment's folder, as it is seen from here.
-        stages: the rules that have jobs, in the order of the workflow.
+        folder: path of the experiment's folder on this machine.
+        run: the run.
+        stages: rules with jobs, in the order of the workflow.
+        jobs: all jobs.
     """
 
     folder: Path
@@ -103,7 +103,8 @@ class Plan:
     jobs: tuple[Job, ...]
 
     def path(self, name: str) -> str:
-        """Where a file of the plan lies: below the experiment's folder wherever that is, or where the run began."""
+        """Return the path of a file of the plan: in the experiment's current folder, or relative to the run's
+        directory."""
         inside = f"{self.run.folder}/"
         if name.startswith(inside):
             return f"{self.folder}/{name[len(inside) :]}"
@@ -111,7 +112,7 @@ class Plan:
 
 
 def write_plan(plan: Plan) -> None:
-    """Write the plan into its folder, whole or not at all."""
+    """Write the plan into its folder, atomically."""
     by_stage: dict[str, list[Job]] = {stage: [] for stage in plan.stages}
     for job in plan.jobs:
         by_stage[job.stage].append(job)
@@ -122,7 +123,7 @@ def write_plan(plan: Plan) -> None:
 
 
 def read_plan(folder: Path | str) -> Plan:
-    """The plan of the last run in an experiment's folder.
+    """Read the plan of the last run in an experiment's folder.
 
     Raises:
         TokbenchError: there is none, or it is damaged.
@@ -142,7 +143,7 @@ def read_plan(folder: Path | str) -> Plan:
 
 
 def _columns(jobs: list[Job]) -> dict[str, Any]:
-    """A stage's jobs as lists of plain values, which are read several times faster than an object a job."""
+    """Return a stage's jobs as columns of plain values, which are read several times faster than one object per job."""
     return {
         "wildcards": {name: [job.wildcards[name] for job in jobs] for name in jobs[0].wildcards},
         "outputs": [job.outputs[0] if len(job.outputs) == 1 else job.outputs for job in jobs],
@@ -155,10 +156,10 @@ def _columns(jobs: list[Job]) -> dict[str, Any]:
 
 
 def _jobs(stage: str, columns: Mapping[str, Any]) -> Iterator[Job]:
-    """The jobs of a stage's columns; what is of another type is told before anything is done with it.
+    """Yield the jobs of a stage's columns, after validating their types.
 
     Raises:
-        TypeError, KeyError, ValueError, AttributeError: the columns are not what :func:`_columns` makes.
+        TypeError, KeyError, ValueError, AttributeError: the columns are not in the format of :func:`_columns`.
     """
     names, values = tuple(columns["wildcards"]), columns["wildcards"].values()
     stood, into = columns["stood"], columns["into"]
@@ -182,10 +183,10 @@ def _jobs(stage: str, columns: Mapping[str, Any]) -> Iterator[Job]:
 
 
 def _run(told: Mapping[str, Any]) -> PlannedRun:
-    """The run as it is written down.
+    """Parse the run of a plan.
 
     Raises:
-        TypeError, KeyError, ValueError: it is not.
+        TypeError, KeyError, ValueError: it is not valid.
     """
     for key in ("started", "host", "directory", "folder", "command"):
         _require(_is_text(told[key]))
@@ -201,7 +202,7 @@ def _require(fits: bool) -> None:
 
 
 def _is_text(value: Any) -> bool:
-    """Whether it is text that may be a path."""
+    """Return whether a value is text that may be a path."""
     return isinstance(value, str) and "\0" not in value
 
 
@@ -210,10 +211,10 @@ def _are_texts(value: Any) -> bool:
 
 
 class Listing:
-    """The files as they stand when their folders are first asked for.
+    """Cached folder listings: files that exist when their folder is first queried.
 
     Args:
-        place: where a folder lies, by the name that files are asked for with.
+        place: function that returns the path of a folder from its name in queries.
     """
 
     def __init__(self, place: Callable[[str], str] = str) -> None:
@@ -221,14 +222,14 @@ class Listing:
         self._names: dict[str, frozenset[str]] = {}
 
     def exists(self, name: str) -> bool:
-        """Whether a file or a folder stands."""
+        """Return whether a file or a folder exists."""
         folder, _, file = name.rpartition("/")
         if folder not in self._names:
             self._names[folder] = _names(self._place(folder))
         return file in self._names[folder]
 
     def changed(self, name: str) -> int | None:
-        """When it last changed, in nanoseconds; None where there is none."""
+        """Return the time of the last change in nanoseconds; None if the file does not exist."""
         if not self.exists(name):
             return None
         folder, _, file = name.rpartition("/")
@@ -246,14 +247,15 @@ def _names(folder: str) -> frozenset[str]:
 
 
 LOG_END = 4096
-"""Bytes of a log's end that are looked through for its last message."""
+"""Bytes at the end of a log that are searched for its last message."""
 SHOWN = 300
 
 
 class Times(NamedTuple):
-    """Seconds of a job: on the clock, and of processors; None where it ended before they were taken.
+    """Wall-clock and CPU seconds of a job; None if it ended before they were measured.
 
-    The engine first takes them half a second after a job's start; of a shorter job it writes 0, which is true of none.
+    The engine first measures half a second after a job's start. For shorter jobs it writes 0, which is replaced by
+    None.
     """
 
     wall: float
@@ -261,7 +263,7 @@ class Times(NamedTuple):
 
 
 def times(path: str) -> Times | None:
-    """What a job's benchmark says; None where there is none that can be read."""
+    """Read the times in a job's benchmark; None if it cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -279,13 +281,13 @@ def times(path: str) -> Times | None:
 
 @cache
 def _times_columns(head: bytes) -> tuple[int, int]:
-    """Where the two times stand in a benchmark's rows."""
+    """Return the indices of the two times in a benchmark's rows."""
     names = head.rstrip().split(b"\t")
     return names.index(b"s"), names.index(b"cpu_time")
 
 
 def last_message(path: str) -> str | None:
-    """The last line of a log that says anything; None where none does."""
+    """Return the last non-empty line of a log; None if there is none."""
     try:
         with open(path, "rb") as log:
             log.seek(max(os.fstat(log.fileno()).st_size - LOG_END, 0))
@@ -308,16 +310,16 @@ State = Literal["done", "running", "queued", "failed", "interrupted", "missing"]
 STATES: tuple[State, ...] = get_args(State)
 Life = Literal["running", "ended", "unknown"]
 MOMENT = 0.2
-"""Seconds after which a job that has begun bears its mark."""
+"""Seconds after which a job that has started is marked."""
 LONGEST_NAME = 255
-"""Bytes of a file's name; the workflow engine spreads the name of a longer mark over folders."""
+"""Maximum bytes of a file name; the workflow engine splits longer marks into folders."""
 
 
 def life_of(plan: Plan) -> Life:
-    """Whether the run that left the plan is still at work.
+    """Return whether the run of a plan is in progress.
 
-    The kernel's lock says so. Where it is free and the run was another machine's, the file system may not carry locks
-    from there.
+    This is determined by the operating system's lock. If it is free and the run was on another machine, the file system
+    may not share locks with that machine.
     """
     held = is_held(plan.folder)
     if held:
@@ -330,18 +332,18 @@ def life_of(plan: Plan) -> Life:
 
 
 def states(plan: Plan, life: Life) -> list[State]:
-    """The state of each job of the plan."""
+    """Return the state of each job of the plan."""
     traces = Traces(plan, at_work=life == "running")
     told = [traces.state(job) for job in plan.jobs]
     doubtful = [place for place, state in enumerate(told) if state == "failed"] if life == "running" else []
-    if doubtful:  # A job's log comes a moment before its mark.
+    if doubtful:  # A job's log is created a moment before its mark.
         time.sleep(MOMENT)
         traces = Traces(plan, at_work=True)
         for place in doubtful:
             told[place] = traces.state(plan.jobs[place])
     made = {job.outputs[0]: place for place, job in enumerate(plan.jobs)}
     gone = [place for place, job in enumerate(plan.jobs) if job.into and told[place] in ("missing", "failed")]
-    for _ in gone:  # What was taken from a temporary output may be temporary itself.
+    for _ in gone:  # Outputs made from a temporary output may be temporary, too.
         settled = [place for place in gone if _taken(plan.jobs[place], made, told)]
         if not settled:
             break
@@ -352,16 +354,16 @@ def states(plan: Plan, life: Life) -> list[State]:
 
 
 def _taken(job: Job, made: dict[str, int], told: Sequence[State]) -> bool:
-    """Whether all that is made from a job's temporary outputs is done."""
+    """Return whether all outputs made from a job's temporary outputs are done."""
     return all(name in made and told[made[name]] == "done" for name in job.into or ())
 
 
 class Traces:
-    """The files of a plan's jobs.
+    """Files of a plan's jobs.
 
     Args:
         plan: the plan.
-        at_work: whether its run is.
+        at_work: whether its run is in progress.
     """
 
     def __init__(self, plan: Plan, at_work: bool) -> None:
@@ -373,7 +375,7 @@ class Traces:
         self._marks = Listing()
 
     def state(self, job: Job) -> State:
-        """A job's state by its own files."""
+        """Return a job's state, from its own files."""
         first = job.outputs[0]
         present = all(map(self._files.exists, job.outputs))
         made = present and not (job.stood and self._stood(job, self._files.changed(first), "output"))
@@ -393,9 +395,9 @@ class Traces:
         return "missing"
 
     def _succeeded(self, job: Job) -> bool:
-        """Whether a job's log is that of a success: then alone is the benchmark written, after it.
+        """Return whether a job's log is from a success, after which the engine writes a benchmark.
 
-        One from before a run that failed is older than the log of that.
+        A benchmark from before a failed run is older than the log of that run.
         """
         timed = self._files.changed(job.benchmark) if job.benchmark else None
         logged = self._files.changed(job.log) if job.log else None
@@ -406,14 +408,14 @@ class Traces:
 
 
 def mark(marks: str, output: str) -> str:
-    """The file by which the workflow engine marks that an output is being made."""
+    """Return the file by which the workflow engine marks that an output is in progress."""
     name = urlsafe_b64encode(os.fsencode(output)).decode()
     parts = [name[start : start + LONGEST_NAME - 1] for start in range(0, len(name), LONGEST_NAME - 1)]
     return "/".join((marks, *(f"@{part}" for part in parts[:-1]), parts[-1]))
 
 
 def marked_outputs(marks: str) -> frozenset[str]:
-    """The outputs that are marked, see :func:`mark`."""
+    """Return the marked outputs, see :func:`mark`."""
     found = set()
     for folder, _, names in os.walk(marks):
         above = "".join(part.removeprefix("@") for part in folder[len(marks) :].split("/"))
@@ -424,7 +426,7 @@ def marked_outputs(marks: str) -> frozenset[str]:
 
 
 def _is_process(pid: int) -> bool:
-    """Whether a process of this machine has this id and runs the workflow engine."""
+    """Return whether a process on this machine has this id and runs the workflow engine."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as line:
             return b"snakemake" in line.read()

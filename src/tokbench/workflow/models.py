@@ -1,9 +1,4 @@
-"""What the rules ask of an experiment's language models.
-
-What the rules ask of an experiment's suites: where their tasks come from and what settles them.
-
-What the rules ask of an experiment's translation models.
-"""
+"""Parameters, inputs and resources of the rules for language models, suites and translation models."""
 
 import hashlib
 from collections.abc import Callable
@@ -46,13 +41,13 @@ from tokbench.workflow.resources import (
 from tokbench.workflow.shell import canonical, flags
 
 PACKED_AT_ONCE = 16
-"""Shards that one job encodes and packs by itself. More are encoded by jobs of their own, side by side, and packed by
-one for each slice of the order that has about as much text."""
+"""Maximum shards that one job encodes and packs. More shards are encoded by parallel jobs, and packed by one job per
+slice of the document order with about the same amount of text."""
 SEQUENCES = 16
 """Sequences that evaluation scores at a time."""
 LARGE = 200_000
-"""Tokens that are reckoned with of a tokenizer made elsewhere, whose number is not known before it is read: as many as
-the largest have that people use."""
+"""Assumed vocabulary size of external tokenizers, whose size is not known before they are read; the size of the largest
+common ones."""
 
 
 @dataclass(frozen=True)
@@ -62,41 +57,41 @@ class Models:
     experiment: Experiment
 
     def recipe(self, wildcards: Any) -> str:
-        """Options, but for what training asks of machines."""
+        """Return the options, without the hardware for training."""
         return self._recipes[wildcards.model]
 
     def corpus(self, wildcards: Any) -> str:
-        """Corpus whose pretraining and evaluation splits the model reads."""
+        """Return the corpus whose pretraining and evaluation splits the model reads."""
         key = (wildcards.model, wildcards.variant, OWN if wildcards.size == OWN else int(wildcards.size))
         return self._read.get(key) or self.experiment.corpus_of(wildcards.variant)
 
     def packed_whole(self, wildcards: Any) -> list[str]:
-        """The corpus that one job packs; none where it is packed in slices."""
+        """Return the corpus that one job packs; empty if it is packed in slices."""
         return [] if self.slices(wildcards) else [self.corpus(wildcards)]
 
     def packed_from(self, wildcards: Any, input: Any) -> list[str]:
-        """What is packed, for the command line: slices, or of a corpus the shards of the pretraining split."""
+        """Return the command-line arguments for packing: slices, or the shards of the pretraining split."""
         if self.slices(wildcards):
             return [str(each) for each in input.slices]
         return [f"{input.corpus[0]}/pretraining/{shard}.parquet" for shard in self.shards(wildcards)]
 
     def shards(self, wildcards: Any) -> list[str]:
-        """Names of the shards of the pretraining split."""
+        """Return the names of the shards of the pretraining split."""
         return shard_names(self.experiment, self.corpus(wildcards))
 
     def slices(self, wildcards: Any) -> list[str]:
-        """Names of the slices in which the text is packed; none where one job packs it."""
+        """Return the names of the slices in which the text is packed; empty if one job packs it."""
         shards = len(self.shards(wildcards))
         return [] if shards <= PACKED_AT_ONCE else [f"{each:04}" for each in range(-(-shards // PACKED_AT_ONCE))]
 
     def order(self, wildcards: Any) -> list[str]:
-        """What decides the order of the documents and its slices, as flags of the command line."""
+        """Return the options of the order of documents and of its slices, as flags."""
         options = self._options(wildcards)
         flags = {"seed": options.seed, "second-phase": options.second_phase, "slices": len(self.slices(wildcards))}
         return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
 
     def packing_code(self, wildcards: Any) -> str:
-        """Fingerprint of what packs; of what encodes and packs slices, too, because these are not kept."""
+        """Return the fingerprint of the packing code, including slices, which are temporary."""
         stages = (
             "tokbench.tokenizer:Tokenizer",
             "tokbench.corpus.documents:read_documents",
@@ -116,63 +111,66 @@ class Models:
         )
 
     def length(self, wildcards: Any) -> int:
-        """Tokens of a packed sequence."""
+        """Return the tokens per packed sequence."""
         return self._options(wildcards).max_seq_len
 
     def seed(self, wildcards: Any) -> int:
-        """Decides the order of the documents."""
+        """Return the seed of the order of documents."""
         return self._options(wildcards).seed
 
     def text_budget(self, wildcards: Any) -> list[str]:
-        """The budget of text and the second phase, as flags of the command line; none where a recipe has neither."""
+        """Return the text budget and the second phase as flags; empty if a recipe has neither."""
         options = self._options(wildcards)
         flags = {"text-bytes": options.text_bytes, "epochs": options.epochs, "second-phase": options.second_phase}
         return [text for name, value in flags.items() if value is not None for text in (f"--{name}", repr(value))]
 
     def nodes(self, wildcards: Any) -> int:
-        """Machines that train the model."""
+        """Return the number of machines that train the model."""
         return self._options(wildcards).resources.nodes
 
     def processes_per_node(self, wildcards: Any) -> int:
-        """Processes on each of them."""
+        """Return the number of processes on each machine."""
         return self._options(wildcards).resources.processes_per_node
 
     def gpus(self, wildcards: Any) -> int:
-        """GPUs that train the model on one node, one for each process; those of several are asked for by the node."""
+        """Return the number of GPUs for training on one node, one per process; 0 for several nodes, which request them
+        per node."""
         options = self._options(wildcards)
         one_node = options.resources.nodes == 1 and not on_processor(options)
         return options.resources.processes_per_node if one_node else 0
 
     def gpus_of_each_node(self, wildcards: Any) -> str:
-        """GPUs of each of several nodes, in SLURM's form of a generic resource; nothing where there is one node."""
+        """Return the GPUs per node as a generic resource of SLURM, for several nodes; empty for one node."""
         options = self._options(wildcards)
         several = options.resources.nodes > 1 and not on_processor(options)
         return f"gpu:{options.resources.processes_per_node}" if several else ""
 
     def testing_gpus(self, wildcards: Any) -> int:
-        """GPUs that apply the model: one, if only there is one."""
+        """Return the number of GPUs to apply the model: 1, or 0 on processors."""
         return int(not on_processor(self._options(wildcards)))
 
     def threads(self, wildcards: Any) -> int:
-        """Threads of matrix products, of all processes of a node."""
+        """Return the threads of matrix products of all processes on a node."""
         options = self._options(wildcards)
         return options.cpu_threads * options.resources.processes_per_node
 
     def training_memory(self, wildcards: Any, attempt: int) -> int:
-        """MB of main memory that training asks for, on each node."""
+        """Return the MB of host memory that training requests on each node."""
         options = self._options(wildcards)
         if options.resources.mem_mb is not None:
             return memory_on_attempt(options.resources.mem_mb, attempt)
         return _asked(lm_training_memory(options, vocabulary_of(wildcards.size)), attempt)
 
     def applying_memory(self, wildcards: Any, attempt: int) -> int:
-        """MB of main memory that evaluation asks for."""
+        """Return the MB of host memory that evaluation requests."""
         return _asked(lm_applying_memory(self._options(wildcards), vocabulary_of(wildcards.size), SEQUENCES), attempt)
 
     def training_time(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """Minutes that training asks for: what it should take and half more, two days at most, in which it comes as far
-        as it can: the next attempt goes on from its checkpoint. Of a budget of text the packed sequences tell how much
-        that is, once they are there."""
+        """Return the minutes that training requests: 1.5 times the estimate, at most two days.
+
+        A training that needs longer is continued from its checkpoint by the next attempt. With a budget of text, the
+        estimate needs the packed sequences; before they exist, two days are requested.
+        """
         options = self._options(wildcards)
         if options.resources.runtime is not None:
             return options.resources.runtime
@@ -184,7 +182,7 @@ class Models:
         return estimated_runtime(lm_training_seconds(options, operations), attempt)
 
     def device(self, wildcards: Any) -> str:
-        """Where the model is tested: where it was trained."""
+        """Return the device on which the model is tested, which is that of its training."""
         return str(self._options(wildcards).device)
 
     @cached_property
@@ -193,7 +191,7 @@ class Models:
 
     @cached_property
     def _read(self) -> dict[tuple[str, str, Size], str]:
-        """Corpus that each language model reads; the runs do not contradict each other."""
+        """Corpus that each language model reads; runs do not contradict each other."""
         return {key: corpus for run in self.experiment.runs for key, corpus in self.experiment.corpora_of(run).items()}
 
     def _options(self, wildcards: Any) -> ModelOptions:
@@ -201,58 +199,58 @@ class Models:
 
 
 def vocabulary_of(size: Size | str) -> int:
-    """Tokens of a vocabulary that is still to be made, for what its models will take."""
+    """Return the size of a vocabulary that does not exist yet, to estimate the needs of its models."""
     return LARGE if size == OWN else int(size)
 
 
 def _operations(options: ModelOptions, packed: Path) -> float | None:
-    """Floating-point operations of a training on packed sequences; None while they are not there."""
+    """Return the floating-point operations of a training on packed sequences; None if these do not exist."""
     from tokbench.models.pretraining.phases import read_phases
 
     try:
         return sum(phase.course.flops for phase in read_phases(options, packed))
-    except TokbenchError:  # The job itself tells what is wrong with them.
+    except TokbenchError:  # The job itself reports the error.
         return None
 
 
 def _asked(size: float, attempt: int) -> int:
-    """Bytes as the MB that a job asks for."""
+    """Return the MB that a job requests for this number of bytes."""
     return memory_on_attempt(OVERHEAD + round(size / 1e6), attempt)
 
 
 @dataclass(frozen=True)
 class Suites:
-    """The suites of one experiment; wildcards name one, or the digest of a fetched one."""
+    """The suites of one experiment; wildcards name one, or the digest of a downloaded one."""
 
     experiment: Experiment
 
     def source(self, wildcards: Any) -> str:
-        """Where the tasks come from: ``offline``, ``local`` or ``hub``."""
+        """Return the source of the tasks: ``offline``, ``local`` or ``hub``."""
         return self._suite(wildcards).source
 
     def recipe(self, wildcards: Any) -> str:
-        """Options; the files of a local suite are inputs, and their folder is not named here."""
+        """Return the options. The files of a local suite are inputs of the rule, and their folder is not part of it."""
         return self._recipes[wildcards.suite]
 
     def digest(self, wildcards: Any) -> str:
-        """Names the data of a hub suite by what is fetched, so that experiments share them."""
+        """Return the digest of a hub suite's downloads, so that experiments share them."""
         return _digest(self._suite(wildcards))
 
     def fetch_recipe(self, wildcards: Any) -> str:
-        """The hub suite that has this digest."""
+        """Return the recipe of the hub suite with this digest."""
         hub = (suite for suite in self.experiment.suites.values() if suite.source == "hub")
         return canonical(next(suite for suite in hub if _digest(suite) == wildcards.digest))
 
     def local_files(self, wildcards: Any) -> list[str]:
-        """The files of a local suite."""
+        """Return the files of a local suite."""
         return [str(path) for path in task_files(self._suite(wildcards))]
 
     def local_folder(self, wildcards: Any) -> str:
-        """Folder of those files."""
+        """Return the folder of these files."""
         return str(self._suite(wildcards).path)
 
     def import_recipe(self, wildcards: Any) -> str:
-        """Return what the tasks of a local suite are made by: their files, and how many examples prompts need."""
+        """Return the recipe of a local suite's tasks: their files, and the number of examples in prompts."""
         suite = self._suite(wildcards)
         files = {name: suite.local_task(name).model_dump(mode="json") for name in suite.tasks}
         needed = {name: {"num_fewshot": number} for name in suite.tasks if (number := suite.settings(name).num_fewshot)}
@@ -260,7 +258,7 @@ class Suites:
         return canonical({"source": "local", "tasks": suite.tasks, "files": files, **overrides})
 
     def examples(self, wildcards: Any) -> list[str]:
-        """Return how many examples prompts of the offline tasks of a corpus need, as a flag; none where none do."""
+        """Return the number of examples in prompts of a corpus's offline tasks, as a flag; empty if it is 0 for all."""
         needed: dict[str, int] = {}
         for run in self.experiment.runs:
             if wildcards.corpus in self.experiment.corpora_of(run).values():
@@ -279,22 +277,22 @@ class Suites:
 
 
 def checkpoint_flags(wildcards: Any, input: Any) -> list[str]:
-    """Every named input as a flag, the checkpoint of the model in place of the model."""
+    """Return every named input as a flag, with the model replaced by its checkpoint."""
     named = {name: paths for name, paths in input.items() if name != "model"}
     return ["--model", f"{input.model}/checkpoints/{wildcards.share}", *flags(wildcards, named)]
 
 
 def evaluating_memory(applying: Request) -> Callable[[Any, Any, int], int]:
-    """MB that evaluation asks for: what its model asks for, and for the documents, once they are there.
+    """Return the request of evaluation in MB: that of its model, plus the documents after they exist.
 
     Args:
-        applying: the model's.
+        applying: the request of the model.
     """
 
     def asked(wildcards: Any, input: Any, attempt: int) -> int:
         try:
             held = documents_memory(sorted(Path(str(input.corpus)).glob("evaluation/*.parquet")))
-        except TokbenchError:  # The job itself tells what is wrong with them.
+        except TokbenchError:  # The job itself reports the error.
             held = 0
         return applying(wildcards, attempt) + memory_on_attempt(round(held / 1e6), attempt)
 
@@ -307,11 +305,11 @@ def _digest(suite: SuiteOptions) -> str:
 
 
 PAIRS = 1000
-"""MB for pairs that are not there yet, and for tests."""
+"""MB for pairs that do not exist yet, and for tests."""
 
 
 class TrainedTranslation(NamedTuple):
-    """A translation model."""
+    """A translation model with its corpus, languages, variants and vocabulary size."""
 
     model: str
     parallel: str
@@ -323,7 +321,7 @@ class TrainedTranslation(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where its files lie, below their stage's folder."""
+        """Path of its files, below their stage's folder."""
         return "/".join(map(str, self))
 
 
@@ -336,13 +334,13 @@ class TestedTranslation(NamedTuple):
 
 @dataclass(frozen=True)
 class Translations:
-    """The translation models of one experiment; wildcards name all that :class:`TrainedTranslation` has."""
+    """The translation models of one experiment; wildcards are the fields of :class:`TrainedTranslation`."""
 
     experiment: Experiment
 
     @cached_property
     def trained(self) -> dict[TrainedTranslation, TranslationRuns]:
-        """Every model that is asked for, with the first entry that does."""
+        """All configured models, each with the first entry that names it."""
         found: dict[TrainedTranslation, TranslationRuns] = {}
         for run in self.experiment.translations:
             for model in run.models:
@@ -355,43 +353,44 @@ class Translations:
 
     @property
     def tested(self) -> list[TestedTranslation]:
-        """Every model on every test of its corpus."""
+        """All models on all tests of their corpora."""
         corpora = self.experiment.parallel_corpora
         return [TestedTranslation(one.path, test) for one in self.trained for test in corpora[one.parallel].tests]
 
     def source_size(self, wildcards: Any) -> Size | str:
-        """Size of the source's tokenizer: its own where it was made elsewhere."""
+        """Return the size of the source's tokenizer; ``own`` if it is external."""
         return self._size(wildcards.variant, wildcards.size)
 
     def target_size(self, wildcards: Any) -> Size | str:
-        """Size of the target's."""
+        """Return the size of the target's tokenizer; ``own`` if it is external."""
         return self._size(wildcards.target_variant, wildcards.size)
 
     def training_recipe(self, wildcards: Any) -> str:
-        """Options but those of the search, which are set to fixed values."""
+        """Return the options, with those of the search set to fixed values."""
         options = self._options(wildcards)
         defaults = TranslationOptions()
         return canonical(options.model_copy(update={name: getattr(defaults, name) for name in OF_SEARCH}))
 
     def recipe(self, wildcards: Any) -> str:
-        """Options."""
+        """Return the options."""
         return canonical(self._options(wildcards))
 
     def scoring(self, wildcards: Any) -> list[str]:
-        """How translations are scored, as flags of the command line."""
+        """Return the options of scoring as flags."""
         run = next(run for one, run in self.trained.items() if one.path == _path(wildcards))
         return ["--tokenize", run.bleu_words, *([] if run.comet is None else ["--comet", str(run.comet)])]
 
     def gpus(self, wildcards: Any) -> int:
-        """GPUs that the recipe asks for: one, if only there is one."""
+        """Return the number of GPUs that the recipe requests: 1, or 0 on processors."""
         return int(self._options(wildcards).device != "cpu")
 
     def threads(self, wildcards: Any) -> int:
-        """Threads of matrix products."""
+        """Return the threads of matrix products."""
         return self._options(wildcards).cpu_threads
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """MB of main memory that training asks for, with its pairs once they are there; the search takes less."""
+        """Return the MB of host memory that training requests, with its pairs after they exist; the search needs
+        less."""
         options = self._options(wildcards)
         pairs = PAIRS + round(_held(Path(str(input.corpus))) / 1e6)
         if self.gpus(wildcards):
@@ -400,16 +399,18 @@ class Translations:
         return memory_on_attempt(OVERHEAD + pairs + round(own / 1e6), attempt)
 
     def time(self, wildcards: Any, attempt: int) -> int:
-        """Minutes that training asks for: how long it takes is not known before its batches are made, and the next
-        attempt goes on from its checkpoint."""
+        """Return the minutes that training requests.
+
+        Its duration is not known before its batches are made. The next attempt continues from its checkpoint.
+        """
         return runtime_on_attempt(MAX_RUNTIME, attempt)
 
     def parameters(self, wildcards: Any) -> int:
-        """Parameters that the model learns, as far as its vocabularies are known before they are made."""
+        """Return the number of trained parameters, from the configured sizes of its vocabularies."""
         return translation_parameters(self._options(wildcards), *self._vocabularies(wildcards), joint=_joint(wildcards))
 
     def keeps_best(self, wildcards: Any) -> bool:
-        """Whether training stores the best weights beside the last ones."""
+        """Return whether training stores the best weights in addition to the last."""
         options = self._options(wildcards)
         return options.select == "best" and self.experiment.parallel_corpora[wildcards.parallel].dev is not None
 
@@ -429,12 +430,12 @@ def _joint(wildcards: Any) -> bool:
 
 
 def _held(corpus: Path) -> int:
-    """Bytes in which the pairs of training are held; 0 while they are not there."""
+    """Return the bytes of memory for the training pairs; 0 if they do not exist yet."""
     try:
         return sum(
             pairs_memory(split) for split in (corpus / "train.parquet", corpus / "dev.parquet") if split.is_file()
         )
-    except TokbenchError:  # The job itself tells what is wrong with them.
+    except TokbenchError:  # The job itself reports the error.
         return 0
 
 

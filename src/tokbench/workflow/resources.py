@@ -1,13 +1,12 @@
-"""Memory and time that rules request.
+"""Memory and time that rules request, and digests of input files.
 
-A job that fails is tried again with more of both. Memory doubles, because whoever kills a job for its memory does not
-say how much it needs. Time grows by the first request: a training continues from its checkpoint, and a longer job waits
-longer in the queue. Jobs that read counts request the memory that was measured for such counts.
+A job that fails is retried with more of both. Memory doubles, because a job that is killed for its memory does not
+report its needs. Time grows by the first request: a training continues from its checkpoint, and a longer job waits
+longer in the queue. Jobs that read counts request the measured memory for such counts.
 
-Content of the user's files, as a parameter of the rules that read them.
-
-Snakemake reruns a job when an input is newer than the output. A file that was replaced by one with an older date
-(``mv``, ``cp -p``, ``rsync -a``) would be missed, so the content counts and the date does not.
+The content of the user's files is a parameter of the rules that read them. Snakemake reruns a job when an input is
+newer than the output. It would miss a file that was replaced by one with an older date (``mv``, ``cp -p``, ``rsync
+-a``).
 """
 
 import hashlib
@@ -25,7 +24,7 @@ from tokbench.runtime.memory_model import most, of_languages, places_of, table
 OVERHEAD = 400
 """MB for the two Snakemake processes of a job on a cluster."""
 MAX_RUNTIME = 2880
-"""Minutes that a job requests at most: the limit of many partitions."""
+"""Maximum minutes that a job requests: the limit of many partitions."""
 STARTUP = 30
 """Minutes for imports, checkpoints and writing the outputs."""
 UNKNOWN = 8000
@@ -35,7 +34,7 @@ LENGTH = 4
 MARGIN = 80
 """MB added to the measured memory, for small counts and for libraries."""
 Request = Callable[[Any, int], int]
-"""What Snakemake calls with the wildcards and the attempt."""
+"""Function that Snakemake calls with the wildcards and the attempt."""
 
 
 def memory_on_attempt(mem_mb: int, attempt: int) -> int:
@@ -54,12 +53,12 @@ def estimated_runtime(seconds: float, attempt: int) -> int:
 
 
 def double_on_retry(mem_mb: int) -> Request:
-    """Request ``mem_mb`` MB at first, twice as much on each retry."""
+    """Return a request of ``mem_mb`` MB at first and twice as many on each retry."""
     return lambda wildcards, attempt: memory_on_attempt(mem_mb, attempt)
 
 
 def extend_on_retry(runtime: int) -> Request:
-    """Request ``runtime`` minutes at first, as much again on each retry."""
+    """Return a request of ``runtime`` minutes at first and the same number more on each retry."""
     return lambda wildcards, attempt: runtime_on_attempt(runtime, attempt)
 
 
@@ -72,16 +71,16 @@ def memory_for_counts(
     longest: int | None = None,
     max_pretoken_bytes: int | None = None,
 ) -> int:
-    """Return the MB for a job that reads counts: a third more than was measured, and the overhead of a job.
+    """Return the MB for a job that reads counts: 4/3 of the measured memory, plus the overhead of a job.
 
     Args:
         names: constructions, or a stage.
-        counts: the file of counts, or a list with it. It is missing when a plan is made, and some constructions read
-            other data than counts: the request is ``unknown`` then.
+        counts: the file of counts, or a list with it. The request is ``unknown`` if it is missing, as during planning,
+            or if the construction reads other data.
         attempt: number of the attempt, from 1.
-        unknown: MB where the memory is not known.
-        longest: maximum bytes of a substring; no limit when None.
-        max_pretoken_bytes: maximum bytes of a pre-token; no limit when None.
+        unknown: MB if the memory is not known (default: 8,000).
+        longest: maximum bytes of a substring (default: no limit).
+        max_pretoken_bytes: maximum bytes of a pre-token (default: no limit).
     """
     path = counts if isinstance(counts, str) else next(iter(counts or ()), "")
     if not os.path.isfile(path) or not has_kind(path, "parquet"):
@@ -93,7 +92,7 @@ def memory_for_counts(
         column = metadata.schema.names.index("pretoken")
         names = [of_languages(name, "language" in metadata.schema.names) for name in names]
         places = _places(path, os.stat(path).st_mtime_ns, longest, max_pretoken_bytes) if _by_place(names) else 0
-    except (OSError, ValueError):  # The job itself reports what is wrong with the file.
+    except (OSError, ValueError):  # The job itself reports the error.
         return memory_on_attempt(unknown, attempt)
     groups = (metadata.row_group(group) for group in range(metadata.num_row_groups))
     size = sum(group.column(column).total_uncompressed_size for group in groups)
@@ -119,16 +118,16 @@ def _places(path: str, changed: int, longest: int | None, max_pretoken_bytes: in
 
 
 LARGEST_FILE = 100_000_000
-"""Bytes of the largest file that is read; of larger ones the size and the date count."""
+"""Maximum bytes of a file whose content is read; for larger files, size and date are used."""
 LARGEST_TOTAL = 1_000_000_000
-"""Bytes of all files of a job that are read; of further ones the size and the date count."""
+"""Maximum bytes of all files of a job whose content is read; for further files, size and date are used."""
 
 
 def content_of(files: Callable[[Any], Iterable[str]]) -> Callable[[Any], str]:
-    """Return a parameter function: the SHA-256 of the content of a job's files, or nothing for a job without any.
+    """Return a parameter function: the SHA-256 of the content of a job's files, or an empty string without files.
 
     Args:
-        files: the files of a job, by its wildcards.
+        files: function that returns the files of a job from its wildcards.
     """
 
     def content(wildcards: Any) -> str:

@@ -1,6 +1,6 @@
-"""What a run does for its experiment's folder when it begins and when it ends.
+"""Hooks at the start and the end of a workflow run.
 
-The optional parts that jobs need, looked for before the first of them starts.
+Optional packages are checked before the first job starts.
 """
 
 import sys
@@ -27,16 +27,16 @@ NEEDED = {
     "fetch_pairs": ("datasets",),
     "fetch_tasks": ("lm_eval",),
 }
-"""Packages that do not come with Tokbench alone, by the stage that imports them."""
+"""Packages of the extra ``language-models``, by the stage that imports them."""
 OF_BYTES = ("train_byte_lm", "score_bytes", "draw_bytes")
 
 
 def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
-    """Reject a run some of whose jobs could only fail.
+    """Reject a run if jobs of it would fail for a missing package.
 
     Args:
-        experiment: what the stages are of; byte n-gram models need none of what a neural one needs.
-        stages: those that have jobs to do in the environment that the workflow runs in.
+        experiment: the experiment; byte n-gram models need none of the packages of neural models.
+        stages: stages with jobs in the environment that runs the workflow.
 
     Raises:
         TokbenchError: a package that one of them imports is not installed.
@@ -53,7 +53,7 @@ def check_packages(experiment: Experiment, stages: Collection[str]) -> None:
 
 
 def read_experiment(workflow: Any) -> Experiment:
-    """Read the experiment of the configuration files and ``--config``; a mistake ends the process with one line."""
+    """Read the experiment from the configuration files and ``--config``; exit with one line on errors."""
     try:
         return _experiment(workflow)
     except Exception as error:
@@ -61,14 +61,13 @@ def read_experiment(workflow: Any) -> Experiment:
 
 
 def on_start(workflow: Any, log: Sequence[str]) -> None:
-    """Hold the folder's lock, see that what the jobs import is there, and leave the run's plan; a mistake ends
-    the process in one line.
+    """Lock the folder, check the packages that the jobs import, and write the run's plan; exit with one line on errors.
 
-    Only the process that hands out the jobs comes here, and no dry run does. A workflow that takes these rules as a
-    module calls it in its own ``onstart``, because the engine does not run a module's.
+    Only the main process of a real run calls it, not jobs or dry runs. A workflow that imports these rules as a module
+    must call it in its own ``onstart``, because the engine does not run that of a module.
 
     Args:
-        workflow: the workflow engine's, planned.
+        workflow: the workflow engine's workflow, planned.
         log: the engine's logs.
     """
     experiment = read_experiment(workflow)
@@ -88,7 +87,7 @@ def on_start(workflow: Any, log: Sequence[str]) -> None:
 
 
 def on_end(workflow: Any) -> None:
-    """Write the page that tells how long the run's stages took."""
+    """Write the page with the times of the run's stages."""
     from tokbench.workflow.job_states import read_plan
     from tokbench.workflow.status import overview
     from tokbench.workflow.status_output import write_page
@@ -101,7 +100,7 @@ def _experiment(workflow: Any) -> Experiment:
 
 
 def _beside(work: Callable[[], None]) -> None:
-    """Do what no result depends on: where it fails, a line says so and the run goes on."""
+    """Run optional work; if it fails, print a line and continue."""
     try:
         work()
     except Exception as error:

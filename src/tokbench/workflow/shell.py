@@ -1,8 +1,6 @@
-"""The command ``tokbench`` in the shells of rules: the right interpreter, and arguments of any length.
+"""The ``tokbench`` command in shell rules, canonical text of parameters, and the paths of the installed workflow.
 
-Values as canonical text, because the workflow engine compares rule parameters as text.
-
-The workflow as it is installed: Snakefile, rules, environments and profiles, beside the modules that they call.
+Parameters are canonical text because the workflow engine compares them as text.
 """
 
 import json
@@ -17,16 +15,16 @@ from tokbench.pretokenization import Pretokenization
 
 
 def shell_prefix(*, apart: bool) -> str:
-    """What goes before every rule's shell command: strictness, and ``tokbench`` as a function of the shell.
+    """Return the prefix of every rule's shell command: strict mode, and ``tokbench`` as a shell function.
 
-    It calls the interpreter that runs the workflow, or what is installed in the rule's own environment. Arguments
-    pass through a file that the shell itself writes, because an operating system bounds those of a process.
+    The function calls the interpreter that runs the workflow, or the program in the rule's environment. Arguments pass
+    through a file that the shell writes, because an operating system limits the length of command lines.
 
     Args:
-        apart: whether rules run in environments of their own: conda's, or a container.
+        apart: whether rules run in their own environments (conda or a container).
 
     Returns:
-        Text in which braces are doubled: the workflow engine fills in what stands between single ones.
+        Text with doubled braces, since the workflow engine replaces text in single braces.
     """
     called = "command tokbench" if apart else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
@@ -34,34 +32,34 @@ def shell_prefix(*, apart: bool) -> str:
 
 
 def has_environments(workflow: Any) -> bool:
-    """Return whether Snakemake runs the rules in environments of their own: conda's, or a container."""
+    """Return whether Snakemake runs the rules in their own environments (conda or a container)."""
     return any(method.name in ("CONDA", "APPTAINER") for method in workflow.deployment_settings.deployment_method)
 
 
 def flags(wildcards: Any, input: Any) -> list[str]:
-    """Every named input of a rule as a flag of the command line, ``--name path``, once a path.
+    """Return every named input of a rule as a command-line flag, ``--name path``, once per path.
 
-    A corpus is left out: a rule names the shards of the split that it reads.
+    The input ``corpus`` is skipped: rules name the shards of the split that they read.
     """
     named = [(name, [paths] if isinstance(paths, str) else paths) for name, paths in input.items() if name != "corpus"]
     return [word for name, paths in named for path in paths for word in (f"--{name.replace('_', '-')}", path)]
 
 
 ESCAPED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
-"""Characters to JSON, and ends of lines or none at all to YAML, by which command lines are read."""
+"""Characters that are valid in JSON, but line ends or invalid in YAML, which is the parser of command lines."""
 
 
 def canonical_setting(scheme: Pretokenization) -> str:
-    """A pre-tokenization as an argument of the command line: its name, or its setting as canonical JSON."""
+    """Return a pre-tokenization as a command-line argument: its name, or its setting as canonical JSON."""
     return scheme.setting if isinstance(scheme.setting, str) else canonical(scheme.setting)
 
 
 def canonical(value: Any) -> str:
-    """A value as canonical JSON that YAML reads alike: sorted keys, no spaces."""
+    """Return a value as canonical JSON that YAML parses identically: sorted keys, no spaces."""
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).translate(ESCAPED)
 
 
 FILES = Path(__file__).with_name("files")
-"""In a checkout this folder holds links to the files at its top; in an installed package the files themselves."""
+"""Folder with the workflow's files; in a checkout it contains links to those at the top."""
 SNAKEFILE = FILES / "Snakefile"

@@ -1,10 +1,8 @@
-"""An experiment at a glance: what of its last run's plan is done, running, failed and missing, told from files alone.
+"""Overview of an experiment: which jobs of its last run are done, running, failed or missing, from files only.
 
-A run leaves its plan in the experiment's folder (:mod:`tokbench.workflow.job_states`); outputs, logs, benchmarks, the
-workflow engine's marks and the lock say the rest (:mod:`tokbench.workflow.job_states`). The engine itself is not asked:
-it would plan again, and can neither while a run is going on nor on a machine that only sees the files.
-
-A plan's jobs and stages with their states and times, as a terminal, a page and JSON show them.
+A run writes its plan into the experiment's folder (:mod:`tokbench.workflow.job_states`). Outputs, logs, benchmarks, the
+engine's marks and the lock provide the rest. The workflow engine is not used: it would plan again, and works neither
+during a run nor on a machine that only sees the files.
 """
 
 from collections import Counter
@@ -31,7 +29,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """A job, its state, its times once it is done, and the last message of its log where it has failed."""
+    """A job, its state, its times if it is done, and the last message of its log if it failed."""
 
     job: Job
     state: State
@@ -41,17 +39,17 @@ class JobReport:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage, or all of them together.
+    """Summary of a stage, or of all stages.
 
     Attributes:
         name: its rule.
-        counts: jobs in each state.
-        wall: seconds that the jobs which are done took, added up.
-        cpu: seconds of processors, of those of them whose seconds are known; None where none are.
-        cpu_whole: whether they are known of all.
-        longest: the one that took longest.
-        left: seconds that the others will take, added up: as long as those that are done took on average. Zero where
-            none is left, None where there is nothing to go by.
+        counts: number of jobs by state.
+        wall: total wall-clock seconds of its finished jobs.
+        cpu: total CPU seconds of the jobs with known CPU times; None if there are none.
+        cpu_whole: whether the CPU times of all timed jobs are known.
+        longest: its longest job.
+        left: estimated total seconds of the remaining jobs, from the mean of the finished ones. 0 if none remains, None
+            if no estimate is possible.
     """
 
     name: str
@@ -64,21 +62,21 @@ class Stage:
 
     @property
     def jobs(self) -> int:
-        """All of them."""
+        """Number of all jobs."""
         return sum(self.counts.values())
 
 
 @dataclass(frozen=True)
 class Overview:
-    """An experiment at a glance.
+    """Overview of an experiment.
 
     Attributes:
-        plan: what its last run meant to do.
-        life: whether that run is at work.
-        jobs: every job.
-        stages: every stage.
-        total: all stages together; what is left is left out of it where a stage tells nothing, see ``unknown``.
-        unknown: stages of which some jobs are left and none is done.
+        plan: plan of its last run.
+        life: whether that run is in progress.
+        jobs: all jobs.
+        stages: all stages.
+        total: all stages together; its ``left`` excludes the stages in ``unknown``.
+        unknown: stages with remaining jobs and no finished job to estimate from.
     """
 
     plan: Plan
@@ -89,16 +87,16 @@ class Overview:
     unknown: list[str]
 
     def those(self, state: State) -> list[JobReport]:
-        """The jobs in a state."""
+        """Return the jobs in a state."""
         return [told for told in self.jobs if told.state == state]
 
 
 def overview(plan: Plan, life: Life | None = None) -> Overview:
-    """What the files say now.
+    """Build the overview from the current files.
 
     Args:
-        plan: what the last run meant to do.
-        life: whether that run is at work, where the caller knows.
+        plan: plan of the last run.
+        life: whether that run is in progress, if known to the caller (default: determined from the lock).
     """
     life = life or life_of(plan)
     told = [_told(plan, job, state) for job, state in zip(plan.jobs, states(plan, life), strict=True)]
@@ -113,7 +111,7 @@ def overview(plan: Plan, life: Life | None = None) -> Overview:
 
 
 def as_json(seen: Overview) -> dict[str, Any]:
-    """The overview as plain values; docs/status.md explains each key."""
+    """Return the overview as plain values; docs/status.md explains each key."""
     run: PlannedRun = seen.plan.run
     return {
         "format": FORMAT,

@@ -1,13 +1,10 @@
-"""The overview for a terminal: what stands where, a line a stage, then the jobs that a person wants to know of.
+"""Status of an experiment as text, as the page ``run.html``, and the training cost of its models.
 
-The page ``run.html`` beside the report: how long each stage of the run took.
+The text has one line per stage, then the jobs that need attention. ``run.html`` shows the time of each stage. The
+report contains no times, so that equal results give a byte-identical report.
 
-The report itself tells no times of the run. It is the same, byte by byte, whenever the results are; times never are.
-
-What the trainings of an experiment's models took, from their manifests.
-
-What was read is in the table ``trained_on``, too. No table holds the rest: tables are the same from run to run, and
-speed, memory and energy are not.
+Training cost is read from manifests: speed, memory and energy. They are in no table, as tables are identical between
+runs. The amount of text read is in the table ``trained_on``, too.
 """
 
 import re
@@ -24,14 +21,14 @@ from tokbench.workflow.job_states import STATES, State
 from tokbench.workflow.status import JobReport, Overview, Stage
 
 MOST = 20
-"""Jobs of a state that are listed, unless all are asked for."""
+"""Maximum jobs listed per state, unless all are requested."""
 LISTED: tuple[State, ...] = ("failed", "interrupted", "running", "queued")
-"""States of which the jobs are listed."""
+"""States whose jobs are listed."""
 UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def overview_text(seen: Overview, every: bool = False) -> str:
-    """All of it, with every job where ``every`` says so."""
+    """Return the overview as text, with all jobs if ``every`` is true (default: at most 20 per state of interest)."""
     lines = [*_head(seen), "", *_aligned(stage_rows(seen))]
     if note := estimate(seen):
         lines += ["", *textwrap.wrap(note, 110)]
@@ -46,26 +43,26 @@ def overview_text(seen: Overview, every: bool = False) -> str:
 
 
 def summary(seen: Overview) -> str:
-    """How many jobs are in each state, in words."""
+    """Return the number of jobs in each state as a sentence."""
     total = seen.total
     others = [f"{total.counts[state]:,} {state}" for state in STATES[1:] if total.counts[state]]
     return ", ".join([f"{total.counts['done']:,} of {total.jobs:,} jobs done", *others])
 
 
 def run_line(seen: Overview) -> str:
-    """Whether the run is at work, and what it was."""
+    """Return a sentence on the run, and whether it is in progress."""
     run = seen.plan.run
-    last = f"of process {run.pid} on {run.host}, begun {run.started},"
+    last = f"run of process {run.pid} on {run.host}, started {run.started},"
     match seen.life:
         case "running":
-            return f"The run {last} is at work."
+            return f"The {last} is in progress."
         case "ended":
-            return f"The last run, {last} has ended."
-    return f"The last run, {last} holds no lock that can be seen from here; only {run.host} can tell that it has ended."
+            return f"The last {last} has ended."
+    return f"The last {last} has no lock that is visible here; check on {run.host} whether it has ended."
 
 
 def stage_rows(seen: Overview) -> list[list[str]]:
-    """Heads, a row a stage and one for all; states without a job have no column."""
+    """Return a header, a row per stage and one for all; states without jobs have no column."""
     states = [state for state in STATES if state == "done" or seen.total.counts[state]]
     heads = ["stage", "jobs", *states, "wall", "CPU", "longest", "left"]
     rows = [heads, *(_row(stage, states) for stage in (*seen.stages, seen.total))]
@@ -75,17 +72,17 @@ def stage_rows(seen: Overview) -> list[list[str]]:
 
 
 def estimate(seen: Overview) -> str:
-    """What the column of what is left stands on; nothing where all is done."""
+    """Return a note on the estimate of the remaining time; empty if all jobs are done."""
     if seen.total.counts["done"] == seen.total.jobs:
         return ""
-    text = "Left is an estimate of jobs' time, added up: as long as those of the stage that are done took on average."
+    text = "'left' estimates the total time of the remaining jobs from the mean time of the stage's finished jobs."
     if seen.unknown:
-        text += f" Nothing is done yet to go by in {', '.join(seen.unknown)}."
+        text += f" There is no finished job yet in {', '.join(seen.unknown)}."
     return text
 
 
 def duration(seconds: float | None) -> str:
-    """A time with its unit; a dash where there is none."""
+    """Format a time with its unit; a dash for None."""
     if seconds is None:
         return "–"
     for size, unit in UNITS:
@@ -130,7 +127,7 @@ def _job(seen: Overview, told: JobReport) -> str:
 
 NAME = "run.html"
 LONGEST = 20
-"""Jobs that are listed as those that took longest."""
+"""Number of jobs that are listed as the longest."""
 STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -143,13 +140,13 @@ th:first-child, td:first-child { text-align: left; }
 
 
 def write_page(seen: Overview) -> None:
-    """Write the page into the experiment's folder, whole or not at all."""
+    """Write the page into the experiment's folder, atomically."""
     with atomic_file(seen.plan.folder / NAME) as partial:
         partial.write_text(page(seen), encoding="utf-8", errors="backslashreplace")
 
 
 def page(seen: Overview) -> str:
-    """One HTML page that needs nothing but itself."""
+    """Return the page as self-contained HTML."""
     run = seen.plan.run
     name = escape(seen.plan.run.folder)
     jobs = [[told.job.name, *_times(told)] for told in _longest(seen)]
@@ -159,11 +156,10 @@ def page(seen: Overview) -> str:
     ]
     parts = [
         f"<h1>The run of {name}</h1>",
-        f"<p>{escape(summary(seen))}. Begun {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
-        "<p>A job's time is that of its last success, in whichever run that was. Wall is time on the clock, CPU is "
-        "time of processors; both are added up over jobs. CPU of jobs of less than half a second is not known (–); a "
-        "sum without theirs is a lower bound (&gt;). Times differ from run to run and results do not, so that the "
-        "report holds no times.</p>",
+        f"<p>{escape(summary(seen))}. Started {escape(run.started)} by <code>{escape(run.command)}</code>.</p>",
+        "<p>The time of a job is that of its last success, in this run or an earlier one. Wall is wall-clock time, CPU "
+        "is processor time; both are sums over jobs. The CPU time of jobs shorter than half a second is unknown (–); "
+        "sums without them are lower bounds (&gt;). The report contains no times, as these differ between runs.</p>",
         f'<div id="stages">{_table("stages", *stage_rows(seen))}</div>',
         f"<p>{escape(estimate(seen))}</p>" if estimate(seen) else "",
         f"<h2>The longest jobs</h2>{_table('the longest jobs', ['job', 'wall', 'CPU'], *jobs)}" if jobs else "",
@@ -202,29 +198,30 @@ MODELS = {
     "byte": "byte_lm/{text}/{model}/model",
     "translation": "translation_models/{model}/{text}/{source}/{target}/{variant}/{target_variant}/{size}",
 }
-"""Kinds of models, and where they lie in an experiment's folder."""
+"""Kinds of models, and their paths in an experiment's folder."""
 
 
 class Training(NamedTuple):
-    """One training; None where nothing is known, or where there is no such thing.
+    """One training; None where a value is unknown or not applicable.
 
     Attributes:
-        kind: of the model: one of :data:`MODELS`.
+        kind: kind of the model: a key of :data:`MODELS`.
         model: its name.
-        text: corpus of a byte language model; of a translation model its parallel corpus and languages, by slashes.
-        variant: its tokenizer's; of two those of source and target, by a slash.
-        size: vocabulary size of that.
-        device: name of one.
-        devices: processes, a device each.
-        text_bytes: read; None where the tokens' bytes are not known, too.
-        tokens: seen: of a byte language model bytes, of a translation model those of the target.
+        text: corpus of a byte language model; parallel corpus and languages of a translation model, separated by
+            slashes.
+        variant: variant of its tokenizer; two are source and target, separated by a slash.
+        size: vocabulary size of the tokenizer.
+        device: name of a device.
+        devices: number of processes, one device each.
+        text_bytes: bytes read; None if the bytes of tokens are not known, too.
+        tokens: tokens seen: bytes for a byte language model, target tokens for a translation model.
         flops: floating-point operations, by a formula.
-        seconds: from first batch to last.
-        tokens_per_second: of all devices.
-        mfu: model FLOPs utilisation, a share.
-        peak_gib: most memory of any process, or of its GPU.
-        joules: of all GPUs.
-        starts: times that it was begun or gone on with.
+        seconds: seconds from first batch to last.
+        tokens_per_second: tokens per second of all devices.
+        mfu: model FLOPs utilisation, a fraction.
+        peak_gib: peak memory of any process, or of its GPU, in GiB.
+        joules: energy of all GPUs.
+        starts: number of times that it was started or continued.
     """
 
     kind: str
@@ -246,14 +243,14 @@ class Training(NamedTuple):
 
 
 def trainings(results: Path, peak: float | None = None) -> Iterator[Training]:
-    """Every trained model of an experiment that stands, by kind, name, text, tokenizer and size.
+    """Yield the trained models of an experiment, sorted by kind, name, text, tokenizer and size.
 
     Args:
         results: the experiment's folder.
-        peak: TFLOP/s of one device, in place of what is known by its name.
+        peak: peak TFLOP/s of one device (default: known by its name).
 
     Raises:
-        TokbenchError: there is no model, or a manifest that is none.
+        TokbenchError: there is no model, or a manifest is not valid.
     """
     found = [own for kind in MODELS for own in sorted(_of_kind(results, kind, peak), key=_by_name_and_size)]
     if not found:
@@ -287,11 +284,11 @@ def _by_name_and_size(training: Training) -> tuple[str, str, str, int, str]:
 
 
 FORMS = {"mfu": ".3f", "peak_gib": ",.2f", "flops": ".3e"}
-"""Numbers that print otherwise than as whole ones."""
+"""Formats of numbers that are not printed as integers."""
 
 
 def shown(rows: Sequence[Training]) -> list[str]:
-    """A line each below a heading, in columns."""
+    """Return a header and one line per training, in aligned columns."""
     cells = [list(Training._fields), *([_cell(*field) for field in row._asdict().items()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]

@@ -1,12 +1,6 @@
-"""What the rules ask of a whole experiment: every tokenizer, every model, every test, and what tells them apart.
+"""Targets of the rules: all tokenizers, measurements, models and tests of an experiment, and their options as flags.
 
-What the rules ask of the sentences that a report shows: which tokenizers cut them.
-
-What the rule of the leaderboard asks of an experiment: which corpora it tells the checksums of.
-
-What the rules of the report ask of an experiment.
-
-What the rules ask of an experiment's token n-gram models.
+Also the sentences that a report shows, the corpora whose checksums the leaderboard lists, and token n-gram models.
 """
 
 import json
@@ -25,14 +19,14 @@ from tokbench.workflow.shell import canonical
 
 
 class TokenizerTarget(NamedTuple):
-    """A variant at a vocabulary size, or one that was made elsewhere at its own."""
+    """A variant at a vocabulary size, or an external tokenizer at its own size."""
 
     variant: str
     size: Size
 
 
 class MeasurementTarget(NamedTuple):
-    """A tokenizer on a corpus beside its own."""
+    """A tokenizer on a corpus other than its own."""
 
     variant: str
     size: Size
@@ -40,7 +34,7 @@ class MeasurementTarget(NamedTuple):
 
 
 class Bounded(NamedTuple):
-    """What one bound holds for."""
+    """Corpus, pre-tokenization and size of one bound."""
 
     corpus: str
     scheme: str
@@ -65,12 +59,12 @@ class TestTarget(NamedTuple):
 
 
 def all_tokenizers(experiment: Experiment) -> list[TokenizerTarget]:
-    """Every tokenizer."""
+    """Return all tokenizers."""
     return [TokenizerTarget(variant, size) for variant in experiment.variants for size in experiment.sizes_of(variant)]
 
 
 def all_measured(experiment: Experiment) -> list[MeasurementTarget]:
-    """Every tokenizer on every corpus that it is measured on beside its own."""
+    """Return all tokenizers with the corpora that they are measured on in addition to their own."""
     return [
         MeasurementTarget(one.variant, one.size, corpus)
         for one in all_tokenizers(experiment)
@@ -79,7 +73,7 @@ def all_measured(experiment: Experiment) -> list[MeasurementTarget]:
 
 
 def all_counted(experiment: Experiment) -> list[MeasurementTarget]:
-    """Every tokenizer on its own corpus and on those beside it, as far as these have documents."""
+    """Return all tokenizers with their own corpus and those that they are measured on, without corpora of counts."""
     return [
         MeasurementTarget(one.variant, one.size, corpus)
         for one in all_tokenizers(experiment)
@@ -89,14 +83,14 @@ def all_counted(experiment: Experiment) -> list[MeasurementTarget]:
 
 
 def all_evaluated(experiment: Experiment) -> list[str]:
-    """Every corpus on whose evaluation split a tokenizer is measured, as far as these have documents."""
+    """Return all corpora with documents on whose evaluation split a tokenizer is measured."""
     return list(dict.fromkeys(one.on for one in all_counted(experiment)))
 
 
 def splits_made_from(experiment: Experiment, corpus: str) -> list[tuple[str, str]]:
-    """Corpus and split of the texts that tokenizers and models are made from that are tested on a corpus.
+    """Return corpus and split of all training text of the tokenizers and models that are tested on a corpus.
 
-    A split that is the same as another by ``splits`` is named once, and the evaluation split itself is left out.
+    A split that is identical to another by ``splits`` is named once, and the evaluation split is excluded.
     """
     read = ["tokenizer", *(["byte_lm"] if experiment.byte_lms else []), *(["pretraining"] if experiment.runs else [])]
     own = [(corpus, split) for split in read]
@@ -117,10 +111,10 @@ def splits_made_from(experiment: Experiment, corpus: str) -> list[tuple[str, str
 
 
 def all_bounds(experiment: Experiment) -> list[Bounded]:
-    """Every corpus, pre-tokenization and size that a tokenizer has, each once.
+    """Return the distinct corpora, pre-tokenizations and sizes of the built tokenizers.
 
-    Documents that are not cut have too many substrings to bound what they need. Both are known of
-    tokenizers made elsewhere only once these are read: they have the bounds of built ones that share both.
+    Documents that are not split have too many substrings for a bound. The pre-tokenization and size of external
+    tokenizers are known only after import; they use the bounds of built ones with the same values.
     """
     schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
     found = (
@@ -134,7 +128,7 @@ def all_bounds(experiment: Experiment) -> list[Bounded]:
 
 
 def all_tested(experiment: Experiment) -> list[TestTarget]:
-    """Every model on every suite of its runs, each once."""
+    """Return all models with all suites of their runs, without duplicates."""
     found = (
         TestTarget(model, variant, size, suite)
         for run in experiment.runs
@@ -147,7 +141,7 @@ def all_tested(experiment: Experiment) -> list[TestTarget]:
 
 
 class CheckpointTarget(NamedTuple):
-    """A checkpoint of a model on a suite; the share of the training as text."""
+    """A checkpoint of a model on a suite; the share of the training is text."""
 
     model: str
     variant: str
@@ -157,7 +151,7 @@ class CheckpointTarget(NamedTuple):
 
 
 def all_along(experiment: Experiment) -> list[CheckpointTarget]:
-    """Every checkpoint that is kept, on every suite of its model's runs."""
+    """Return all checkpoints to evaluate, on all suites of their model's runs."""
     return [
         CheckpointTarget(test.model, test.variant, test.size, repr(share), test.suite)
         for test in all_tested(experiment)
@@ -166,54 +160,55 @@ def all_along(experiment: Experiment) -> list[CheckpointTarget]:
 
 
 def all_trained(experiment: Experiment) -> list[Trained]:
-    """Every language model that is tested, each once."""
+    """Return all language models that are tested, without duplicates."""
     return list(dict.fromkeys(Trained(test.model, test.variant, test.size) for test in all_tested(experiment)))
 
 
 def baseline_flags(experiment: Experiment) -> list[str]:
-    """The variant to which the others are relative, by corpus."""
+    """Return the baseline variant of each corpus as flags."""
     chosen = experiment.baselines().items()
     return [word for corpus, variant in chosen for word in ("--baseline", f"{corpus}={variant}")]
 
 
 def pilot_tables(experiment: Experiment) -> list[str]:
-    """The table of a pilot's comparisons, where there was a pilot."""
+    """Return the table of a pilot's comparisons; empty if there was no pilot."""
     pilot = experiment.statistics.pilot
     return [] if pilot is None else [str(pilot / "bits_comparisons.parquet")]
 
 
 def pilot_flags(experiment: Experiment) -> list[str]:
-    """The pilot and the difference that is to be seen; nothing where there was none."""
+    """Return the pilot and the difference to detect as flags; empty if there was no pilot."""
     pilot = experiment.statistics.pilot
     return [] if pilot is None else ["--pilot", str(pilot), "--detect", repr(experiment.statistics.detect)]
 
 
 def unit_tables(experiment: Experiment) -> list[str]:
-    """The tables of units of all corpora that have one."""
+    """Return the tables of units of all corpora that have one."""
     return list(dict.fromkeys(str(corpus.units) for corpus in experiment.corpora.values() if corpus.units))
 
 
 def unit_flags(experiment: Experiment) -> list[str]:
-    """The table of units of each corpus that has one."""
+    """Return the table of units of each corpus that has one, as flags."""
     units = {name: corpus.units for name, corpus in experiment.corpora.items() if corpus.units}
     return [word for name, path in units.items() for word in ("--units", f"{name}={path}")]
 
 
 def venn_flags(experiment: Experiment) -> list[str]:
-    """Three variants for each Venn diagram: the report's, or the first three that are built; none of fewer."""
+    """Return three variants for each Venn diagram as flags: those of the report, or the first three built ones."""
     first = list(experiment.built)[:3]
     chosen = experiment.report.venn_triples or [first] * (len(first) == 3)
     return [word for triple in chosen for variant in triple for word in ("--venn", variant)]
 
 
 def overlap_flags(experiment: Experiment) -> list[str]:
-    """Which tokens the table of common tokens counts; nothing for all."""
+    """Return the tokens that the table of common tokens counts, as a flag; empty for all."""
     counted = experiment.report.overlaps
     return [] if counted == "all" else ["--overlaps", counted]
 
 
 def recipes(experiment: Experiment) -> str:
-    """Variants and models in full, each variant with its segmentation and the name of its pre-tokenizer."""
+    """Return all options of variants and models, each variant with its segmentation and the name of its
+    pre-tokenizer."""
     variants: dict[str, dict[str, Any]] = {
         name: {"corpus": experiment.corpus_of(name), "from": variant.form}
         for name, variant in experiment.elsewhere.items()
@@ -240,26 +235,26 @@ def recipes(experiment: Experiment) -> str:
 
 
 def _by_name(construction: Any) -> dict[str, Any]:
-    """A construction in full, with the name of its initial vocabulary, by which papers call it."""
+    """Return all options of a construction, with the name of its initial vocabulary in place of its options."""
     values: dict[str, Any] = construction.model_dump(mode="json")
     return values | ({"initial": str(construction.initial)} if isinstance(values.get("initial"), dict) else {})
 
 
 TOKENIZERS = 12
-"""Tokenizers that a sentence is shown of: the baseline's, then the first of the configuration."""
+"""Maximum tokenizers per sentence: the baseline, then the first in the configuration."""
 CORPORA = 24
-"""Corpora of which sentences are shown, the first of the configuration."""
+"""Maximum corpora with sentences, the first in the configuration."""
 
 
 @dataclass(frozen=True)
 class ExampleTargets:
-    """The sentences of one experiment."""
+    """The example sentences of one experiment's report."""
 
     experiment: Experiment
 
     @property
     def corpora(self) -> list[str]:
-        """Corpora of text that variants are built from."""
+        """Corpora of text from which variants are built."""
         built = dict.fromkeys(map(self.experiment.corpus_of, self.experiment.variants))
         return [corpus for corpus in built if not self.experiment.corpora[corpus].counted][:CORPORA]
 
@@ -269,25 +264,25 @@ class ExampleTargets:
         return bool(self.corpora or self.experiment.report.examples)
 
     def of(self, corpus: str) -> list[TokenizerTarget]:
-        """Tokenizers that cut the sentences of a corpus."""
+        """Return the tokenizers for the sentences of a corpus."""
         own = (one for one in self.experiment.variants if self.experiment.corpus_of(one) == corpus)
         return self._first([self.experiment.baselines()[corpus], *own])
 
     @property
     def shown(self) -> list[TokenizerTarget]:
-        """Tokenizers that cut the user's sentences."""
+        """Tokenizers for the user's sentences."""
         if not self.experiment.report.examples:
             return []
         return self._first([*self.experiment.baselines().values(), *self.experiment.variants])
 
     @property
     def tokenizers(self) -> list[TokenizerTarget]:
-        """All of them."""
+        """All tokenizers of sentences."""
         return list(dict.fromkeys([*self.shown, *(one for corpus in self.corpora for one in self.of(corpus))]))
 
     @property
     def recipe(self) -> str:
-        """Which tokenizers cut what."""
+        """Tokenizers of each group of sentences."""
         return canonical(
             {
                 "examples": self.experiment.report.examples,
@@ -298,7 +293,7 @@ class ExampleTargets:
 
     @property
     def shards(self) -> list[str]:
-        """The first shard of each corpus's evaluation split, as flags of the command line."""
+        """The first shard of each corpus's evaluation split, as flags."""
         folder = f"{self.experiment.folder}/corpus"
         return [
             word
@@ -307,7 +302,7 @@ class ExampleTargets:
         ]
 
     def _first(self, variants: Iterable[str]) -> list[TokenizerTarget]:
-        """Variants at the largest size of the first that is built, or at their own largest where they lack that."""
+        """Return variants at the largest size of the first built one, or at their own largest size if they lack it."""
         names = list(dict.fromkeys(variants))[:TOKENIZERS]
         built = {
             name: self.experiment.built[name].sizes or self.experiment.sizes
@@ -331,12 +326,12 @@ class ValidatedCorpora:
 
     @property
     def documents(self) -> list[str]:
-        """Those with documents."""
+        """Corpora with documents."""
         return [name for name in self.experiment.measured_corpora() if not self.experiment.corpora[name].counted]
 
     @property
     def counts(self) -> list[str]:
-        """Files of those that are counts alone, below the folder of counts and without their ending."""
+        """Files of the corpora of counts, relative to the folder of counts and without their ending."""
         found = (
             f"{corpus}/{split}/{pretokenization_of(variant.pretokenization).slug}"
             for name, variant in self.experiment.built.items()
@@ -348,33 +343,33 @@ class ValidatedCorpora:
 
 
 def without_defaults(experiment: Experiment) -> str:
-    """Return the experiment as JSON in the order of the configuration, presets in full, without defaults."""
+    """Return the experiment as JSON in the order of the configuration, with presets expanded and without defaults."""
     written = experiment.model_dump(mode="json", exclude_unset=True)
     return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class NgramModels:
-    """The token n-gram models of one experiment's tokenizers, where it asks for them."""
+    """The token n-gram models of one experiment's tokenizers."""
 
     experiment: Experiment
 
     @property
     def options(self) -> NgramBitsOptions:
-        """What is asked of them."""
+        """Their options."""
         return self.experiment.ngram_bits or NgramBitsOptions()
 
     @property
     def budgets(self) -> list[str]:
-        """Bytes that they are trained on, as flags."""
+        """Bytes of their training text, as flags."""
         return [word for size in self.options.training_bytes or () for word in ("--training-bytes", str(size))]
 
     @property
     def tokenizers(self) -> list[TokenizerTarget]:
-        """The tokenizers that have them: all, or none."""
+        """The tokenizers with n-gram models: all, or none if these are not configured."""
         return [] if self.experiment.ngram_bits is None else all_tokenizers(self.experiment)
 
     @property
     def tokenizers_on_others(self) -> list[MeasurementTarget]:
-        """Those that have them on corpora beside their own."""
+        """The tokenizers with n-gram models on corpora other than their own."""
         return [] if self.experiment.ngram_bits is None else all_measured(self.experiment)

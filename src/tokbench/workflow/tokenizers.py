@@ -1,9 +1,4 @@
-"""What the rules ask of an experiment's variants: the three phases of each, and what its construction reads.
-
-What the rules ask of an experiment's tokenizers that were made elsewhere: their files, and what these do not say.
-
-What the rules ask of an experiment's metrics and resources.
-"""
+"""Parameters, inputs and resources of the rules for variants, external tokenizers, metrics and gold data."""
 
 import hashlib
 from dataclasses import dataclass
@@ -34,67 +29,67 @@ from tokbench.workflow.shell import canonical, canonical_setting
 class Variants:
     """The variants of one experiment; wildcards name one.
 
-    What not every construction reads is a list, empty for a variant that does without.
+    Inputs that only some constructions read are lists, empty for the other variants.
     """
 
     experiment: Experiment
 
     def corpus(self, wildcards: Any) -> str:
-        """Corpus whose tokenizer split builds the variant."""
+        """Return the corpus whose tokenizer split builds the variant."""
         return self.experiment.corpus_of(wildcards.variant)
 
     def scheme(self, wildcards: Any) -> str:
-        """Pre-tokenization, as paths call it."""
+        """Return the name of the pre-tokenization in paths."""
         return self._pretokenization(wildcards).slug
 
     def pretokenization(self, wildcards: Any) -> str:
-        """Pre-tokenization with its options."""
+        """Return the pre-tokenization with its options."""
         return canonical_setting(self._pretokenization(wildcards))
 
     def method(self, wildcards: Any) -> str:
-        """Name of the construction."""
+        """Return the name of the construction."""
         method: str = self._variant(wildcards).construction.method
         return method
 
     def recipe(self, wildcards: Any) -> str:
-        """The construction's own options, nothing else."""
+        """Return the options of the construction only."""
         return canonical(self._variant(wildcards).construction)
 
     def segmentation(self, wildcards: Any) -> list[str]:
-        """The variant's own segmentation as a flag of the command line; empty for the construction's default."""
+        """Return the variant's segmentation as a flag; empty for the construction's default."""
         chosen = self._variant(wildcards).segmentation
         return ["--segmentation", canonical(chosen)] if chosen is not None else []
 
     def min_count(self, wildcards: Any) -> list[str]:
-        """The least count of a pre-token that is built from, as a flag of the command line; empty where it is 1."""
+        """Return the minimum count of pre-tokens as a flag; empty if it is 1."""
         least = self._variant(wildcards).min_count
         return ["--min-count", str(least)] if least > 1 else []
 
     def byte_lm(self, wildcards: Any) -> list[str]:
-        """Byte language model whose scores the construction reads."""
+        """Return the byte language model whose scores the construction reads."""
         chosen = self._variant(wildcards).byte_lm
         return [] if chosen is None else [chosen]
 
     def shards(self, wildcards: Any) -> list[str]:
-        """Names of the shards of the corpus."""
+        """Return the names of the shards of the corpus."""
         return shard_names(self.experiment, self.corpus(wildcards))
 
     def documents(self, wildcards: Any) -> list[str]:
-        """Corpus whose running text the construction reads."""
+        """Return the corpus whose running text the construction reads."""
         return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
 
     def initial(self, wildcards: Any) -> list[str]:
-        """Initial vocabulary that the construction starts from, as paths call it."""
+        """Return the name in paths of the construction's initial vocabulary."""
         options = self._variant(wildcards).construction
         return [initial_name(options.initial)] if self._construction(wildcards).initial else []
 
     def initial_size(self, wildcards: Any) -> list[int]:
-        """Size of that vocabulary."""
+        """Return the size of that vocabulary."""
         options = self._variant(wildcards).construction
         return [options.initial_size] if self._construction(wildcards).initial else []
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """MB that building asks for: by the counts that it reads, once they are there."""
+        """Return the MB that building requests, by the counts that it reads after they exist."""
         options = self._variant(wildcards).construction
         longest, longest_pretoken = (getattr(options, key, None) for key in ("max_token_bytes", "max_pretoken_bytes"))
         return memory_for_counts(
@@ -106,34 +101,34 @@ class Variants:
         )
 
     def files(self, wildcards: Any) -> list[str]:
-        """The user's files that the construction's options name."""
+        """Return the user's files in the construction's options."""
         return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
 
     def code(self, wildcards: Any) -> str:
-        """Fingerprint of the modules and kernels of the three phases."""
+        """Return the fingerprint of the modules and kernels of pre-tokenization, construction and segmentation."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
         cut = variant.segmentation.method if variant.segmentation else construction.segmentation
         phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
         return fingerprint(*_stages(construction), *phases)
 
     def initial_method(self, wildcards: Any) -> str:
-        """Name of the construction of an initial vocabulary that has options of its own."""
+        """Return the name of the construction of an initial vocabulary with its own options."""
         return str(self._initial_recipe(wildcards))
 
     def initial_recipe(self, wildcards: Any) -> str:
-        """All options of that construction."""
+        """Return all options of that construction."""
         return canonical(self._initial_recipe(wildcards).setting)
 
     def initial_files(self, wildcards: Any) -> list[str]:
-        """The user's files that these options name."""
+        """Return the user's files in these options."""
         return [str(path) for path in files_among(self._initial_recipe(wildcards).options).values()]
 
     def initial_code(self, wildcards: Any) -> str:
-        """Fingerprint of that construction."""
+        """Return the fingerprint of that construction."""
         return _initial_code(self._initial_recipe(wildcards))
 
     def initial_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """MB that building such a vocabulary asks for."""
+        """Return the MB that building such a vocabulary requests."""
         return memory_for_counts([self.initial_method(wildcards)], input.get("counts"), attempt)
 
     def _initial_recipe(self, wildcards: Any) -> InitialRecipe:
@@ -152,12 +147,12 @@ class Variants:
 
 
 def initial_code(wildcards: Any) -> str:
-    """Fingerprint of an initial vocabulary's construction."""
+    """Return the fingerprint of an initial vocabulary's construction."""
     return _initial_code(wildcards.initial)
 
 
 def initial_memory(wildcards: Any, input: Any, attempt: int) -> int:
-    """MB that building an initial vocabulary asks for."""
+    """Return the MB that building an initial vocabulary requests."""
     return memory_for_counts([wildcards.initial], input.get("counts"), attempt)
 
 
@@ -167,35 +162,35 @@ def _initial_code(name: str) -> str:
 
 
 def initial_name(initial: str) -> str:
-    """The construction's name, and a digest of its options where it has options of its own."""
+    """Return the construction's name, with a digest of its options if it has any."""
     if not isinstance(initial, InitialRecipe):
         return initial
     return f"{initial}-{hashlib.sha256(canonical(initial.setting).encode()).hexdigest()[:12]}"
 
 
 def _stages(construction: Construction) -> tuple[str, ...]:
-    """What reads and builds; counts are read for any construction, to compare ids with other libraries."""
+    """Return the reading and building functions. Counts are always read, to compare ids with other libraries."""
     build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
     return *build, READERS["counts"], READERS[construction.source]
 
 
 BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
-"""What is read beside a file of merges."""
+"""Files that are read in addition to a file of merges."""
 
 
 @dataclass(frozen=True)
 class Imports:
-    """The tokenizers of one experiment that were made elsewhere; wildcards name one, or the digest of a fetched one."""
+    """The external tokenizers of one experiment; wildcards name one, or the digest of a downloaded one."""
 
     experiment: Experiment
 
     @property
     def names(self) -> str:
-        """Their names, as a pattern."""
+        """Pattern of their names."""
         return "|".join(self.experiment.elsewhere) or "(?!)"
 
     def files(self, wildcards: Any) -> list[str]:
-        """The user's files that a tokenizer is read from; none of one on the hub."""
+        """Return the user's files of a tokenizer; empty for one on the hub."""
         variant = self._variant(wildcards)
         if variant.revision is not None:
             return []
@@ -209,22 +204,22 @@ class Imports:
         return [str(place), *(str(file) for file in near if file.is_file())]
 
     def digest(self, wildcards: Any) -> list[str]:
-        """Names what is fetched of a hub, so that experiments share it; none for files of the user."""
+        """Return the digest of a hub tokenizer, so that experiments share downloads; empty for the user's files."""
         variant = self._variant(wildcards)
         return [_digest(variant)] if variant.revision is not None else []
 
     def fetch_recipe(self, wildcards: Any) -> str:
-        """Name and revision of the one on the hub that has this digest."""
+        """Return name and revision of the hub tokenizer with this digest."""
         hub = (variant for variant in self.experiment.elsewhere.values() if variant.revision is not None)
         return canonical(_named(next(variant for variant in hub if _digest(variant) == wildcards.digest)))
 
     def path(self, wildcards: Any, input: Any) -> str:
-        """Where the tokenizer lies: the user's file or folder, or what was fetched."""
+        """Return the path of the tokenizer: the user's file or folder, or the download."""
         variant = self._variant(wildcards)
         return str(variant.path) if variant.revision is None else str(input.fetched)
 
     def options(self, wildcards: Any) -> list[str]:
-        """Its form, and what its file does not say, as flags of the command line."""
+        """Return its format, and settings that its file lacks, as flags."""
         variant = self._variant(wildcards)
         given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
         given |= {"added": variant.added, "end-of-text": variant.end_of_text}
@@ -235,12 +230,12 @@ class Imports:
         ]
 
     def check(self, wildcards: Any, input: Any) -> list[str]:
-        """The shards of the evaluation split on which it is checked, as flags."""
+        """Return the shards of the evaluation split on which it is checked, as flags."""
         corpus = self.experiment.corpus_of(wildcards.variant)
         return [f"--check={input.corpus}/evaluation/{shard}.parquet" for shard in shard_names(self.experiment, corpus)]
 
     def code(self, wildcards: Any) -> str:
-        """Fingerprint of the reader of its form and of what it is held against."""
+        """Return the fingerprint of the reader of its format and of the libraries it is compared with."""
         libraries = (f"tokbench.adapters.libraries.{module}" for module in MODULES.values())
         form = self._variant(wildcards).form
         names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
@@ -262,7 +257,7 @@ def _digest(variant: ExternalTokenizer) -> str:
 
 
 UNKNOWN = 4000
-"""MB for measuring what is not there yet, or is no counts."""
+"""MB for measuring if the counts do not exist yet, or the input is not counts."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
 RECORD = "tokbench.intrinsic.tokenizer:record_of"
 GOLD = (
@@ -295,43 +290,46 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         "tokbench.tokenizer:Tokenizer",
     ),
 }
-"""What measures, by what a metric sees."""
+"""Measuring functions by the input of metrics."""
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """The measurements of one experiment's tokenizers; wildcards name the resource where there is one."""
+    """The measurements of one experiment's tokenizers; wildcards name the resource if there is one."""
 
     experiment: Experiment
 
     def metrics(self, *of: Sight) -> str:
-        """Options of the metrics that see one of these."""
+        """Return the options of the metrics with one of these inputs."""
         chosen = {method.name for method in families_of(*of)}
         return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
 
     def schemes(self, wildcards: Any) -> list[str]:
-        """The pre-tokenization of the counts that a tokenizer is measured on; none where it counts by itself:
-        what a tokenizer made elsewhere cuts by is known only once it is read."""
+        """Return the pre-tokenization of the counts on which a tokenizer is measured.
+
+        It is empty for an external tokenizer, whose pre-tokenization is known only after import; measuring then counts
+        the text.
+        """
         variant = self.experiment.built.get(wildcards.variant)
         return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
 
     def reference(self, wildcards: Any) -> list[str]:
-        """The corpus whose words are looked up in the vocabularies that are built, where one is named."""
+        """Return the corpus whose words are looked up in the built vocabularies, if one is configured."""
         named = self.experiment.metrics.vocabulary.words_of
         return [] if named is None or wildcards.variant not in self.experiment.built else [named]
 
     def corpora(self, wildcards: Any) -> list[str]:
-        """The corpus on whose documents a tokenizer made elsewhere is measured; none for the others."""
+        """Return the corpus on whose documents an external tokenizer is measured; empty for built ones."""
         made = wildcards.variant in self.experiment.elsewhere
         return [self.corpus(wildcards)] if made else []
 
     def corpus(self, wildcards: Any) -> str:
-        """The corpus that a tokenizer is measured on: its own, or another that the wildcards name."""
+        """Return the corpus on which a tokenizer is measured: its own, or another that the wildcards name."""
         named: str | None = getattr(wildcards, "on", None)
         return self.experiment.corpus_of(wildcards.variant) if named is None else named
 
     def text(self, wildcards: Any, input: Any) -> list[str]:
-        """What a tokenizer is measured on, as flags of the command line: counts, or shards of documents."""
+        """Return the text on which a tokenizer is measured as flags: counts, or shards of documents."""
         if wildcards.variant in self.experiment.built:
             reference = [f"--reference={file}" for file in _several(getattr(input, "reference", ()))]
             return ["--counts", *_several(input.counts), *reference]
@@ -339,34 +337,34 @@ class Measurements:
         return [f"--documents={input.corpus}/evaluation/{shard}.parquet" for shard in shards]
 
     def memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """MB that measuring asks for: by the counts that it reads, once they are there."""
+        """Return the MB that measuring requests, by the counts that it reads after they exist."""
         files = [*_several(input.get("counts")), *_several(input.get("reference"))]
         needs = [memory_for_counts(["measure"], file, attempt, unknown=UNKNOWN) for file in files or [""]]
         return sum(needs)
 
     def bounding_memory(self, wildcards: Any, input: Any, attempt: int) -> int:
-        """Return the MB that the search for a bound asks for, by the counts that it reads once they exist."""
+        """Return the MB that the search for a bound requests, by the counts that it reads after they exist."""
         longest = self.experiment.bounds.max_pretoken_bytes
         return memory_for_counts(["bound"], input.counts, attempt, unknown=UNKNOWN, max_pretoken_bytes=longest)
 
     def resource_files(self, wildcards: Any) -> list[str]:
-        """The user's files that a resource is read from."""
+        """Return the user's files of a resource."""
         resource = self._resource(wildcards)
         return [str(path) for _, path in resource_files(resource.type, resource)]
 
     def resource_recipe(self, wildcards: Any) -> str:
-        """Type and options of a resource; files are inputs, and named here only where they have language tags."""
+        """Return type and options of a resource; files are inputs, and part of it only if they have language tags."""
         recipe = self._resource(wildcards).model_dump(mode="json")
         if not isinstance(recipe["path"], dict):
             recipe.pop("path")
         return canonical(recipe)
 
     def resource_metrics(self, wildcards: Any) -> str:
-        """Options of the metrics that are taken of a resource."""
+        """Return the options of the metrics that are computed on a resource."""
         return self.metrics(resource_types[self._resource(wildcards).type].gold)
 
     def resource_code(self, wildcards: Any) -> str:
-        """Fingerprint of how a resource is read and of every metric that is taken of it."""
+        """Return the fingerprint of the reader of a resource and of all metrics that are computed on it."""
         kind = resource_types[self._resource(wildcards).type]
         return measured_by(kind.gold, also=(kind.definition,))
 
@@ -375,11 +373,11 @@ class Measurements:
 
 
 def _several(files: Any) -> list[str]:
-    """The files of an input, of which there may be one or none."""
+    """Return the files of an input that may be one file, several or none."""
     return [files] if isinstance(files, str) else list(files or ())
 
 
 def measured_by(*of: Sight, also: tuple[str, ...] = ()) -> str:
-    """Fingerprint of what measures, and of every metric that sees one of these."""
+    """Return the fingerprint of the measuring code and of all metrics with one of these inputs."""
     families = (method.definition for method in families_of(*of))
     return fingerprint(*(stage for one in of for stage in STAGES[one]), *families, *also)
