@@ -309,6 +309,6 @@ def test_only_checkpoints_are_discarded(tmp_path: Path) -> None:
     assert set(names(tmp_path)) == {"recipe.json", "thesis.tex"}
     for foreign in ("{}", "A pound of flour", "[1]"):
         (tmp_path / "recipe.json").write_text(foreign)
-        with pytest.raises(TokbenchError, match="give the run a folder of its own"):
+        with pytest.raises(TokbenchError, match="give the run an empty folder"):
             note_recipe(tmp_path, other)
         assert (tmp_path / "recipe.json").read_text() == foreign

@@ -89,7 +89,7 @@ def test_form() -> None:
 def test_documentation_and_layout_do_not_count(edit: Edit) -> None:
     before = built()
     edit("construction/bpe.py", '"""BPE: merge', '"""BPE, that is: merge')
-    edit("construction/bpe.py", '"""Pairs seen less often', '"""Those pairs seen less often')
+    edit("construction/bpe.py", '"""Smallest count of', '"""The smallest count of')
     edit("construction/bpe.py", "    pairs = train(", "    # A comment.\n\n    pairs = train(")
     assert changed(before) == set()
 
