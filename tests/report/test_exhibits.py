@@ -16,6 +16,7 @@ from tokbench.report import figure_sentences
 from tokbench.report.content import ReportContent, read_frames
 from tokbench.report.html import drawings, sections, tables
 from tokbench.report.layout import Drawing, Heading, Section, Table, layout
+from tokbench.report.sections import statistics
 from tokbench.report.sections.downstream import NO_STRADDLING
 from tokbench.report.sections.intrinsic import intrinsic as intrinsic_section
 from tokbench.report.sections.intrinsic import whole_corpus
@@ -146,12 +147,17 @@ def test_bits_of_models_are_shown_as_differences_from_the_baseline() -> None:
     drawing = named[f"bits-differences-{key}"]
     assert isinstance(drawing, Drawing)
     assert "minus those with bpe" in drawing.caption
-    told = [text.get_text() for text in drawing.draw().axes[0].texts]
+    axes = drawing.draw().axes[0]
+    told = [text.get_text() for text in axes.texts]
     rows = whole().frames["bits_comparisons"].filter(a="bpe", size=1024)
-    assert len(told) == len(rows) == 3
-    opposite = {"better": "significantly worse", "worse": "significantly better"}
+    assert len(told) == len(rows) + 1 == 4
+    assert told[-1] == "worse than bpe →"
+    filled = {line.get_ydata()[0] for line in axes.lines if line.get_marker() == "o" and line.get_mfc() != "white"}
+    names = [label.get_text() for label in axes.get_yticklabels()]
     for row in rows.rows(named=True):
-        assert (opposite.get(row["verdict"]) or f"within ± {row['excluded']:.4f}") in told
+        low, mean, high = (-row[name] for name in ("high", "difference", "low"))
+        assert told[names.index(row["b"])] == f"{mean:+.3f} [{low:.3f}, {high:.3f}]"
+        assert (names.index(row["b"]) in filled) == (row["verdict"] in ("better", "worse"))
     alone = whole().frames["bits_comparisons"].with_columns(low=pl.lit(None, pl.Float64))
     assert not any(one.name.startswith("bits-diff") for one in drawings(altered(whole(), bits_comparisons=alone)))
 
@@ -304,7 +310,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         assert any(section.missing for section in shown[0])
 
 
-def test_what_is_not_there_is_not_announced() -> None:
+def test_what_is_not_there_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sign, no column and no heading for what no tokenizer, question or sentence here has."""
     frames = whole().frames
     alone = frames["scoreboard"].filter(size=2048)
@@ -332,6 +338,8 @@ def test_what_is_not_there_is_not_announced() -> None:
     assert "Crossed cells are not tested." in crossed["p-values-tiny-offline"]
     both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
     assert "larger marks" not in both["bits-against-tokens-books"]
+    monkeypatch.setattr(statistics, "LEAST_CORRELATED", 2)
+    both = {one.name: one.caption for one in drawings(altered(content, intrinsic=frames["intrinsic"]))}
     assert "larger marks" in both["corpus_token_count-accuracy-tiny-offline-books"]
 
 

@@ -113,9 +113,45 @@ def test_average_ranks_keep_their_names_on_the_page(count: int) -> None:
 
 def test_differences_are_hollow_where_the_interval_holds_zero() -> None:
     rows = [differences.Row("a − b", 1.0, (0.5, 1.5), "p"), differences.Row("a − c", 0.1, (-0.5, 0.7), "p")]
-    figure = differences.draw(rows, "points", seen_from=0.4, heading="p")
+    figure = differences.draw(rows, "points", heading="p")
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     assert [mark.get_markerfacecolor() == "white" for mark in marks] == [False, True]
+
+
+def test_a_verdict_decides_over_the_interval() -> None:
+    rows = [
+        differences.Row("a", 1.0, (0.5, 1.5), significant=False),
+        differences.Row("b", 0.1, (-0.5, 0.7), significant=True),
+        differences.Row("c", 0.1, (-0.5, 0.7), tested=False, significant=False),
+    ]
+    lines = differences.draw(rows, "points").axes[0].lines
+    marks = [(line.get_marker(), line.get_markerfacecolor() == "white") for line in lines if line.get_marker() in "ox"]
+    assert marks == [("o", True), ("o", False), ("x", True)]
+
+
+def test_differences_are_printed_with_their_intervals() -> None:
+    rows = [differences.Row("a", 5.04, (3.9, 6.0)), differences.Row("b", -0.02, (-0.5, 0.04), "p = 0.9")]
+    texts = [text.get_text() for text in differences.draw(rows, "tokens (%)", unit="%", decimals=1).axes[0].texts]
+    assert texts == ["+5.0 % [3.9, 6.0]", "0.0 % [−0.5, 0.0]  p = 0.9"]
+
+
+@pytest.mark.parametrize(("higher_is_better", "mean"), [(False, 1.0), (True, -1.0)])
+def test_what_is_worse_lies_to_the_right(higher_is_better: bool, mean: float) -> None:
+    rows = [differences.Row("a", mean, (mean - 0.5, mean + 0.5)), differences.Row("b", -mean, None)]
+    axes = differences.draw(rows, "points", against="bpe", higher_is_better=higher_is_better).axes[0]
+    across = [axes.transData.transform((place, 0))[0] for place in (mean, 0, -mean)]
+    assert across[0] > across[1] > across[2]
+    left, right = axes.texts[-2:]
+    assert (left.get_text(), right.get_text()) == ("← better than bpe", "worse than bpe →")
+    assert left.get_window_extent().x1 < across[1] < right.get_window_extent().x0
+    assert left.get_window_extent().y1 <= axes.xaxis.label.get_window_extent().y0 + 1
+
+
+def test_the_variant_that_was_asked_for_is_bold() -> None:
+    rows = [differences.Row("a", 1.0, None), differences.Row("mine", 2.0, None, highlighted=True)]
+    axes = differences.draw(rows, "points").axes[0]
+    assert [label.get_fontweight() for label in axes.get_yticklabels()] == ["normal", "bold"]
+    assert [text.get_fontweight() for text in axes.texts] == ["normal", "bold"]
 
 
 def test_every_mark_says_what_it_is() -> None:

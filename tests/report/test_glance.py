@@ -337,7 +337,7 @@ def test_figures_of_verdicts_are_drawn_from_three_trainings(seeds: int) -> None:
     verdicts = [name for name in drawn if name.startswith(("p-values", "average-ranks"))]
     assert len(verdicts) == (2 if seeds == 3 else 0)
     forests = [one for name, one in drawn.items() if name.startswith(("bits-differences", "behind-the-best-bits"))]
-    assert len(forests) == (0 if seeds == 1 else 3)
+    assert len(forests) == (0 if seeds == 1 else 4)
     for one in forests:
         marks = {line.get_marker() for line in one.draw().axes[0].lines} - {"None", None, ""}
         assert marks == ({"x"} if seeds == 2 else {"o"})

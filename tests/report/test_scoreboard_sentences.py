@@ -221,7 +221,11 @@ def test_the_best_of_all_is_set_beside_the_baseline_with_both_pretokenizers() ->
 def test_figures_name_the_pretokenizer_where_there_are_several() -> None:
     """In labels, captions and sentences; nothing of it where all have the same."""
     for content, several in ((shown_apart(), True), (shown(), False)):
-        figures = {one.name: one for one in drawings(content)}
+        board = content.frames["scoreboard"]
+        sizes = board["size"].unique().sort().to_list()
+        assert "tokens-by-size-books" not in {one.name for one in drawings(content)}, f"of {sizes} alone"
+        larger = [board.filter(size=sizes[-1]).with_columns(size=pl.lit(sizes[-1] * by, pl.Int64)) for by in (2, 4)]
+        figures = {one.name: one for one in drawings(altered(content, scoreboard=pl.concat([board, *larger])))}
         tokens = figures["tokens-by-size-books"]
         assert ("In brackets: the pre-tokenizer." in tokens.caption) == several
         drawn_names = {text.get_text() for text in tokens.draw().axes[0].texts}
@@ -247,10 +251,12 @@ def test_the_gap_is_ranked_within_a_pretokenizer_in_its_table_and_its_figure() -
     assert list(made) == ["bpe", "lossy", "sage", "unigram"]
     assert {name for name, row in made.items() if row[3].best} == {"bpe", "sage"}
     assert "Bold: the best at each size and pre-tokenizer" in table.caption
+    assert (table.columns[3].header, made["bpe"][3].text) == ("above the optimum (%)", "10.0")
     figure = next(one for one in drawings(content) if one.name == "gap-books")
     assert figure.says.startswith(
-        "Gap on books, pre-tokenizer gpt2, at a vocabulary of 400: from 0.100, bpe, to 0.200, lossy. "
-        "Gap on books, pre-tokenizer first_space, at a vocabulary of 400: from 0.0500, sage, to 0.0600, unigram."
+        "Tokens above the optimum (gap, %) on books, pre-tokenizer gpt2, at a vocabulary of 400: from 10.0, bpe, to "
+        "20.0, lossy. Tokens above the optimum (gap, %) on books, pre-tokenizer first_space, at a vocabulary of 400: "
+        "from 5.0, sage, to 6.0, unigram."
     )
 
 

@@ -22,6 +22,7 @@ from tokbench.io.tables import write_csv
 from tokbench.report.html import drawings, tables, write_tables
 from tokbench.report.layout import NumberSource, PrintedColumn, Table, layout
 from tokbench.report.leaderboard import answer
+from tokbench.report.sections import statistics
 from tokbench.report.sections.downstream import accuracy_marks, rank_marks
 from tokbench.report.typeset import latex, to_csv, to_latex, to_markdown, write_table
 from tokbench.report.wording import fitting_decimals, printed, probability
@@ -304,7 +305,7 @@ def test_measures_stand_beside_those_that_are_drawn() -> None:
     assert table.reasons[place, "corpus_token_count"] == "0 in common; three are needed"
 
 
-def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> None:
+def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fertility is over pre-tokens of two schemes; of one measure three tokenizers have a value."""
     measured = intrinsic()
     place = pl.col("variant").replace_strict(VARIANTS, range(4), return_dtype=pl.Int64)
@@ -340,6 +341,7 @@ def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n() -> 
     )  # fmt: skip
     assert (at, "corpus_token_count") in table.intervals
     assert (at, "mean_token_length") not in table.intervals
+    monkeypatch.setattr(statistics, "LEAST_CORRELATED", 7)
     figure = next(one for one in drawings(content) if one.name == "corpus_token_count-accuracy-tiny-offline-books")
     assert figure.says.endswith("r = 0.31 (95 % interval: −0.58 to 0.86), n = 7.")
 

@@ -3,8 +3,11 @@
 Tables and figures as files beside the report.
 """
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,7 +18,7 @@ from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
 from tokbench.report.figures.svg import share_letters
-from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout
+from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout, main_finding
 from tokbench.report.sections.downstream import downstream
 from tokbench.report.sections.evidence import answer, evidence
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
@@ -25,7 +28,7 @@ from tokbench.report.sections.rows import remaining
 from tokbench.report.sections.statistics import statistics
 from tokbench.report.sections.translation import translation, vocabularies
 from tokbench.report.typeset import markdown, write_table
-from tokbench.report.wording import listed
+from tokbench.report.wording import listed, pluralise
 from tokbench.tabulation import columns
 
 _ORDER = (
@@ -67,11 +70,28 @@ class _ShownTable:
         kept = next((name for name in _KEPT if name in columns), columns[0])
         return ["name" * (column == kept) for column in columns]
 
+    @property
+    def summary(self) -> str:
+        """The line of a folded table: the first sentence of its caption, its number of rows, and its finding."""
+        about = re.split(r"(?<=[.?;:])\s", self.table.caption, maxsplit=1)[0].rstrip(".;:")
+        about += ":" * (not about.endswith("?"))
+        finding = self.table.finding or main_finding(self.table, self.layout)
+        return f"{about} {'; '.join(filter(None, [pluralise(len(self.layout.rows), 'row'), finding]))}"
+
 
 @dataclass(frozen=True)
 class _ShownFigure:
     drawing: Drawing
     number: int
+    svg: Markup
+    visible: bool
+
+
+@dataclass(frozen=True)
+class _ShownRow:
+    """Figures that follow each other, of which two are next to each other where the page is wide."""
+
+    figures: list[_ShownFigure]
 
 
 _PAGE_ROWS = 120
@@ -134,23 +154,28 @@ def drawings(content: ReportContent) -> list[Drawing]:
 
 def render(content: ReportContent, path: Path | str) -> None:
     """Write the report to one file, whole or not at all; it asks for no other file and no network."""
-    numbers = {Table: 0, Drawing: 0}
-    shown, figures = [], []
-    for section in _said_once(sections(content)):
-        exhibits: list[_ShownTable | _ShownFigure | Cutting | Heading] = []
+    made = _said_once(sections(content))
+    drawn = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
+    letters, svgs = share_letters(
+        [inline(one.draw(width=SCREEN), f"f{index}", one.says or one.caption) for index, one in enumerate(drawn, 1)]
+    )
+    figures = iter(_numbered(drawn, svgs))
+    tables = count(1)
+    shown = []
+    for section in made:
+        exhibits: list[_ShownTable | _ShownFigure | _ShownRow | Cutting | Heading] = []
         for exhibit in section.exhibits:
-            if isinstance(exhibit, Cutting | Heading):
-                exhibits.append(exhibit)
-                continue
-            numbers[type(exhibit)] += 1
-            number = numbers[type(exhibit)]
             if isinstance(exhibit, Table):
-                exhibits.append(_shown(content, exhibit, number))
+                exhibits.append(_shown(content, exhibit, next(tables)))
+            elif not isinstance(exhibit, Drawing):
+                exhibits.append(exhibit)
+            elif (figure := next(figures)).drawing.folded:
+                exhibits.append(figure)
+            elif exhibits and isinstance(last := exhibits[-1], _ShownRow):
+                last.figures.append(figure)
             else:
-                figures.append(inline(exhibit.draw(width=SCREEN), f"f{number}", exhibit.says or exhibit.caption))
-                exhibits.append(_ShownFigure(exhibit, number))
+                exhibits.append(_ShownRow([figure]))
         shown.append(replace(section, exhibits=exhibits))  # type: ignore[arg-type]
-    letters, figures = share_letters(figures)
     environment = Environment(
         loader=PackageLoader("tokbench.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined,
@@ -162,12 +187,24 @@ def render(content: ReportContent, path: Path | str) -> None:
         content=content,
         sections=shown,
         letters=Markup(letters),
-        figures=list(map(Markup, figures)),
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
+        exhibits=Markup(part("exhibits.js")[0]),
     )
     with atomic_file(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
+
+
+def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownFigure]:
+    """Figures with their numbers; those of a series share one, and that of its largest size is visible."""
+    largest: dict[str, int] = {}
+    for drawing in drawn:
+        largest[drawing.series] = max(drawing.size or 0, largest.get(drawing.series, 0))
+    numbers: dict[str, int] = {}
+    for drawing, svg in zip(drawn, svgs, strict=True):
+        number = numbers.setdefault(drawing.series or f"figure {drawing.name}", len(numbers) + 1)
+        visible = not drawing.series or drawing.size == largest[drawing.series]
+        yield _ShownFigure(drawing, number, Markup(svg), visible)
 
 
 def write_tables(content: ReportContent, folder: Path | str) -> None:

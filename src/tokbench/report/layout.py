@@ -7,6 +7,7 @@ What a section of the report shows: words, tables, drawings, and what is missing
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,10 +76,19 @@ class NumberSource:
     files: Sequence[str] = ()
     at: Mapping[str, object] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    @property
+    def parquet(self) -> dict[str, str]:
+        """The path of the Parquet file of each table that is written as CSV."""
+        return {path: path.removesuffix(".csv") + ".parquet" for path in self.tables if path.endswith(".csv")}
+
+    @property
+    def behind(self) -> str:
+        """The files that each number is from, in words; empty where there are none."""
         shared = {key: str(value) for key, value in self.at.items()}
-        files = [re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), file) for file in self.files]
-        return ", ".join(self.tables) + (f", from {', '.join(files)}" if files else "")
+        return ", ".join(re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), one) for one in self.files)
+
+    def __str__(self) -> str:
+        return ", ".join(self.tables) + f", from {self.behind}" * bool(self.behind)
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ class Table:
         notes: further lines below the table.
         source: where its numbers come from.
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
+        finding: what the line of a folded table says after its number of rows; its best value where empty.
         choose: columns by whose values the page lets the reader choose rows.
         see: names of tables that the caption speaks of, to which the page links.
         unranked: cells that are compared with no others and never set in bold, by (row index, column name).
@@ -121,6 +132,7 @@ class Table:
     notes: Sequence[str] = ()
     source: NumberSource | None = None
     folded: bool = False
+    finding: str = ""
     best: frozenset[tuple[int, str]] = frozenset()
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
     small_print: Mapping[tuple[int, str], str] = field(default_factory=dict)
@@ -145,6 +157,12 @@ class Table:
     def stated(self) -> str:
         """The caption with the definitions of the columns."""
         return " ".join([self.caption, *self.definitions])
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Name and path of each form in which it is written, relative to the experiment's folder."""
+        forms = {"CSV": "csv", "Markdown": "md", "LaTeX": "tex"}
+        return [(form, f"typeset/{self.name}.{suffix}") for form, suffix in forms.items()]
 
 
 def _kind(dtype: pl.DataType) -> Kind:
@@ -237,6 +255,52 @@ def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: 
     return found
 
 
+def main_finding(table: Table, printed: PrintedTable) -> str:
+    """What the line of a folded table says: its best value, how many pairs differ, or the range of its first numbers.
+
+    Args:
+        table: a table.
+        printed: its layout.
+
+    Returns:
+        ``best at 2,048: bpe, 3.196 bytes per token``, of the largest size and its first group; or ``worse: 3``; or
+        ``length from 3.1 to 4.2``; empty where there is no such column.
+    """
+    return _best_value(table, printed) or _verdicts(table) or _range(table, printed)
+
+
+def _verdicts(table: Table) -> str:
+    if "verdict" not in table.frame.columns:
+        return ""
+    counts = Counter(table.frame["verdict"].drop_nulls().to_list())
+    return "; ".join(f"{verdict}: {number:,}" for verdict, number in sorted(counts.items()))
+
+
+def _range(table: Table, printed: PrintedTable) -> str:
+    """The least and the greatest value of the first column of numbers that are neither counts nor p-values."""
+    for place, column in enumerate(table.shown):
+        known = [row[place] for row in printed.rows if row[place].key]
+        if column.kind in ("real", "percent") and len({cell.text for cell in known}) > 1:
+            low, high = (end(known, key=lambda cell: float(cell.key)).text for end in (min, max))
+            return f"{printed.headers[place]} from {low} to {high}"
+    return ""
+
+
+def _best_value(table: Table, printed: PrintedTable) -> str:
+    names = [column.name for column in table.shown]
+    label = next((names.index(name) for name in ("variant", "tokenizers", "a") if name in names), None)
+    sizes: list[Any] = table.frame["size"].to_list() if "size" in names else [None] * len(printed.rows)
+    for place, header in enumerate(printed.headers):
+        rows = [index for index, row in enumerate(printed.rows) if row[place].best]
+        if label is None or not rows:
+            continue
+        size: Any = max(filter(None, (sizes[index] for index in rows)), default=None)
+        row = next(index for index in rows if sizes[index] == size)
+        at = f" at {size:,}" if size is not None and len(set(sizes)) > 1 else ""
+        return f"best{at}: {printed.rows[row][label].text}, {printed.rows[row][place].text} {header}"
+    return ""
+
+
 def _letter(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else _letter(index // 26 - 1) + _letter(index % 26)
 
@@ -252,6 +316,9 @@ class Drawing:
         says: the finding in a sentence, for those who do not see it; the caption where empty.
         source: where its numbers come from.
         variants: whose numbers it shows.
+        size: vocabulary size of a figure of a series.
+        series: name of the figures that are the same but for the size, one of which the page shows; empty for none.
+        folded: whether the page shows it closed at first, under its finding.
     """
 
     name: str
@@ -260,6 +327,14 @@ class Drawing:
     source: NumberSource | None = None
     variants: Sequence[str] = ()
     says: str = ""
+    size: int | None = None
+    series: str = ""
+    folded: bool = False
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Name and path of each form in which it is written, relative to the experiment's folder."""
+        return [(suffix.upper(), f"figures/{self.name}.{suffix}") for suffix in ("svg", "png")]
 
 
 @dataclass(frozen=True)
@@ -270,15 +345,13 @@ class ShownToken:
         text: its bytes, visible.
         id: its id.
         data: its bytes in hexadecimal.
-        differs: whether some other tokenizer has no token of the same bytes there.
-        disputed: whether some other tokenizer has no border at its end.
+        differs: whether the tokenizer compared with has no token with the same bounds.
     """
 
     text: str
     id: int
     data: str
     differs: bool
-    disputed: bool
 
 
 @dataclass(frozen=True)

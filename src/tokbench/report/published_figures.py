@@ -130,8 +130,13 @@ def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statis
         )
     caption = (
         f"The comparisons of {PAPER}, section 5.2 and figures 8 to 22: mean difference of accuracies with its 95 % "
-        "interval by the paired bootstrap over cells (30 cells, from figure 14 on 10), hollow where it holds zero. At "
-        "the right p of the one-sided exact Wilcoxon signed-rank test, the paper's in brackets."
+        "interval by the paired bootstrap over cells (30 cells, from figure 14 on 10), hollow where it holds zero. On "
+        "the right both in numbers, and p of the one-sided exact Wilcoxon signed-rank test, the paper's in brackets."
     )
-    draw = partial(differences.draw, rows, "difference of average accuracy (points)", heading="p, ours (theirs)")
+    draw = partial(
+        differences.draw,
+        rows,
+        "difference of average accuracy (points)",
+        heading="difference [interval], p ours (theirs)",
+    )
     return Drawing("figures-8-to-22-comparisons", caption, draw)

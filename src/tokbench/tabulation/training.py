@@ -65,7 +65,9 @@ CURVES = TidyTable(
     prints=(
         Print(
             "models",
-            "Training loss of {model} in nats per token, against tokens seen. The steep beginning is left out.",
+            "Training loss of {model} in bits per byte, against bytes of text read. Losses and tokens of a batch are "
+            "converted by the mean bytes per token of all that the model read, so a single batch is approximate. The "
+            "steep beginning is left out.",
             by=("model",),
             files=("models/{model}/{variant}/{size}/curve.csv",),
             arranged=True,

@@ -1,4 +1,4 @@
-"""Training loss against tokens seen, one panel per vocabulary size.
+"""Training loss in bits per byte against bytes read, one panel per vocabulary size.
 
 What models can do along their training (figure 7 of "Tokenization Is More Than Compression").
 
@@ -29,7 +29,7 @@ def draw(
     The axis leaves out the steep first fall, so that the tokenizers can be told apart.
 
     Args:
-        losses: (variant, size) -> (tokens seen, loss in nats per token).
+        losses: (variant, size) -> (bytes of text read, loss in bits per byte).
         order: variants in the order of the legend.
         styles: each variant's colour and line.
         width: inches.
@@ -49,24 +49,24 @@ def draw(
             for variant in drawn:
                 if (variant, size) not in losses:
                     continue
-                tokens, loss = (np.asarray(column, dtype=float) for column in losses[variant, size])
+                read, loss = (np.asarray(column, dtype=float) for column in losses[variant, size])
                 style = styles[variant]
-                axes.plot(tokens, loss, color=style.colour, lw=0.5, alpha=0.25)
+                axes.plot(read, loss, color=style.colour, lw=0.5, alpha=0.25)
                 smooth = _running_mean(loss, max(len(loss) // PARTS, 1))
-                (handles[variant],) = axes.plot(tokens, smooth, color=style.colour, ls=style.line, label=variant)
-                last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {tokens[-1]:,.0f} tokens"
+                (handles[variant],) = axes.plot(read, smooth, color=style.colour, ls=style.line, label=variant)
+                last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {read[-1]:,.0f} bytes"
                 figure.add_tooltip(handles[variant], variant, last)
                 late += smooth[len(smooth) // 10 :].tolist()
             axes.set_title(f"vocabulary {size:,}")
             axes.xaxis.set_major_locator(MaxNLocator(4))
-            unit = in_units(axes.xaxis, max(max(tokens) for tokens, _ in losses.values()))
-            axes.set_xlabel(f"tokens seen{unit}")
+            unit = in_units(axes.xaxis, max(max(read) for read, _ in losses.values()))
+            axes.set_xlabel(f"bytes read{unit}")
             axes.grid()
         for axes in grid[len(sizes) :]:
             axes.set_visible(False)
         margin = 0.05 * (max(late) - min(late)) + 1e-3
         grid[0].set_ylim(min(late) - margin, max(late) + margin)
-        figure.supylabel("training loss (nats per token)", fontsize=8)
+        figure.supylabel("training loss (bits per byte)", fontsize=8)
         lines = [handles[variant] for variant in drawn]
         figure.legend(handles=lines, loc="outside lower center", ncols=legend_columns, borderpad=0)
         return fix_layout(figure)

@@ -32,8 +32,14 @@ from tokbench.report.figures.style import (
 from tokbench.report.wording import MINUS, probability
 from tokbench.tabulation import columns
 
-MARKS = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"
-"""How to read the marks of :func:`draw`, for captions."""
+BY_INTERVAL = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"
+BY_TEST = (
+    "a mark is filled where the difference is significant after correction for all pairs, hollow where it is not, and "
+    "a cross where it is not tested"
+)
+"""How to read the marks of :func:`draw`, for captions: without and with :attr:`Row.significant`."""
+_BELOW = 28
+"""Points from the axis down to the words on its two directions."""
 
 
 @dataclass(frozen=True)
@@ -44,66 +50,118 @@ class Row:
         name: the variant that is compared.
         mean: mean difference.
         interval: 95 % interval of it; None where there is none.
-        told: text at the right.
+        note: text after the printed difference.
         tested: whether the difference is tested for significance.
+        significant: the verdict of a test; None where the interval decides how the mark is drawn.
+        colour: of the mark.
+        highlighted: whether the reader asked for this variant.
     """
 
     name: str
     mean: float
     interval: tuple[float, float] | None
-    told: str
+    note: str = ""
     tested: bool = True
+    significant: bool | None = None
+    colour: str = OKABE_ITO[0]
+    highlighted: bool = False
 
 
 def draw(
-    rows: Sequence[Row], xlabel: str, *, seen_from: float | None = None, heading: str = "", width: float = FULL
+    rows: Sequence[Row],
+    xlabel: str,
+    *,
+    against: str = "",
+    unit: str = "",
+    decimals: int | None = None,
+    higher_is_better: bool = False,
+    heading: str = "",
+    width: float = FULL,
 ) -> Figure:
-    """A dot and a line per comparison; hollow where the interval includes zero, a cross where nothing is tested.
+    """A forest plot: a mark, its interval and both in numbers per comparison; what is worse lies to the right.
+
+    Marks are hollow where the difference is not significant, and a cross where nothing is tested.
 
     Args:
         rows: from top to bottom.
         xlabel: what differs, with its unit.
-        seen_from: the difference that a test could have seen, shaded up to it on both sides of zero.
-        heading: above what is told at the right.
+        against: variant that the others are compared with, named below the axis on both sides of zero; none if empty.
+        unit: after each printed difference, such as "%".
+        decimals: digits of printed differences; fitted to the largest when None.
+        higher_is_better: whether a positive difference is better; the axis then runs from right to left.
+        heading: above the notes of the rows.
         width: inches.
     """
     with house_style():
-        figure = new_figure(width, 0.7 + 0.17 * len(rows))
+        figure = new_figure(width, 0.72 + 0.17 * len(rows) + 0.16 * bool(against))
         axes = figure.subplots()
-        if seen_from is not None:
-            axes.axvspan(-seen_from, seen_from, color=GREY, alpha=0.12, lw=0, zorder=0)
         axes.axvline(0, color=GREY, lw=0.8, zorder=1)
+        digits = _decimals(rows) if decimals is None else decimals
         for place, row in enumerate(rows):
-            clear = row.interval is not None and not row.interval[0] <= 0 <= row.interval[1]
+            if row.highlighted:
+                axes.axhspan(place - 0.45, place + 0.45, color=RULE, lw=0, zorder=0)
             if row.interval is not None:
-                axes.plot(row.interval, [place, place], color=OKABE_ITO[0], lw=1.2, zorder=2)
-            fill = OKABE_ITO[0] if clear else "white"
+                axes.plot(row.interval, [place, place], color=row.colour, lw=1.2, zorder=2)
+            fill = row.colour if _is_clear(row) else "white"
             sign = "o" if row.tested else "x"
-            [mark] = axes.plot([row.mean], [place], marker=sign, ms=4, mec=OKABE_ITO[0], mfc=fill, mew=1.0, zorder=3)
-            figure.add_tooltip(mark, row.name, f"{row.name}: {_said(row)}, {row.told}; {xlabel}")
+            [mark] = axes.plot([row.mean], [place], marker=sign, ms=4, mec=row.colour, mfc=fill, mew=1.0, zorder=3)
+            text = "  ".join(filter(None, [_printed(row, unit, digits), row.note]))
+            figure.add_tooltip(mark, row.name, f"{row.name}: {text}; {xlabel}")
             axes.annotate(
-                row.told, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=INK,
-                annotation_clip=False,
+                text, (1.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=INK,
+                annotation_clip=False, fontweight="bold" if row.highlighted else "normal",
             )  # fmt: skip
         if heading:
             axes.annotate(
-                heading, (1.01, -0.9), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=GREY,
+                heading, (1.02, -0.9), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=GREY,
                 annotation_clip=False,
             )  # fmt: skip
-        axes.set_yticks(range(len(rows)), [row.name for row in rows])
+        for label, row in zip(axes.set_yticks(range(len(rows)), [row.name for row in rows]), rows, strict=True):
+            label.label1.set_fontweight("bold" if row.highlighted else "normal")
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axes.set_xlabel(xlabel, loc="right")
+        if higher_is_better:
+            axes.invert_xaxis()
+        if against:
+            better = any((row.mean > 0) == higher_is_better and row.mean != 0 for row in rows)
+            _name_directions(axes, f"← better than {against}" * better, f"worse than {against} →")
         return fix_layout(figure)
 
 
-def _said(row: Row) -> str:
-    """The difference and its interval in three digits."""
-    mean, *bounds = (f"{value:.3g}".replace("-", MINUS) for value in (row.mean, *(row.interval or ())))
-    return f"{mean} ({' to '.join(bounds)})" if bounds else mean
+def _name_directions(axes: Axes, left: str, right: str) -> None:
+    """Write what lies to both sides of zero below the axis."""
+    for text, side, offset in ((left, "right", -4), (right, "left", 4 if left else 0)):
+        if text:
+            axes.annotate(
+                text, (0, 0), xycoords=("data", "axes fraction"), xytext=(offset, -_BELOW), va="top",
+                textcoords="offset points", ha=side, fontsize=7, color=GREY, annotation_clip=False,
+            )  # fmt: skip
+
+
+def _is_clear(row: Row) -> bool:
+    if row.significant is not None:
+        return row.significant
+    return row.interval is not None and not row.interval[0] <= 0 <= row.interval[1]
+
+
+def _decimals(rows: Sequence[Row]) -> int:
+    """Digits that give the largest difference three significant ones, from one to four."""
+    largest = max(abs(row.mean) for row in rows)
+    return min(max(2 - floor(log10(largest)), 1), 4) if largest > 0 else 1
+
+
+def _printed(row: Row, unit: str, decimals: int) -> str:
+    """``+5.0 % [3.9, 6.0]``."""
+    mean, *bounds = (f"{value:.{decimals}f}" for value in (row.mean, *(row.interval or ())))
+    zero = f"{0:.{decimals}f}"
+    bounds = [zero if float(bound) == 0 else bound for bound in bounds]
+    mean = zero if float(mean) == 0 else f"{'+' * (row.mean > 0)}{mean}"
+    text = f"{mean} {unit}".strip() + (f" [{', '.join(bounds)}]" if bounds else "")
+    return text.replace("-", MINUS)
 
 
 _LINE = 0.16

@@ -1,4 +1,4 @@
-"""Dots by variant: one row per variant, one hollow mark per vocabulary size, a bar at their mean.
+"""Dots by variant: one row per variant, one hollow mark per vocabulary size, a bar at the mean of three sizes or more.
 
 Drawn for average accuracy by rank (figure 1 of "Tokenization Is More Than Compression", turned so that names can be
 read), for Rényi efficiency, for bits per byte: for any number that each tokenizer has once.
@@ -30,6 +30,9 @@ from tokbench.report.figures.style import (
     new_figure,
     size_key,
 )
+
+_LEAST_FOR_MEAN = 3
+"""Vocabulary sizes from which on their mean is drawn."""
 
 
 def draw(
@@ -76,7 +79,7 @@ def draw(
                 zorder=2,
             )
             figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
-            if len(found) > 1:
+            if len(found) > 1 and len(sizes) >= _LEAST_FOR_MEAN:
                 mean = sum(value for _, value in found) / len(found)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
         names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
@@ -90,7 +93,7 @@ def draw(
         if baseline is not None:
             _mark_baseline(axes, baseline, list(values.values()))
         if len(sizes) > 1:
-            size_key(figure, sizes, mean=True)
+            size_key(figure, sizes, mean=len(sizes) >= _LEAST_FOR_MEAN)
         return fix_layout(figure)
 
 

@@ -1,7 +1,7 @@
 """Three vocabularies as circles whose areas, and shared areas, are in proportion to their tokens (figures 5 and 12 of
 "Tokenization Is More Than Compression").
 
-A distribution of each tokenizer as a line over classes, such as tokens by length.
+A distribution of each tokenizer over classes, such as tokens by length, each in a panel.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from math import cos, radians, sin
 
 from matplotlib.figure import Figure
 
-from tokbench.report.figures.style import COLUMN, FULL, INK, PAPER, Style, fix_layout, house_style, new_figure
+from tokbench.report.figures.style import COLUMN, FULL, GREY, INK, Style, fix_layout, house_style, new_figure
 
 _REGIONS = {
     "only_a": "100", "only_b": "010", "a_and_b": "110", "only_c": "001", "a_and_c": "101",
@@ -76,6 +76,10 @@ _LETTER = 0.042
 """Height that a letter of a turned name takes, in inches."""
 
 
+_PANEL = 1.3
+"""Least width of a panel, in inches."""
+
+
 def profile_draw(
     shares: Mapping[str, Sequence[float]],
     classes: Sequence[str],
@@ -84,45 +88,48 @@ def profile_draw(
     xlabel: str,
     ylabel: str,
     *,
+    baseline: str = "",
     width: float = FULL,
 ) -> Figure:
-    """One line per variant, with a legend below.
+    """A panel per variant, with the baseline as a grey line in each.
 
     Args:
         shares: by variant, a value for each class.
         classes: names of the classes, from left to right.
-        order: variants in the order of the legend; those without values are passed over.
-        styles: each variant's colour, mark and line.
+        order: variants in the order of the panels; those without values are passed over.
+        styles: each variant's colour.
         xlabel, ylabel: what classes and values are.
+        baseline: variant that the others are compared with; none where it has no values.
         width: inches.
     """
     drawn = [variant for variant in order if variant in shares]
-    columns = max(int(width // 1.6), 1)
-    longest = max(map(len, classes))
-    turned = longest > 3
+    columns = min(max(int(width / _PANEL), 1), len(drawn))
+    rows = -(-len(drawn) // columns)
+    places = range(len(classes))
+    highest = max(max(values) for values in shares.values()) or 1.0
+    ticks = sorted({0, len(classes) // 2, len(classes) - 1})
     with house_style():
-        legend = 0.14 * -(-len(drawn) // columns)
-        figure = new_figure(width, 0.42 * width + legend + 0.2 + _LETTER * longest * turned)
-        axes = figure.subplots()
-        for variant in drawn:
-            style, values = styles[variant], list(shares[variant])
-            (line,) = axes.plot(
-                range(len(values)), values, color=style.colour, ls=style.line, marker=style.mark, mfc=PAPER, ms=3,
-                lw=0.9, label=variant,
-            )  # fmt: skip
+        figure = new_figure(width, 0.78 * rows + 0.35)
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        panels = grid.ravel()
+        for variant, axes in zip(drawn, panels, strict=False):
+            values, colour = list(shares[variant]), styles[variant].colour
+            axes.fill_between(places, values, color=colour, alpha=0.25, lw=0)
+            (line,) = axes.plot(places, values, color=colour, marker="o", ms=1.8, lw=0.9)
+            if baseline in shares and variant != baseline:
+                axes.plot(places, shares[baseline], color=GREY, lw=0.8, ls=(0, (4, 2)))
             texts = (f"{variant}, {one}: {value:,.4g}" for one, value in zip(classes, values, strict=True))
             figure.add_tooltip(line, variant, *texts)
-        axes.set_xticks(range(len(classes)), list(classes))
-        if turned:
-            axes.tick_params(axis="x", rotation=45)
-            for label in axes.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
-        axes.set_ylim(bottom=0)
-        axes.grid(axis="y")
-        axes.set_xlabel(xlabel, loc="right")
-        axes.set_ylabel(ylabel)
-        figure.legend(
-            *axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns, handletextpad=0.4,
-            labelspacing=0.35, columnspacing=1.0, borderpad=0,
-        )  # fmt: skip
+            axes.set_title(variant, fontsize=min(7.0, 72 * width / columns / (0.62 * max(len(variant), 1)) * 0.86))
+            axes.set_xticks(ticks, [classes[place].partition(" to ")[0] for place in ticks], fontsize=6)
+            axes.tick_params(axis="y", labelsize=6)
+            axes.set_ylim(0, 1.08 * highest)
+            axes.grid(axis="y")
+        for axes in panels[len(drawn) :]:
+            axes.set_visible(False)
+        for column in range(columns):
+            last = max(row for row in range(rows) if row * columns + column < len(drawn))
+            grid[last][column].tick_params(axis="x", labelbottom=True)
+        figure.supxlabel(xlabel, fontsize=8)
+        figure.supylabel(ylabel, fontsize=8)
         return fix_layout(figure)

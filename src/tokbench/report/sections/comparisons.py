@@ -5,7 +5,7 @@ A forest: each variant's difference in bits per byte from the baseline, with its
 Language models compared by their bits per byte, paired by seed and document.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from tokbench.report.content import BEST, ReportContent, drawn_of, left_out
-from tokbench.report.figure_sentences import by_verdict, sides_of_zero, told_apart, within_reach
+from tokbench.report.figure_sentences import PValues, by_verdict, sides_of_zero, told_apart, within_reach
 from tokbench.report.figures import differences
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, NumberSource, Table
+from tokbench.report.sections.downstream import FEWEST
 from tokbench.report.sections.rows import column_of, pairs_told_of_fewer, source_of, split, told_of_smaller, unequal
 from tokbench.report.wording import listed, pluralise, printed, probability, slug, without_rank
 from tokbench.statistics.critical_difference import CRITICAL_DIFFERENCES
@@ -28,7 +29,6 @@ from tokbench.statistics.pairs import COMPARISONS, of_every_pair
 from tokbench.statistics.seed_plan import SEED_PLAN, SEEN_BY_SEEDS
 from tokbench.statistics.verdicts import (
     BETTER,
-    IN_WORDS,
     NOT_TESTED,
     NOT_TOLD,
     ONE_TRAINING,
@@ -63,9 +63,15 @@ CHOSEN = f"each variant with the baseline of its corpus and with the best, both 
 """What is said where not every pair is compared."""
 
 
+def p_values(part: pl.DataFrame) -> tuple[PValues, PValues]:
+    """One-sided p-values by ordered pair, uncorrected and after Holm's correction."""
+    rows = part.select("a", "b", "p_value", "holm").rows()
+    return {(a, b): p for a, b, p, _ in rows}, {(a, b): p for a, b, _, p in rows}
+
+
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
     """The p-values of one model and suite as a triangle of colours."""
-    values, holm = ({(row["a"], row["b"]): row[p] for row in part.iter_rows(named=True)} for p in ("p_value", "holm"))
+    values, holm = p_values(part)
     return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
 
 
@@ -85,7 +91,7 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
             row["a"],
             100 * row["mean_difference"],
             None if row["low"] is None else (100 * row["low"], 100 * row["high"]),
-            NOT_TESTED if row["holm"] is None else probability(row["holm"]),
+            "" if row["holm"] is None else f"p = {probability(row['holm'])}",
             tested=row["holm"] is not None,
         )
         for row in sorted(known, key=lambda row: place[row["a"]])
@@ -94,11 +100,14 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
         return []
     caption = (
         f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
-        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.MARKS}. On the right, p of "
-        "the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for all "
-        "tests made of this model and suite: with the baseline and with the best."
+        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.BY_INTERVAL}. On the right, "
+        "p of the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for "
+        "all tests made of this model and suite: with the baseline and with the best."
     )
-    draw = partial(differences.draw, lines, "difference from the baseline (points)", heading="p")
+    against = listed(sorted(set(part["b"])))
+    draw = partial(
+        differences.draw, lines, "difference of accuracy (points)", against=against, decimals=1, higher_is_better=True
+    )
     return [Drawing(name, caption, draw, says=sides_of_zero("the baseline", [line.interval for line in lines]))]
 
 
@@ -138,6 +147,16 @@ def untested(part: pl.DataFrame) -> str:
     if not reasons or part["p_value"].count():
         return ""
     return ONE_TRAINING if all(one.startswith(ONE_TRAINING) for one in reasons) else TWO_TRAININGS
+
+
+def cannot_reject(part: pl.DataFrame) -> str:
+    """Return the reason why no test of a model and suite can reject at level 0.05; empty if one can.
+
+    Args:
+        part: ordered pairs with ``n``, the number of scores that differ.
+    """
+    most = part["n"].max()
+    return "no test can reject, as fewer than five scores differ" if int(str(most or 0)) < FEWEST else ""
 
 
 def smaller_notes(part: pl.DataFrame) -> list[str]:
@@ -185,6 +204,7 @@ def average_ranks(
     # Two trainings give ranks and no critical difference: there is a table and no diagram.
     known = part.drop_nulls("critical_difference")
     exhibits: list[Table | Drawing] = []
+    finding = next(iter(part["reason"].drop_nulls()), "")
     notes = ["Rank 1 is the best of a cell; ties share their average rank."]
     if known.height:
         first = known.row(0, named=True)
@@ -205,7 +225,11 @@ def average_ranks(
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(differences.critical_difference_draw, drawn, first["critical_difference"], look, of=len(ranks))
-        exhibits.append(Drawing(name, caption, draw, says=within_reach(ranks, first["critical_difference"])))
+        finding = within_reach(ranks, first["critical_difference"])
+        if spread(ranks) > first["critical_difference"]:
+            exhibits.append(Drawing(name, caption, draw, says=finding))
+        else:
+            finding = "no two average ranks differ significantly"
     place = CRITICAL_DIFFERENCES.prints[0]
     columns = [
         replace(column_of(column), best="lowest" if column.name == "average_rank" else None)
@@ -216,8 +240,13 @@ def average_ranks(
         for index, row in enumerate(part.iter_rows(named=True))
         for column in ("average_rank", "critical_difference")
     }
-    table = Table(name, place.caption.format(of=of), part, columns, reasons, notes=notes, folded=True)
+    table = Table(name, place.caption.format(of=of), part, columns, reasons, notes=notes, folded=True, finding=finding)
     return [*exhibits, table]
+
+
+def spread(ranks: Mapping[str, float]) -> float:
+    """The largest difference between two average ranks."""
+    return max(ranks.values()) - min(ranks.values())
 
 
 def comparisons(content: ReportContent, model: str, suite: str, order: list[str]) -> list[Table | Drawing]:
@@ -227,7 +256,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
     exhibits: list[Table | Drawing] = []
     source = source_of(COMPARISONS, model=model, suite=suite)
     if part is not None and part.height:
-        why = untested(part)
+        why, few = untested(part), cannot_reject(part)
         if not of_every_pair(part):
             pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
             others = [variant for variant in order if variant not in content.baselines]
@@ -235,7 +264,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             drawings = against_baseline(name, model, suite, pairs, others[: many.MAX_DRAWN])
             told = f" Shown are the best {many.MAX_DRAWN} of {len(others):,} variants beside it; the source has all."
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
-        elif len(order) > 1 and not why:
+        elif len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
                 f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
@@ -251,8 +280,9 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             part = content.read(part, order)
         if why:
             caption += f" {why.capitalize()}."
+        finding = why or few or told_apart(*p_values(part)).rstrip(".")
         table = comparisons_table(slug("comparisons", model, suite), caption, part, order or content.variants)
-        exhibits.append(replace(table, source=source))
+        exhibits.append(replace(table, source=source, finding=finding))
     ranks = content.part("critical_differences")
     if ranks is not None:
         part = ranks.filter(model=model, suite=suite)
@@ -268,9 +298,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
 
 OPPOSITE = {BETTER: WORSE, WORSE: BETTER, NOT_TOLD: NOT_TOLD, NOT_TESTED: NOT_TESTED}
 SAID = (
-    f"fewer bits are better. Lines are 95 % intervals, {{over}}; {differences.MARKS}. On the right, the verdict of "
-    "Holm's procedure over all pairs: significantly better, significantly worse, or, where there is no significant "
-    "difference, the range that the difference lies within (95 % for all pairs together)."
+    f"fewer bits are better. Numbers in brackets and lines are 95 % intervals, {{over}}; {differences.BY_TEST}, by "
+    "Holm's procedure."
 )
 """How a forest is read; ``over`` is what its intervals have in them."""
 
@@ -291,27 +320,31 @@ def forest(
     """
     names = set(part["a"]) | set(part["b"])
     baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
-    found, verdicts = {}, []
+    found, verdicts, look = {}, [], styles([*content.variants, *sorted(names)])
     for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
         if row["low"] is None:
             continue
         forth = row["b"] == baseline
         ends = (row["low"], row["high"]) if forth else (-row["high"], -row["low"])
         verdict = row["verdict"] if forth else OPPOSITE[row["verdict"]]
-        told = IN_WORDS[verdict]
-        if verdict == NOT_TOLD:
-            told = f"within ± {row['excluded']:.4f}" if row["excluded"] else "the same bits"
         other = row["a"] if forth else row["b"]
         if content.fewer.isdisjoint({(other, size), (baseline, size)}):
             verdicts.append(verdict)
         found[other] = differences.Row(
-            content.label(other), row["difference"] if forth else -row["difference"], ends, told, verdict != NOT_TESTED
+            content.label(other),
+            row["difference"] if forth else -row["difference"],
+            ends,
+            tested=verdict != NOT_TESTED,
+            significant=verdict in (BETTER, WORSE),
+            colour=look[other].colour,
         )
     if not found:
         return []
     order = sorted(found, key=lambda one: (found[one].mean, one))
     lines = [found[one] for one in content.drawn(order)]
-    draw = partial(differences.draw, lines, f"bits per byte minus those with {content.label(str(baseline))}")
+    draw = partial(
+        differences.draw, lines, "difference in bits per byte", against=content.label(str(baseline)), decimals=3
+    )
     caption = caption.format(baseline=baseline) + content.left_out(order, ranked=True)
     if note := unequal(content, [str(baseline), *found], size):
         caption = f"{caption} {note}"

@@ -19,7 +19,7 @@ from tokbench.report.figures import dots
 from tokbench.report.figures.differences import SIGNIFICANCE
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, PrintedColumn, Section, Table
-from tokbench.report.sections.rows import in_order, path_of, source_of
+from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.wording import fitting_decimals, join_some, listed, pluralise, printed, slug, without_rank
 from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
@@ -295,8 +295,10 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     )  # fmt: skip
     table = with_coverings(content, table, model=model, suite=suite)
     values, order = averages(by_size), placed(ranks) or content.reading
-    if not values:
-        return [table]
+    if len(values) < LEAST_DRAWN:
+        why = next(iter(ranks["reason"].drop_nulls()), "")
+        return [table if ranked(ranks) else replace(table, folded=True, finding=why)]
+    numbered = bool(ranked(ranks)) and differs(content.part("comparisons"), model, suite)
     smaller = [
         variant
         for variant in placed(ranks)
@@ -311,13 +313,28 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     draw = partial(
         dots.draw, content.labelled_sizes(values), [*map(content.label, order)],
         content.labelled(styles(content.variants)), "average accuracy (%)",
-        numbered=bool(ranked(ranks)), unnumbered=[*map(content.label, smaller)],
+        numbered=numbered, unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
-    by = "by vocabulary size" if once else "by rank and vocabulary size"
+    by = "by rank and vocabulary size" if numbered else "by vocabulary size"
     caption = f"Average accuracy of {model} over the tasks of {suite}, {by}.{once}"
+    caption += " Without ranks, as no difference is significant." * (not numbered and not once)
     caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
+
+
+def differs(comparisons: pl.DataFrame | None, model: str, suite: str) -> bool:
+    """Return whether any two tokenizers differ significantly in accuracy, corrected where p-values are.
+
+    Args:
+        comparisons: p-values of ordered pairs; without them nothing is known against it.
+        model, suite: whose accuracies.
+    """
+    if comparisons is None:
+        return True
+    part = comparisons.filter(model=model, suite=suite)
+    p_values = part["holm" if "holm" in part.columns else "p_value"].drop_nulls()
+    return bool((p_values <= SIGNIFICANCE).any())
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:

@@ -4,38 +4,41 @@ The answer first: the scoreboard, and the sentences that it bears out.
 """
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import polars as pl
 
 from tokbench.report.claims import Claim, claims, numbers
 from tokbench.report.content import ReportContent
-from tokbench.report.figure_sentences import between
+from tokbench.report.figure_sentences import between, by_verdict
 from tokbench.report.figures import differences, dots, scatter
-from tokbench.report.figures.differences import MARKS
+from tokbench.report.figures.differences import BY_TEST
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
-from tokbench.report.sections.rows import TEXT, path_of
+from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
 from tokbench.report.sentences import glance, said, summary, unranked
-from tokbench.report.wording import join_some, slug
+from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.ranks import BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
 from tokbench.statistics.seeds import SEVERAL
-from tokbench.statistics.verdicts import IN_WORDS
+from tokbench.statistics.verdicts import WORSE
 from tokbench.tabulation import columns
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 LARGER = ", larger marks are larger vocabularies"
 SINGLE = " Variants with one size alone have a mark and no line."
 _FAR = {
-    TOKENS: ("tokens more than {best} needs (%)", 100),
-    BITS: ("bits per byte more than with {best}", 1),
-    NGRAM: ("bits per byte more than with {best}", 1),
-    ACCURACY: ("points of accuracy more than {best}", 100),
-    ALIGNMENT: ("F1 of alignment with morphemes more than {best}", 1),
+    TOKENS: ("difference in tokens (%)", 100, "%", 1),
+    BITS: ("difference in bits per byte", 1, "", 3),
+    NGRAM: ("difference in bits per byte", 1, "", 3),
+    ACCURACY: ("difference in accuracy (points)", 100, "", 1),
+    ALIGNMENT: ("difference in F1", 1, "", 3),
 }
+"""Label of the axis, factor, unit and decimals of differences from the best."""
+_LEAST_SIZES = 3
+"""Vocabulary sizes from which on tokens are drawn as lines; of fewer, dots in another section show as much."""
 
 
 def evidence(content: ReportContent) -> Section:
@@ -69,7 +72,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
             for variant, size, value in part.select("variant", "size", "value").rows()
             if variant in shown
         }
-        if len(sizes) < 2:
+        if len(sizes) < _LEAST_SIZES:
             continue
         names = [f"{size:,}" for size in sizes]
         looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
@@ -88,39 +91,56 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
 
 
 def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
-    """How far each tokenizer is behind the best of a measure, with the interval of the difference."""
+    """How far each tokenizer is behind the best of a measure, with the interval of the difference.
+
+    One figure for each size, see :func:`tokbench.report.sections.rows.drawn_sizes`, and for the size of the claim.
+    """
     drawings = []
     for claim in told:
-        if claim.measure not in _FAR:
+        part = _compared(frame, claim) if claim.measure in _FAR else frame.clear()
+        sizes = part.drop_nulls("behind_low")["size"].unique().to_list()
+        if claim.size not in sizes:
             continue
-        label, unit = _FAR[claim.measure]
-        part = _same(frame, claim).drop_nulls("behind_low")
-        lines = [
-            differences.Row(
-                row["variant"], unit * row["behind"], (unit * row["behind_low"], unit * row["behind_high"]),
-                IN_WORDS.get(row["verdict"], row["verdict"]), tested=row["verdict"] != UNTESTED,
-            )
-            for row in part.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
-        ]  # fmt: skip
-        if not lines:
-            continue
-        best = str(claim.best["variant"])
-        kept = lines[: columns.MAX_DRAWN] if content.many else lines
-        of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
-        caption = (
-            f"How far each tokenizer{of} is behind the best at a vocabulary of {claim.size:,}, {_what(claim)}. "
-            f"Lines are 95 % intervals of the difference; {MARKS}. On the right, the verdict after correction for all "
-            "pairs of this size."
-        )
-        side = "left" if claim.measure in (ACCURACY, ALIGNMENT) else "right"
-        caption += f" Tokenizers that are behind the best are on the {side} of zero."
-        if len(kept) < len(lines):
-            caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
-        name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, claim.size)
-        draw = partial(differences.draw, kept, label.format(best=best))
-        source = _source(claim.measure, model=claim.model, suite=claim.suite)
-        drawings.append(Drawing(name, caption, draw, source, [row.name for row in kept], said(claim)))
+        chosen = [size for size in drawn_sizes(sizes) if size <= claim.size] or [claim.size]
+        made = [_forest(content, part.filter(size=size), claim, size) for size in sorted({*chosen, claim.size})]
+        name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite)
+        drawings += [replace(one, series=name) for one in made] if len(made) > 1 else made
     return drawings
+
+
+def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int) -> Drawing:
+    """The figure of one size; rows are those of the claim's corpus, model, suite and pre-tokenizer."""
+    label, factor, unit, decimals = _FAR[claim.measure]
+    best = str(part.filter(verdict=BEST)["variant"][0])
+    look = styles([*content.variants, *sorted(part["variant"].to_list())])
+    others = part.filter(pl.col("verdict") != BEST).drop_nulls("behind_low")
+    lines = [
+        differences.Row(
+            row["variant"],
+            factor * row["behind"],
+            (factor * row["behind_low"], factor * row["behind_high"]),
+            tested=row["verdict"] != UNTESTED,
+            significant=row["verdict"] == WORSE,
+            colour=look[row["variant"]].colour,
+        )
+        for row in others.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
+    ]
+    kept = lines[: columns.MAX_DRAWN] if content.many else lines
+    of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
+    caption = (
+        f"How far each tokenizer{of} is behind the best, {best}, at a vocabulary of {size:,}, {_what(claim)}. "
+        f"Lines and brackets are 95 % intervals of the difference; {BY_TEST}."
+    )
+    if len(kept) < len(lines):
+        caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
+    name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, size)
+    draw = partial(
+        differences.draw, kept, label, against=best, unit=unit, decimals=decimals,
+        higher_is_better=claim.measure in (ACCURACY, ALIGNMENT),
+    )  # fmt: skip
+    source = _source(claim.measure, model=claim.model, suite=claim.suite)
+    says = said(claim) if size == claim.size else by_verdict(best, others["verdict"].to_list())
+    return Drawing(name, caption, draw, source, [row.name for row in kept], says, size)
 
 
 def _what(claim: Claim) -> str:
@@ -139,14 +159,13 @@ def _source(*measures: str, **at: str) -> NumberSource:
     return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
 
 
-def _same(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
+def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
+    """Rows of the scoreboard of the claim's measure and pre-tokenizer at all sizes that have a best one."""
     filled = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
-    same: dict[str, Any] = {
-        "measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite,
-        "size": claim.size,
-    }  # fmt: skip
+    same = {"measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
     own = pl.col("pretokenization").eq_missing(pl.lit(claim.best["pretokenization"], pl.String))
-    return filled.filter(**same).filter(own, pl.col("verdict") != BEST)
+    part = filled.filter(**same).filter(own)
+    return part.filter((pl.col("verdict") == BEST).any().over("size"))
 
 
 def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
@@ -172,7 +191,8 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     )  # fmt: skip
     caption = (
         f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
-        f"better{LARGER * (len({size for _, size in points}) > 1)}.{content.left_out(order, ranked=True)}"
+        f"better{LARGER * (len({size for _, size in points}) > 1)}; n = {pluralise(len(points), 'tokenizer')}."
+        f"{content.left_out(order, ranked=True)}"
         f"{content.in_brackets}"
     )
     ranked = _values(bits.filter(pl.col("verdict") != UNRANKED).drop_nulls("best"))
@@ -198,7 +218,7 @@ def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
 
 
 def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
-    """Tokens by language at the largest size, as a ratio to the fewest that any of the tokenizers needs.
+    """Tokens by language at each size or the largest, as a ratio to the fewest that any of the tokenizers needs.
 
     Those that the scoreboard does not rank by tokens would be ranked by the ratio, and are left out.
     """
@@ -209,32 +229,41 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
     counted = intrinsic.filter(pl.col("metric") == "corpus_token_count", pl.col("language") != "").drop_nulls("value")
     for corpus in content.corpora_of(counted):
         part = counted.filter(corpus=corpus)
-        size = int(str(part["size"].max()))
-        unranked = frame.filter(measure=TOKENS, corpus=corpus, size=size, verdict=UNRANKED)["variant"]
-        here = part.filter(pl.col("size") == size, ~pl.col("variant").is_in(unranked.to_list()))
-        if here["language"].n_unique() < 2 or here["variant"].n_unique() < 2:
-            continue
-        least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
-        ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
-        order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
-        shown = content.drawn(order)
-        values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
-        languages = sorted({one for _, one in values})
-        worst = max(ratios, key=lambda key: (ratios[key], key))
-        caption = (
-            f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
-            f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
-            + f" Left out, as they are not ranked: {join_some(sorted(unranked))}."
-            * (not unranked.is_empty())
-        )
-        needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
-        says = f"The widest gap is in {worst[1]}, where {needs}."
-        label = "tokens / fewest of the language"
-        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
-        draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
-        source = NumberSource([path_of(INTRINSIC)], [TEXT])
-        drawings.append(Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says))
+        made = {}
+        for size in drawn_sizes(part["size"].to_list()):
+            unranked = frame.filter(measure=TOKENS, corpus=corpus, size=size, verdict=UNRANKED)["variant"].to_list()
+            here = part.filter(pl.col("size") == size, ~pl.col("variant").is_in(unranked))
+            if here["language"].n_unique() > 1 and here["variant"].n_unique() > 1:
+                made[size] = _languages(content, here, corpus, size, sorted(unranked))
+        name = slug("tokens-by-language", corpus)
+        for size, drawing in made.items():
+            own = name if size == max(made) else slug(name, size)
+            drawings.append(replace(drawing, name=own, size=size, series=name if len(made) > 1 else ""))
     return drawings
+
+
+def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: int, unranked: list[str]) -> Drawing:
+    """Tokens by language at one size."""
+    least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
+    ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
+    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
+    shown = content.drawn(order)
+    values = {(content.label(key[0]), key[1]): value for key, value in ratios.items() if key[0] in set(shown)}
+    languages = sorted({one for _, one in values})
+    worst = max(ratios, key=lambda key: (ratios[key], key))
+    caption = (
+        f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
+        f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
+        + f" Left out, as they are not ranked: {join_some(unranked)}."
+        * bool(unranked)
+    )
+    needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
+    says = f"The widest gap is in {worst[1]}, where {needs}."
+    label = "tokens / fewest of the language"
+    looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+    draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
+    source = NumberSource([path_of(INTRINSIC)], [TEXT])
+    return Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says)
 
 
 BEHIND = "What is behind these sentences: intervals, sizes, corpora, and what is not ranked"

@@ -105,9 +105,8 @@ def provenance(content: ReportContent) -> Section:
     times = "How long each stage took is told beside this page, in run.html, since times differ from run to run."
     files = "For programs: leaderboard.json and leaderboard.csv. For a paper: references.bib, what this run rests on. "
     files += "All three are beside this page."
-    return Section(
-        "provenance", "Provenance", [times, files], exhibits=[Table("provenance", "What made these results.", frame)]
-    )
+    table = Table("provenance", "What made these results.", frame, folded=True, finding="versions and hardware")
+    return Section("provenance", "Provenance", [times, files], exhibits=[table])
 
 
 def _leaves(tree: Mapping[str, object], above: str = "") -> list[tuple[str, str]]:
@@ -135,64 +134,72 @@ def published(content: ReportContent) -> Section:
 
 
 HOW = (
-    "Each row is the same sentence, cut by one tokenizer at the vocabulary size beside its name; the small number "
-    "counts its tokens. A token is coloured where some other tokenizer here does not have the same piece, and ends "
-    "with a heavy line where some other has no boundary. A space is shown as ␣, what cannot be seen by its code point, "
-    "and bytes that are no whole character in hexadecimal, in ⟨brackets⟩. Point at a token to see its id."
+    "Each row is one tokenizer{sizes}; the small number counts its tokens. Orange: {baseline} has no token with these "
+    "bounds. ␣ is a space, ⟨brackets⟩ have bytes in hexadecimal. Point at a token to see its id."
 )
 NAMED = "Sentences that the configuration names come first. The others are"
 CHOSEN = (
-    "those on which these tokenizers differ most: with the most boundaries, for each byte, that not all of them share. "
-    f"They are from the first shard of the evaluation split, of the first {OF_LANGUAGE} sentences of each language "
-    f"that are mostly letters and of {SHORTEST} to {LONGEST} bytes; at most three of a language, and one of a document."
+    "chosen automatically from the evaluation split: those with the most boundaries, for each byte, on which these "
+    f"tokenizers differ. Candidates: the first {OF_LANGUAGE} sentences of each language in the first shard, mostly "
+    f"letters, of {SHORTEST} to {LONGEST} bytes. At most three are of one language, and one of a document."
 )
 Span = tuple[int | None, int | None]
 
 
 def examples(content: ReportContent) -> Section:
-    """Every sentence with its cuts; nothing where none were made."""
+    """Every sentence as each tokenizer splits it; nothing where none were split."""
     sentences, cuts = content.part("examples"), content.part("cuts")
     if sentences is None or cuts is None:
         return Section("examples", "The same sentences, cut by each tokenizer")
-    shown = cuts["variant"].n_unique()
+    variants = cuts["variant"].unique(maintain_order=True).to_list()
+    baseline = next((one for one in content.baselines if one in variants), variants[0])
+    sizes = cuts["size"].unique().to_list()
+    at = f", all of {sizes[0]:,} tokens" if len(sizes) == 1 else " at the vocabulary size next to its name"
+    told = [HOW.format(sizes=at, baseline=baseline)]
     sources = set(sentences["source"])
-    told = [HOW]
     if sources != {CONFIGURED}:
         told.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
-    if shown < len(content.variants):
+    if len(variants) < len(content.variants):
         which = "the baseline, then the first of the configuration, each at one vocabulary size"
-        told.append(f"Shown are {shown:,} of {pluralise(len(content.variants), 'variant')}: {which}.")
+        told.append(f"Shown are {len(variants):,} of {pluralise(len(content.variants), 'variant')}: {which}.")
     by_example = {number: part for (number,), part in cuts.group_by("example", maintain_order=True)}
     exhibits = [
-        _cutting(row, by_example[row["example"]])
+        _cutting(row, by_example[row["example"]], baseline, len(sizes) > 1)
         for row in sentences.iter_rows(named=True)
         if row["example"] in by_example
     ]
     return Section("examples", "The same sentences, cut by each tokenizer", told, exhibits)
 
 
-def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame) -> Cutting:
-    tokenizers = [
-        (f"{variant} {size:,}", list(part.select("start", "end", "id", "token").iter_rows()))
+def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame, baseline: str, several: bool) -> Cutting:
+    """One sentence; tokens that the baseline does not have are marked.
+
+    Args:
+        sentence: row of the table of sentences.
+        cuts: its tokens.
+        baseline: variant that the others are compared with, at its largest size here.
+        several: whether names are followed by their size.
+    """
+    tokenizers = {
+        (str(variant), int(str(size))): list(part.select("start", "end", "id", "token").iter_rows())
         for (variant, size), part in cuts.group_by("variant", "size", maintain_order=True)
+    }
+    known = [key for key in tokenizers if key[0] == baseline] or [*tokenizers]
+    bounds = {row[:2] for row in tokenizers[max(known, key=lambda key: key[1])]}
+    comparable = all(start is not None for start, _ in bounds)
+    rows = [
+        (f"{variant} {size:,}" if several else variant, list(_tokens(tokens, bounds if comparable else None)))
+        for (variant, size), tokens in tokenizers.items()
     ]
-    placed = [{row[:2] for row in rows} for _, rows in tokenizers if all(row[0] is not None for row in rows)]
-    same = set.intersection(*placed) if placed else set()
-    ends = [{end for _, end in spans} for spans in placed]
-    borders = set.intersection(*ends) if ends else set()
-    rows = [(name, list(_tokens(tokens, same, borders))) for name, tokens in tokenizers]
     return Cutting(sentence["example"], _caption(sentence), sentence["text"], _direction(sentence["text"]), rows)
 
 
-def _tokens(
-    rows: Sequence[tuple[int | None, int | None, int, str]], same: set[Span], borders: set[int | None]
-) -> Iterator[ShownToken]:
+def _tokens(rows: Sequence[tuple[int | None, int | None, int, str]], bounds: set[Span] | None) -> Iterator[ShownToken]:
+    """Tokens of one row; none of them differs where the bounds of one side are not known."""
     for start, end, one, token in rows:
         data = bytes.fromhex(token)
-        placed = start is not None
-        yield ShownToken(
-            visible(data), one, data.hex(" "), placed and (start, end) not in same, placed and end not in borders
-        )
+        differs = bounds is not None and start is not None and (start, end) not in bounds
+        yield ShownToken(visible(data), one, data.hex(" "), differs)
 
 
 def _caption(sentence: dict[str, Any]) -> str:

@@ -19,13 +19,15 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, Exhibit, Heading, NumberSource, PrintedColumn, Section, Table
 from tokbench.report.sections import ngram_bits
 from tokbench.report.sections.balancing import balancing
-from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, measured_in, path_of, split
+from tokbench.report.sections.rows import EMBEDDINGS, RESOURCE, TEXT, drawn_sizes, measured_in, path_of, split
 from tokbench.report.sections.subjects import Measure, by_subject
 from tokbench.report.wording import defined, join_some, listed, pluralise, slug, words
 from tokbench.statistics.equal_size import NOMINAL
 from tokbench.statistics.inputs import IN_PARTS
+from tokbench.statistics.scoreboard import GAP
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.intrinsic import INTRINSIC
+from tokbench.tabulation.table import Kind
 
 DISTRIBUTIONS_DRAWN = {
     "token_length_distribution": ("Tokens of the vocabulary by their length in bytes", "bytes", "% of the vocabulary"),
@@ -37,7 +39,7 @@ DISTRIBUTIONS_DRAWN = {
 
 
 def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about: str) -> list[Drawing]:
-    """The distributions of one corpus at its largest size.
+    """The distributions of one corpus, at each size or the largest, see :func:`drawn_sizes`.
 
     Args:
         content: what the report shows.
@@ -46,35 +48,48 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
         about: what was measured, in words.
     """
     drawings = []
-    for metric, (title, xlabel, ylabel) in DISTRIBUTIONS_DRAWN.items():
+    for metric in DISTRIBUTIONS_DRAWN:
         rows = part.filter(metric=metric, language="").drop_nulls("value")
-        if rows.is_empty():
-            continue
-        size = int(str(rows["size"].max()))
-        here = rows.filter(size=size).sort("definition")
-        classes = here["definition"].unique(maintain_order=True).to_list()
-        classes.sort(key=lambda one: ("more than" in one or "or more" in one, one))
-        found = {(variant, one): value for variant, one, value in here.select("variant", "definition", "value").rows()}
-        order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
-        shown = content.drawn(order)
-        shares = {}
-        for variant in shown:
-            counts = [found.get((variant, one), 0.0) for one in classes]
-            shares[variant] = [100 * one / (sum(counts) or 1.0) for one in counts]
-        names = [_class(one) for one in classes]
-        while len(names) > 1 and not any(values[len(names) - 1] for values in shares.values()):
-            names = names[:-1]
-        shares = {variant: values[: len(names)] for variant, values in shares.items()}
-        draw = partial(venn.profile_draw, shares, names, order, styles([*content.variants, *order]), xlabel, ylabel)
-        caption = f"{title.format(about=about)}, at a vocabulary of {size:,}.{content.left_out(order)}"
-        peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
-        most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
-        share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
-        have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
-        says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
-        source = NumberSource([path_of(INTRINSIC)], [TEXT])
-        drawings.append(Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says))
+        sizes = drawn_sizes(rows["size"].to_list())
+        made = [_distribution(content, rows.filter(size=size), metric, corpus, about) for size in sizes]
+        name = slug(metric.replace("_", "-"), corpus)
+        named = [
+            replace(one, name=name if size == sizes[-1] else slug(name, size), size=size)
+            for one, size in zip(made, sizes, strict=True)
+        ]
+        drawings += [replace(one, series=name) for one in named] if len(named) > 1 else named
     return drawings
+
+
+def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpus: str, about: str) -> Drawing:
+    """One distribution at one size."""
+    title, xlabel, ylabel = DISTRIBUTIONS_DRAWN[metric]
+    classes = here["definition"].unique(maintain_order=True).sort().to_list()
+    classes.sort(key=lambda one: ("more than" in one or "or more" in one, one))
+    found = {(variant, one): value for variant, one, value in here.select("variant", "definition", "value").rows()}
+    order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in found})]
+    shown = content.drawn(order)
+    shares = {}
+    for variant in shown:
+        counts = [found.get((variant, one), 0.0) for one in classes]
+        shares[variant] = [100 * one / (sum(counts) or 1.0) for one in counts]
+    names = [_class(one) for one in classes]
+    while len(names) > 1 and not any(values[len(names) - 1] for values in shares.values()):
+        names = names[:-1]
+    shares = {variant: values[: len(names)] for variant, values in shares.items()}
+    baseline = next((one for one in content.baselines if one in shares), "")
+    draw = partial(
+        venn.profile_draw, shares, names, order, styles([*content.variants, *order]), xlabel, ylabel, baseline=baseline
+    )
+    caption = f"{title.format(about=about)}, at a vocabulary of {here['size'][0]:,}."
+    caption += f" Dashed: {baseline}." * bool(baseline and len(shares) > 1) + content.left_out(order)
+    peaks = {variant: names[values.index(max(values))] for variant, values in shares.items()}
+    most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
+    share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
+    have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
+    says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
+    source = NumberSource([path_of(INTRINSIC)], [TEXT])
+    return Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says)
 
 
 def _class(definition: str) -> str:
@@ -99,6 +114,8 @@ EXCHANGED = re.compile(r"\((added|dropped)\)")
 THE_BASELINE = "it is the baseline: nothing is added or dropped"
 REMOVED = "removed_tokens"
 """What few constructions do, and is left out where none of a table's does."""
+ABOVE = "above the optimum"
+"""What pages call the metric ``gap``."""
 GAPS = "compression"
 """The subject that has the gaps; the table of bounds follows it."""
 OWN, GROUP = "pretokenization", "size and pre-tokenizer"
@@ -260,7 +277,8 @@ def _table(
     data[OWN] = [content.pretokenizer(one[0]) if content.several_pretokenizers else "" for one in tokenizers]
     data[GROUP] = [f"{one[1]} {own}" for one, own in zip(tokenizers, data[OWN], strict=True)]
     columns, notes, reasons, unlike, empty = [], [], {}, [], []
-    for number, ((metric, definition), header) in enumerate(measures, 1):
+    for number, ((metric, definition), name_of_column) in enumerate(measures, 1):
+        header = f"{name_of_column.replace('gap to the optimum', ABOVE)} (%)" if metric == GAP else name_of_column
         column = f"{metric}.{number}"
         rows = [found.get((metric, definition, *tokenizer)) for tokenizer in tokenizers]
         data[column] = [row[0] if row else None for row in rows]
@@ -279,8 +297,9 @@ def _table(
         alike = not requires_equal_n(metric, definition) or len(set(over)) == len({group for group, _ in over})
         best = None if by_language or not alike else direction(metric)
         unlike += [header] * (not by_language and not alike and direction(metric) is not None)
+        kind: Kind = "percent" if metric == GAP else "real"
         columns.append(
-            PrintedColumn(column, header, "real", best=best, files=measured_in(metric), about=plainly(definition))
+            PrintedColumn(column, header, kind, best=best, files=measured_in(metric), about=plainly(definition))
         )
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
@@ -366,20 +385,25 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
         if values:
             order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in values})]
             smaller = sorted(values.keys() & content.fewer)
-            alike, own = content.alike(values), requires_equal_n(metric, definition)
-            what = f"{words(metric).capitalize()} on {corpus}"
+            own = requires_equal_n(metric, definition)
+            label, title, factor = (f"{ABOVE} (%)", f"Tokens {ABOVE} (gap, %)", 100) if metric == GAP else (
+                words(metric), words(metric).capitalize(), 1
+            )  # fmt: skip
+            values = {key: factor * value for key, value in values.items()}
+            digits = 1 if metric == GAP else None
+            what, alike = f"{title} on {corpus}", content.alike(values)
             if own and content.several_pretokenizers:
                 groups = _of_each_pretokenizer(content, alike)
-                says = " ".join(between(f"{what}, pre-tokenizer {name},", one) for name, one in groups.items())
+                says = " ".join(between(f"{what}, pre-tokenizer {name},", one, digits) for name, one in groups.items())
             else:
-                says = between(what, content.labelled_sizes(alike))
+                says = between(what, content.labelled_sizes(alike), digits)
             shown = set(content.drawn(order))
             values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
             rows = _grouped(content, [(one,) for one in content.reading])
             looks = content.labelled(styles(content.variants))
             labels = [content.label(variant) for (variant,) in rows]
-            draw = partial(dots.draw, values, labels, looks, words(metric))
-            caption = f"{words(metric).capitalize()} on {texts}, by variant and vocabulary size: {plainly(definition)}."
+            draw = partial(dots.draw, values, labels, looks, label)
+            caption = f"{title} on {texts}, by variant and vocabulary size: {plainly(definition)}."
             if smaller:
                 named = join_some([f"{variant} at {size:,}" for variant, size in smaller])
                 caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."

@@ -3,7 +3,9 @@
 Checkpoints along the way: a figure and a table for each model and suite that were asked for them.
 """
 
+from dataclasses import replace
 from functools import partial
+from math import log
 
 import polars as pl
 
@@ -13,7 +15,7 @@ from tokbench.report.figure_sentences import between
 from tokbench.report.figures import curves, dots, norms
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import UNEXPLAINED, Drawing, PrintedColumn, Section, Table
-from tokbench.report.sections.rows import in_order, source_of
+from tokbench.report.sections.rows import LEAST_DRAWN, in_order, path_of, source_of
 from tokbench.report.wording import listed, pluralise, slug
 from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.embeddings import EMBEDDING_NORMS
@@ -58,8 +60,8 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
 
 
 CAUTION = (
-    "Loss per token cannot be compared between tokenizers, since their tokens differ in length; bits per byte can, "
-    "since every tokenizer spells the same bytes."
+    "Losses are in bits per byte. Loss per token cannot be compared between tokenizers, since their tokens differ in "
+    "length."
 )
 
 SMOOTHED = " Lines are a running mean over a fiftieth of the curve, with the raw curve behind it."
@@ -74,7 +76,7 @@ def models(content: ReportContent) -> Section:
         missing.append(f"Training curves: {content.why_missing('curves')}")
     else:
         for (model,), part in losses.group_by("model", maintain_order=True):
-            exhibits.append(_curves(content, str(model), part))
+            exhibits += _curves(content, str(model), part)
     exhibits += convergences(content)
     embedded = content.part("embedding_norms")
     if embedded is None:
@@ -90,26 +92,43 @@ def models(content: ReportContent) -> Section:
         for names, part in bits.group_by(groups, maintain_order=True):
             exhibits += _bits_per_byte(content, [str(name) for name in names], part)
     if (read := content.part("trained_on")) is not None:
-        exhibits.append(in_order(content, TRAINED_ON, read))
+        table = in_order(content, TRAINED_ON, read)
+        known = read["text_bytes"].drop_nulls().to_list()
+        finding = f"from {min(known):,} to {max(known):,} bytes of text" if known else ""
+        exhibits.append(replace(table, finding=finding))
     return Section("models", "Language models", [CAUTION] if exhibits else [], exhibits, missing=missing)
 
 
-def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> Drawing:
-    losses = {
-        (str(variant), int(str(size))): (found["tokens"].to_list(), found["loss"].to_list())
-        for (variant, size), found in part.sort("batch").group_by("variant", "size", maintain_order=True)
+def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Drawing]:
+    """Losses in bits per byte, of tokenizers whose models are known to have read so many bytes; none without any."""
+    read = content.part("trained_on")
+    if read is None:
+        return []
+    bytes_per_token = pl.col("text_bytes") / pl.col("tokens")
+    known = read.filter(pl.col("model") == model, pl.col("text_bytes") > 0, pl.col("tokens") > 0)
+    rates = {
+        (variant, size): rate
+        for variant, size, rate in known.select("variant", "size", bytes_per_token.alias("rate")).rows()
     }
-    last = {key: one[1][-1] for key, one in losses.items()}
-    says = between(f"Loss of {model} per token after its last batch", content.alike(last))
-    says += " It is per token: tokenizers cannot be compared by it."
-    order = _of(content, part)
+    losses: dict[tuple[str, int], tuple[list[float], list[float]]] = {}
+    for (variant, size), curve in part.sort("batch").group_by("variant", "size", maintain_order=True):
+        key = (str(variant), int(str(size)))
+        if rate := rates.get(key):
+            losses[key] = ((curve["tokens"] * rate).to_list(), (curve["loss"] / (rate * log(2))).to_list())
+    if not losses:
+        return []
+    last = {key: loss[-1] for key, (_, loss) in losses.items()}
+    says = between(f"Training loss of {model} in bits per byte after its last batch", content.alike(last))
+    says += " One batch is noisy and was trained on; bits per byte of held-out text compare tokenizers better."
+    order = [one for one in _of(content, part) if any(variant == one for variant, _ in losses)]
     shown = content.drawn(order)
-    losses = {key: found for key, found in losses.items() if key[0] in shown}
+    losses = {key: curve for key, curve in losses.items() if key[0] in shown}
     draw = partial(curves.draw, losses, content.variants, styles(content.variants))
     smoothed = any(len(loss) >= 2 * curves.PARTS for _, loss in losses.values())
     caption = CURVES.prints[0].caption.format(model=model) + SMOOTHED * smoothed + content.left_out(order)
-    source = source_of(CURVES, model=model)
-    return Drawing(slug("curves", model), caption, draw, source, says=says)
+    own = source_of(CURVES, model=model)
+    source = replace(own, tables=[*own.tables, path_of(TRAINED_ON)])
+    return [Drawing(slug("curves", model), caption, draw, source, says=says)]
 
 
 def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) -> Drawing:
@@ -124,7 +143,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
     source = source_of(EMBEDDING_NORMS, model=model, size=size)
     says = between("Tokens that never occur in the pretraining text", content.alike(unseen), 0)
     draw = partial(norms.draw, cells, content.variants)
-    return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says)
+    return Drawing(slug("embedding-norms", model, size), caption, draw, source, says=says, folded=True)
 
 
 def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
@@ -167,8 +186,8 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     )
     lossy = Elsewhere(content).lossy
     values = {key: row["value"] for key, row in found.items() if row["value"] is not None and key[0] not in lossy}
-    if not values:
-        return [table]
+    if len(values) < LEAST_DRAWN:
+        return [replace(table, folded=True)]
     lowest: dict[str, float] = {}
     for (variant, _), value in content.alike(values).items():
         lowest[variant] = min(value, lowest.get(variant, value))

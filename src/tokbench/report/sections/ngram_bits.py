@@ -11,7 +11,7 @@ from tokbench.report.figure_sentences import between, within_reach
 from tokbench.report.figures import curves, differences
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, PrintedColumn, Table
-from tokbench.report.sections.comparisons import SAID, forest
+from tokbench.report.sections.comparisons import SAID, forest, spread
 from tokbench.report.sections.rows import pairs_told_of_fewer, rows, source_of, split
 from tokbench.report.wording import pluralise, slug, without_rank
 from tokbench.statistics.equal_size import FEWER
@@ -64,7 +64,8 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
             caption += without_rank(part.filter(reason=FEWER, **at)["variant"].to_list())
             name = slug("ngram-ranks", *at.values())
             says = within_reach(place, here["critical_difference"][0])
-            exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
+            if spread(place) > here["critical_difference"][0]:
+                exhibits.append(Drawing(name, caption, draw, source_of(NGRAM_RANKS, **at), list(drawn), says))
         exhibits += _forest(content, at)
         for table in (NGRAM_VERDICTS, NGRAM_LANGUAGES):
             exhibits += [pairs_told_of_fewer(content, one, at["size"]) for one in split(content, table, **at)]

@@ -63,6 +63,20 @@ def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Tabl
     return replace(table, notes=[*table.notes, note]) if note else table
 
 
+LEAST_DRAWN = 6
+"""Numbers from which on a figure shows more than the table that follows it."""
+LEAST_CORRELATED = 10
+"""Points from which on a correlation is drawn, or called a finding."""
+_MAX_SIZES = 4
+"""Vocabulary sizes up to which figures of one size are drawn for each."""
+
+
+def drawn_sizes(sizes: Iterable[int]) -> list[int]:
+    """The vocabulary sizes for which a figure of one size is drawn: all of up to four, else the largest."""
+    ordered = sorted(set(sizes))
+    return ordered if len(ordered) <= _MAX_SIZES else ordered[-1:]
+
+
 TEXT, RESOURCE = "intrinsic/{variant}/{size}.json", "intrinsic/{variant}/{size}/{corpus}.json"
 EMBEDDINGS = "embeddings/{model}/{variant}/{size}/measurements.json"
 _COMPARED = ("relative_", "dropped_", "added_", "common_", "venn_", "partition_cover_ratio")

@@ -23,7 +23,7 @@ from tokbench.report.sections.intrinsic import (
     whole_corpus,
     whole_corpus_rows,
 )
-from tokbench.report.sections.rows import column_of, path_of, rows, source_of, split, told_of_smaller
+from tokbench.report.sections.rows import LEAST_CORRELATED, column_of, path_of, rows, source_of, split, told_of_smaller
 from tokbench.report.wording import listed, pluralise, printed, slug, words
 from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
@@ -146,7 +146,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             here = intrinsic.filter(corpus=corpus)
             definition, values = measured(whole_corpus(here)[0], metric)
             points = {key: (values[key], accuracies[key]) for key in accuracies if key in values}
-            if len(points) < 2:
+            if len(points) < LEAST_CORRELATED:
                 continue
             correlation = None
             if correlations is not None:
@@ -207,7 +207,14 @@ def _correlations(content: ReportContent, frame: pl.DataFrame) -> Table:
         for index, (r, n) in enumerate(whole.select("r", "n").rows())
         if r is not None and (ends := fisher_interval(r, n)) is not None
     }
-    return replace(table, intervals=found, notes=[*table.notes, FISHER, *left_out])
+    few = _few(max(whole["n"].to_list(), default=0))
+    notes = [*table.notes, FISHER, *left_out]
+    return replace(table, intervals=found, notes=notes, finding=few, folded=table.folded or bool(few))
+
+
+def _few(points: int) -> str:
+    """What the line of a table of correlations says where their points are few; nothing where they are enough."""
+    return f"no finding: from {points} tokenizers at most, fewer than {LEAST_CORRELATED}" * (points < LEAST_CORRELATED)
 
 
 def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
@@ -243,6 +250,7 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
             values = [pair["r"] if pair else None for pair in found.values()]
             shown.append((corpus, words(measure[0]), measure[1], *values, n))
     numbers = dict.fromkeys(beside, pl.Float64) | {"n": pl.Int64}
+    most = max((int(str(row[-1])) for row in shown), default=0)
     schema = dict.fromkeys(("corpus", "metric", "definition"), pl.String) | numbers
     return Table(
         "metric-correlations",
@@ -258,5 +266,6 @@ def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
         intervals=intervals,
         notes=[FISHER, *[OTHER_N] * bool(marks), *left_out],
         source=source_of(METRIC_CORRELATIONS),
+        finding=_few(most),
         folded=len(shown) > (METRIC_CORRELATIONS.prints[0].folds_above or 0),
     )

@@ -6,12 +6,14 @@ Vocabularies: how many tokens they share.
 from dataclasses import replace
 from functools import partial
 
+import polars as pl
+
 from tokbench.report.content import ReportContent
 from tokbench.report.figure_sentences import ends, shared
 from tokbench.report.figures import norms, venn
 from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Section, Table
-from tokbench.report.sections.rows import rows, source_of, split, split_all
+from tokbench.report.sections.rows import drawn_sizes, rows, source_of, split, split_all
 from tokbench.report.wording import slug
 from tokbench.statistics.translations import TRANSLATION_COMPARISONS
 from tokbench.statistics.verdicts import why_untested
@@ -54,7 +56,8 @@ def _norms(content: ReportContent) -> list[Drawing]:
         name = slug("translation-embedding-norms", *at.values())
         unseen = {one: float(found.filter(probability_high=0.0)["tokens"].sum()) for one, found in cells.items()}
         says = ends(f"Tokens of {at['side']} that never occur in the training text", unseen, 0)
-        drawings.append(Drawing(name, caption, draw, source_of(TRANSLATION_EMBEDDING_NORMS, **at), says=says))
+        source = source_of(TRANSLATION_EMBEDDING_NORMS, **at)
+        drawings.append(Drawing(name, caption, draw, source, says=says, folded=True))
     return drawings
 
 
@@ -66,13 +69,16 @@ def vocabularies(content: ReportContent) -> Section:
     if regions is None:
         missing.append(f"Venn diagram: {content.why_missing('venn')}")
     else:
-        for row in regions.iter_rows(named=True):
+        sizes = regions["size"].unique().to_list()
+        shown = drawn_sizes(sizes)
+        for row in regions.filter(pl.col("size").is_in(shown)).iter_rows(named=True):
             names = [row[letter] for letter in "abc"]
             at = {key: row[key] for key in VENN.prints[0].by}
             caption = VENN.prints[0].caption.format(**at)
             draw = partial(venn.draw, row, names, styles(content.variants))
             name, says = slug("venn", *names, row["size"]), shared(row, names)
-            exhibits.append(Drawing(name, caption, draw, source_of(VENN), says=says))
+            series = slug("venn", *names) if len(shown) > 1 else ""
+            exhibits.append(Drawing(name, caption, draw, source_of(VENN), names, says, row["size"], series))
     overlaps = content.part("overlaps")
     if overlaps is None:
         missing.append(f"Overlaps: {content.why_missing('overlaps')}")
