@@ -8,8 +8,8 @@ bounds, and only substrings with the greatest bounds are evaluated again. Substr
 group, whose bound is that of its best length. In long words, places where nothing can be joined any more are skipped by
 links.
 
-Evaluating a group needs one step for each live place, one for each cut there at which a token may end, and one for
-every 64 other cuts; in a word of n bytes at most n steps.
+Evaluating a group needs one step per live place, per cut at which a token may end, and per 64 other cuts. In a word of
+n bytes these are at most n steps.
 
 Reference: :mod:`tokbench.reference.greedtok`.
 """

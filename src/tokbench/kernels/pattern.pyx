@@ -54,8 +54,8 @@ cdef inline uint64_t within(uint64_t hazards, uint64_t before, int reach) noexce
 cdef class PatternScanner(Scanner):
     """Scanner of a pattern.
 
-    A symbol is a class of characters, or one of up to two more after the last class: a line feed that ends the text, if
-    the pattern treats it specially, and the end of the text, which is the last symbol.
+    A symbol is a class of characters, or one of up to two additional symbols. These are a line feed that ends the text,
+    if the pattern treats it specially, and the end of the text, which is always the last symbol.
 
     Args:
         index: uint16 [4352], block number of every 256 code points.

@@ -4,8 +4,8 @@
 The built-in schemes are hand-written versions of the regular expressions in ``tokbench.pretokenization.built_in``. All
 other patterns are compiled to tables (:mod:`tokbench.kernels.pattern`).
 
-Scanners work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``: a byte that
-is not part of valid UTF-8 is a character, and neither letter, number nor blank. There are two ways through a text. The
+Scanners work on bytes and agree with the ``regex`` package on ``text.decode("utf-8", "surrogateescape")``. A byte that
+is not part of valid UTF-8 is a character, but neither letter, number nor blank. There are two ways through a text. The
 first finds the end of a pre-token character by character, with a table of classes by code point. The second classifies
 64 bytes at once into bit masks, from which all boundaries follow by a few shifts. It handles ASCII and most two-byte
 letters of Latin and Cyrillic. The first takes over near the end of the text, at other characters and at contractions.

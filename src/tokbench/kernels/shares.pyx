@@ -2,12 +2,12 @@
 # distutils: language = c++
 """Shares of tokens in a solution of the linear relaxation, and the token count of that solution.
 
-Prices prove a lower bound, but do not show how close it is. Here the primal problem is solved: a share of each token, K
-in total, and in every word a flow from its first to its last node in which no edge carries more than its token's share.
-Flows and prices of edges are updated in turn, as in Chambolle and Pock, "On the ergodic convergence rates of a
-first-order primal-dual algorithm" (2016). The flow of a word is a distribution over its paths, stored as the
-probabilities of the edges into each node. Its distance is relative entropy, so a step is one forward and one backward
-pass for words of any length. Shares use squared distance, and are reduced to K in total by a threshold.
+Prices prove a lower bound, but do not show how close it is. Here the primal problem is solved. Its variables are a
+share of each token, K in total, and a flow through every word, from its first to its last node. No edge carries more
+than its token's share. Flows and prices of edges are updated in turn, as in Chambolle and Pock, "On the ergodic
+convergence rates of a first-order primal-dual algorithm" (2016). The flow of a word is a distribution over its paths,
+stored as the probabilities of the edges into each node. Its distance is relative entropy, so a step is one forward and
+one backward pass for words of any length. Shares use squared distance, and are reduced to K in total by a threshold.
 
 At any step, shares in integer units with flows limited to them are a feasible solution of the relaxation. Its tokens
 are counted in integers.

@@ -3,10 +3,10 @@
 """Skip-gram embeddings with negative sampling, trained by one thread, so that the result is reproducible.
 
 Mikolov et al., "Distributed Representations of Words and Phrases and their Compositionality" (2013), with the
-conventions of gensim's ``Word2Vec``: input rows of neighbours predict the output row of the centre, windows shrink at
-random, frequent tokens are dropped at random, and updates with a product outside (-6, 6) are skipped. One difference:
-the negatives of a centre are drawn once and used for all its neighbours (Ji et al., "Parallelizing Word2Vec in Shared
-and Distributed Memory", 2016, section III). This keeps their rows in the cache.
+conventions of gensim's ``Word2Vec``. Input rows of neighbours predict the output row of the centre. Windows shrink and
+frequent tokens are dropped at random. Updates with a product outside (-6, 6) are skipped. One difference: the negatives
+of a centre are drawn once and used for all its neighbours (Ji et al., "Parallelizing Word2Vec in Shared and Distributed
+Memory", 2016, section III). This keeps their rows in the cache.
 
 Reference: ``skipgram`` in :mod:`tokbench.reference.sage`.
 """

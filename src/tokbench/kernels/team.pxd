@@ -1,6 +1,5 @@
 # Tasks of a few microseconds, published repeatedly by one thread and shared with helpers. The leading thread never
-# waits
-# for a helper that has not started a task; if all helpers are busy, it does everything.
+# waits for a helper that has not started a task; if all helpers are busy, it does everything.
 
 from libc.stdint cimport int32_t
 
