@@ -101,6 +101,7 @@ rule report:
         tables="<results>/tables",
         statistics="<results>/statistics",
         examples=["<results>/examples"] if examples.any else [],
+        tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=examples.tokenizers),
         speed=collect("<results>/speeds/{of.variant}/{of.size}/{of.on}.json", of=counted),
         prepared=collect("<results>/corpus/{corpus}", corpus=list(dict.fromkeys(of.on for of in counted))),
     output:
@@ -119,6 +120,7 @@ rule report:
             "tokbench.report.speeds:read_speeds",
             "tokbench.corpus.documents:read_findings",
             "tokbench.corpus.documents:lines_of",
+            "tokbench.report.own_text:read_own_text",
             "tokbench.report.html:render",
         ),
     threads: 1

@@ -272,19 +272,28 @@ def typeset_command(content: "ReportContent", output: str) -> None:
 @click.option(
     "--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable."
 )
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer for the reader's own text.")
 @output_file(mark=page, required=True, help="HTML file.")
-def report_command(content: "ReportContent", speeds: tuple[str, ...], prepared: tuple[str, ...], output: str) -> None:
+def report_command(
+    content: "ReportContent",
+    speeds: tuple[str, ...],
+    prepared: tuple[str, ...],
+    tokenizers: tuple[str, ...],
+    output: str,
+) -> None:
     """Write one self-contained HTML file with every table and figure."""
     from dataclasses import replace
     from pathlib import Path
 
     from tokbench.corpus.documents import lines_of, read_findings
     from tokbench.report.html import render
+    from tokbench.report.own_text import read_own_text
     from tokbench.report.speeds import read_speeds
 
     manifests = {folder.name: lines_of(read_findings(folder)) for folder in map(Path, prepared)}
     findings = {corpus: lines for corpus, lines in manifests.items() if lines}
-    render(replace(content, speeds=read_speeds(speeds), findings=findings), output)
+    box = read_own_text(tokenizers)
+    render(replace(content, speeds=read_speeds(speeds), findings=findings, own_text=box), output)
 
 
 @click.command("leaderboard")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 import yaml
@@ -24,6 +24,9 @@ from tokbench.statistics.equal_size import smaller_than_asked, undersized_vocabu
 from tokbench.statistics.seeds import same_but_for_seed
 from tokbench.tabulation import columns
 from tokbench.tabulation.table import SHARE, TidyTable, tables_of
+
+if TYPE_CHECKING:
+    from tokbench.report.own_text import OwnText
 
 T = TypeVar("T")
 _ROUNDED = 1e-9
@@ -55,6 +58,7 @@ class ReportContent:
         missing: part -> why it is not there, in one sentence.
         speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
             Speeds differ from run to run; only the scoreboard of the page shows them.
+        own_text: box in which a reader types a text; None where no tokenizer is at hand.
         findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
@@ -76,6 +80,7 @@ class ReportContent:
     baselines: Sequence[str] = ()
     speeds: Mapping[tuple[str, int, str], ColdSpeed | None] = field(default_factory=dict)
     findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    own_text: "OwnText | None" = None
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -190,6 +190,7 @@ def render(content: ReportContent, path: Path | str) -> None:
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
         exhibits=Markup(part("exhibits.js")[0]),
+        own_script=Markup(part("own_text.js")[0]),
     )
     with atomic_file(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")

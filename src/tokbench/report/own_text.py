@@ -1,0 +1,210 @@
+"""Vocabularies for the page: a script in the report cuts a text of the reader's own as the library would.
+
+The script, ``templates/own_text.js``, knows no regular expressions. A pre-tokenizer is embedded as the automaton that
+the library itself compiles, with its classes of characters, so that the browser's edition of Unicode does not matter.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokbench.options import Options
+from tokbench.pretokenization import Pretokenization
+from tokbench.pretokenization.patterns.automaton import DEAD, Automaton
+from tokbench.pretokenization.patterns.parse import LanguageError
+from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
+from tokbench.report.wording import listed
+from tokbench.segmentation.events import history_of
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import Vocabulary, usable_scores
+
+MOST_BYTES = 1_000_000
+"""Most bytes of embedded data, so that the page stays below 2 MB."""
+LONGEST_TEXT = 500
+"""Most characters of a text."""
+START = "Tokenizers aren't naïve: they split 1,234 words 🙂"
+"""The text before the reader types: a contraction, a letter of two bytes, a number, a character of four bytes."""
+HOW = (
+    "The page splits this text itself, with the ids that the library gives, and sends it nowhere. A token is coloured "
+    "where {first} does not have the same piece."
+)
+SEPARATOR = "\u0100"
+"""Character between two packed tokens. A byte from 0x7F on is packed as the code point 0x100 higher, no control."""
+_PACKED = {byte: chr(byte + 0x100 * (byte >= 0x7F)) for byte in range(256)}
+_MERGING = frozenset({"merge", "whole_or_merge", "bpe_dropout"})
+_BY_HISTORY = frozenset({"events", "post_removal"})
+METHODS = frozenset(
+    {*_MERGING, *_BY_HISTORY, "ranked", "greedy", "longest_prefix", "longest_suffix", "shortest_path", "likelihood"}
+    | {"cover"}
+)
+"""Segmentations that the script knows."""
+
+
+@dataclass(frozen=True)
+class OwnText:
+    """The box in which a reader types a text.
+
+    Attributes:
+        data: JSON for the script, without ``<``; empty where no tokenizer can be embedded.
+        note: how to read the rows, and the tokenizers that are left out, each with the reason.
+        start: the text at first.
+        longest: most characters.
+    """
+
+    data: str
+    note: str
+    start: str = START
+    longest: int = LONGEST_TEXT
+
+
+def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> OwnText | None:
+    """Return the box for some tokenizers, None where there are none.
+
+    Args:
+        tokenizers: in the order of their rows. One that would exceed the limit is left out; later ones may still fit.
+        most_bytes: limit of the data in UTF-8.
+    """
+    made = list(tokenizers)
+    sizes = {tokenizer.nominal_size for tokenizer in made}
+    page = _Page()
+    left_out: list[str] = []
+    for tokenizer in made:
+        name = tokenizer.name if len(sizes) == 1 else f"{tokenizer.name} {tokenizer.nominal_size:,}"
+        if reason := unsupported(tokenizer):
+            left_out.append(f"{name} ({reason})")
+        elif not page.add(name, tokenizer, most_bytes):
+            left_out.append(f"{name} (its vocabulary does not fit into the {most_bytes / 1e6:g} MB of this box)")
+    if not made:
+        return None
+    without = [f"Left out: {listed(left_out)}."] if left_out else []
+    if not page.tokenizers:
+        return OwnText("", without[0])
+    return OwnText(page.written(), " ".join([HOW.format(first=page.tokenizers[0]["name"]), *without]))
+
+
+def unsupported(tokenizer: Tokenizer) -> str:
+    """Return why the script cannot cut as a tokenizer does; empty where it can."""
+    if type(tokenizer) is not Tokenizer:
+        return "it works through another library"
+    if tokenizer.segmentation not in METHODS:
+        return f"the script does not have the segmentation {tokenizer.segmentation}"
+    if _automaton(tokenizer.scheme) is None and tokenizer.scheme.splits != ():
+        return f"its pre-tokenizer {tokenizer.scheme.label} has no table of steps"
+    return ""
+
+
+def _automaton(scheme: Pretokenization) -> Automaton | None:
+    """The automaton by which the library cuts; None where it cuts otherwise, or not at all."""
+    if scheme.scanner is None or not scheme.splits:
+        return None
+    try:
+        return automaton_of_sequence(scheme.splits)
+    except LanguageError:
+        return None
+
+
+class _Page:
+    """The data of a page, in which tokenizers share pre-tokenizers and vocabularies."""
+
+    def __init__(self) -> None:
+        self.pretokenizers: dict[str, int] = {}
+        self.vocabularies: dict[str, int] = {}
+        self.tokenizers: list[dict[str, Any]] = []
+        self.size = 0
+
+    def add(self, name: str, tokenizer: Tokenizer, most_bytes: int) -> bool:
+        """Add a tokenizer if its data fit, and return whether they do."""
+        automaton = _automaton(tokenizer.scheme)
+        pretokenizer = "null" if automaton is None else _json(_steps(automaton))
+        vocabulary = _json(_vocabulary(tokenizer))
+        row: dict[str, Any] = {"name": name, "method": tokenizer.segmentation, "options": _options(tokenizer.options)}
+        parts = [*({pretokenizer} - self.pretokenizers.keys()), *({vocabulary} - self.vocabularies.keys()), _json(row)]
+        size = self.size + sum(len(part.encode()) for part in parts)
+        if size > most_bytes:
+            return False
+        self.size = size
+        row["pretokenizer"] = self.pretokenizers.setdefault(pretokenizer, len(self.pretokenizers))
+        row["vocabulary"] = self.vocabularies.setdefault(vocabulary, len(self.vocabularies))
+        self.tokenizers.append(row)
+        return True
+
+    def written(self) -> str:
+        """The data as JSON."""
+        parts = {"pretokenizers": self.pretokenizers, "vocabularies": self.vocabularies}
+        shared = "".join(f'"{name}":[{",".join(texts)}],' for name, texts in parts.items())
+        return f'{{{shared}"tokenizers":{_json(self.tokenizers)}}}'
+
+
+def _json(value: object) -> str:
+    """JSON that may be part of an HTML page."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _options(options: Options) -> dict[str, Any]:
+    """Options with a value; a seed as text, since it may have 64 bits."""
+    values = {key: value for key, value in options.model_dump(mode="json").items() if value is not None}
+    return values | ({"seed": str(values["seed"])} if "seed" in values else {})
+
+
+def _steps(automaton: Automaton) -> dict[str, Any]:
+    """An automaton: runs of code points and their classes, steps with their lowest bit set where a match ends."""
+    runs, last = [], 0
+    for first, number in automaton.symbols.classes.runs:
+        runs += [first - last, number]
+        last = first
+    steps = [
+        [2 * target + (ends >> symbol & 1) for symbol, target in enumerate(targets)]
+        for targets, ends in zip(automaton.targets, automaton.ends, strict=True)
+    ]
+    assert not any(steps[DEAD])
+    final, feed = automaton.symbols.final, automaton.symbols.feed
+    return {"runs": runs, "steps": steps, "worlds": list(automaton.worlds), "final": final, "feed": feed}
+
+
+def _vocabulary(tokenizer: Tokenizer) -> dict[str, Any]:
+    """The tokens, and the parts of a vocabulary that the segmentation needs."""
+    vocabulary, method = tokenizer.vocabulary, tokenizer.segmentation
+    tokens = vocabulary.tokens
+    data: dict[str, Any] = {}
+    if method in _MERGING:
+        data = _merges(vocabulary)
+    elif method in _BY_HISTORY:
+        history = history_of(vocabulary, method)
+        tokens = history.tokens.tokens
+        events = [[int(event.split), *(history.ids[part] for part in event.parts)] for event in history.events]
+        data = {"kept": len(vocabulary), "events": events}
+    elif method == "likelihood":
+        data = _scores(vocabulary)
+    elif method == "longest_prefix" and vocabulary.continuation is not None:
+        data = {"continuation": "".join("01"[inside] for inside in vocabulary.continuation.tolist())}
+    if vocabulary.ids is not None:
+        data["ids"] = vocabulary.ids.tolist()
+    return {"tokens": SEPARATOR.join(map(_packed, tokens)), **data}
+
+
+def _packed(token: bytes) -> str:
+    return token.decode("latin-1").translate(_PACKED)
+
+
+def _merges(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Of each merge the bytes of its left part and, where results are not the last tokens in order, its result."""
+    assert vocabulary.merges is not None
+    merges = vocabulary.merges.tolist()
+    lefts = [len(vocabulary.tokens[left]) for left, _, _ in merges]
+    results = [result for _, _, result in merges]
+    in_order = results == list(range(len(vocabulary) - len(merges), len(vocabulary)))
+    return {"lefts": lefts, **({} if in_order else {"results": results})}
+
+
+def _scores(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Scores, in the shortest digits that give the same double; null for a barred token."""
+    assert vocabulary.scores is not None
+    scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
+    pairs: Iterable[tuple[float, bool]] = zip(scores.tolist(), usable.tolist(), strict=True)
+    return {"scores": [score if used else None for score, used in pairs]}
+
+
+def read_own_text(folders: Sequence[str], load: Callable[[str], Tokenizer] = Tokenizer.load) -> OwnText | None:
+    """Return the box for tokenizers in folders."""
+    return own_text(map(load, folders))
