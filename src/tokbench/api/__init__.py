@@ -22,6 +22,7 @@ from tokbench.construction import Construction, InitialRecipe, constructions, op
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.metric import families_of, metrics
+from tokbench.metric.keys import keyed
 from tokbench.options import validated
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts, renamed
@@ -183,8 +184,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
-        A row a number: ``metric``, ``definition`` (which word, which denominator), ``value`` (null where there is
-        none), ``n`` (things it is over) and ``reason`` (why there is no value).
+        One row for each number, the common ones first: ``key`` (a short unique name), ``metric``, ``definition`` (which
+        word, which denominator), ``value`` (null if there is none), ``n`` (number of things it is over) and ``reason``
+        (why there is no value).
 
     Raises:
         TokbenchError: no tokenizer, no text, counts under another pre-tokenization, no such family or option, or a
@@ -193,7 +195,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat and the hat " * 9), 260)
         >>> rows = tokbench.measure(bpe, "the cat and the mat")
-        >>> rows.filter(metric="corpus_token_count")["value"].item()
+        >>> rows["key"].head(4).to_list()
+        ['corpus_token_count', 'bytes_per_token', 'fertility', 'fertility_words']
+        >>> rows.filter(key="corpus_token_count")["value"].item()
         12.0
     """
     import polars as pl
@@ -210,8 +214,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
             counts = count_pretokens(texts_of("measure", texts), tokenizer.pretokenization)
         _check_scheme(tokenizer, counts)
         rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
-    kinds = {"metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64, "reason": pl.String}
-    return pl.DataFrame([asdict(row) for row in rows], schema=kinds)
+    kinds = {"key": pl.String, "metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64}
+    keys = [{"key": key, **asdict(row)} for key, row in keyed(list(rows))]
+    return pl.DataFrame(keys, schema=kinds | {"reason": pl.String})
 
 
 def _families(options: Mapping[str, Any]) -> dict[str, Any]:

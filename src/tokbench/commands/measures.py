@@ -8,12 +8,13 @@
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -281,6 +282,18 @@ def metric_families(text: str | None) -> "dict[str, Options]":
     return {name: validated(values, metrics[name].options, f"--metrics ({name})") for name, values in given.items()}
 
 
+def _keyed(rows: "ByLanguage") -> list[dict[str, Any]]:
+    """Return the rows of each language with their keys, as JSON has them."""
+    from tokbench.metric.keys import keyed
+
+    languages = dict.fromkeys(language for language, _ in rows)
+    return [
+        {"key": key, "language": language, **asdict(row)}
+        for language in languages
+        for key, row in keyed([row for other, row in rows if other == language])
+    ]
+
+
 def write_measurements(
     tokenizer: "Tokenizer",
     rows: "ByLanguage",
@@ -291,12 +304,15 @@ def write_measurements(
 ) -> None:
     """Write the measurements of a tokenizer as JSON, to a file or (default) to standard output.
 
-    ``loss`` counts the documents that decoding does not restore; only for tokenizers that may lose text.
+    ``loss`` counts the documents that decoding does not restore; only for tokenizers that may lose text. On a
+    terminal, rows have keys, and the common ones are first.
     """
     from tokbench.intrinsic.tokenizer import record_of
 
     result = record_of(tokenizer.name, tokenizer.nominal_size, rows, variant=variant, corpus=corpus, loss=loss)
     if output is None:
+        if sys.stdout.isatty():
+            result["measurements"] = _keyed(rows)
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         write_result(output, result, indent=2)
