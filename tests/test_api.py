@@ -3,6 +3,7 @@
 What functions of Python receive as texts and ids: each is read as what it is, or rejected in one line.
 """
 
+import ast
 import copy
 import doctest
 import inspect
@@ -132,6 +133,40 @@ def test_measure_takes_texts_or_counts(counts: PretokenCounts) -> None:
     assert rows.schema["value"] == pl.Float64
     low, high = (tokbench.measure(made, TEXTS, renyi={"orders": [order]}) for order in (0.5, 3.0))
     assert not low.equals(high)
+    assert rows.columns[0] == "key"
+    assert rows["key"].is_unique().all()
+    assert rows["key"].head(3).to_list() == ["corpus_token_count", "bytes_per_token", "fertility"]
+
+
+def test_every_definition_has_a_key_of_its_own(counts: PretokenCounts) -> None:
+    """A number is added to a key only if no rule names the definition."""
+    from tokbench.metric.keys import FIRST, key_of
+    from tokbench.metric.measurement import Measurement
+
+    rows = tokbench.measure(tokbench.build("wordpiece", counts, 780), counts)
+    several = rows.group_by("metric").len().filter(pl.col("len") > 1)["metric"].to_list()
+    keys = [
+        key_of(Measurement(row["metric"], row["definition"], None, 0), row["metric"] not in several)
+        for row in rows.iter_rows(named=True)
+    ]
+    assert sorted(keys) == sorted(rows["key"])
+    assert set(FIRST) <= set(keys)
+
+
+def test_the_terminal_has_keys_and_files_have_not(
+    counts: PretokenCounts, tmp_path: Path, tokbench: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokbench import build
+
+    build("bpe", counts, 280).save(tmp_path / "bpe")
+    counts.write(tmp_path / "counts.parquet")
+    command = ("measure", tmp_path / "bpe", "--counts", tmp_path / "counts.parquet")
+    printed = json.loads(tokbench(*command).stdout)["measurements"]
+    assert "key" not in printed[0]
+    monkeypatch.setattr("tokbench.commands.measures.sys.stdout.isatty", lambda: True, raising=False)
+    shown = json.loads(tokbench(*command).stdout)["measurements"]
+    assert [row["key"] for row in shown[:2]] == ["corpus_token_count", "bytes_per_token"]
+    assert sorted(str({**row, "key": ""}) for row in shown) == sorted(str({"key": "", **row}) for row in printed)
 
 
 def test_compare(counts: PretokenCounts) -> None:
@@ -609,3 +644,25 @@ def test_tokens_that_are_no_bytes(token: Any) -> None:
     assert rejected(Vocabulary, tokens) == (
         f"vocabulary: token 256 is {type(token).__name__}, not bytes; give each token as bytes"
     )
+
+
+def test_cells_of_the_notebook_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cells are run in order, in one namespace, as a notebook runs them. It is kept without outputs."""
+    notebook = json.loads((ROOT / "docs" / "tour.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) == 10
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+    monkeypatch.chdir(ROOT / "docs")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    shown = []
+    for cell in cells:
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), namespace)
+        if isinstance(last, ast.Expr):
+            shown.append(eval(compile(ast.Expression(last.value), "cell", "eval"), namespace))
+    assert namespace["table"].baseline == "bpe"
+    assert True in shown
+    cuts = next(value for value in shown if type(value).__name__ == "Cuts")
+    assert "<table>" in cuts._repr_html_()

@@ -57,6 +57,8 @@ OFFERED_BY = {"pretokenization/patterns/cut.py": "tokbench.pretokenization"}
 INTRODUCTION = """\
 # The Python interface
 
+[A notebook](tour.ipynb) shows this interface in ten cells.
+
 This interface is stable: names and meanings change only with a note in the [changelog](../CHANGELOG.md). The
 registries are `tokbench.constructions`, `.pretokenizations`, `.segmentations`, `.metrics` and `.resource_types`. A
 registry returns its methods by name, and lists all names when it is printed or iterated. [How to add a
