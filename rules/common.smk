@@ -3,10 +3,15 @@ from tokbench.workflow.resources import content_of
 from tokbench.workflow.fingerprint import fingerprint
 from tokbench.workflow.resources import double_on_retry, extend_on_retry
 from tokbench.workflow.run import on_end, on_start, read_experiment
-from tokbench.workflow.shell import flags, has_environments, shell_prefix
+from tokbench.workflow.shell import flags, has_environments, shell_prefix, trusted_files
 
 experiment = read_experiment(workflow)
-shell.prefix(shell_prefix(apart=has_environments(workflow)))
+shell.prefix(
+    shell_prefix(
+        apart=has_environments(workflow),
+        trusted=trusted_files(experiment),
+    )
+)
 
 
 # Called once per run, by the process that submits the jobs; not in a dry run.

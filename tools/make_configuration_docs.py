@@ -95,10 +95,10 @@ construction:
 Variants that start from the same vocabulary share its build.
 """
 ELSEWHERE = """\
-A variant that says `from` and `path` is a tokenizer as its maker hands it on, in place of a recipe. No size is asked of
-it: tables know it by the number of tokens that a text can give. [Tokenizers made
-elsewhere](existing.md#in-an-experiment) tells what is measured of it. Its path may be given on the command line, as
-`--config NAME=PATH`.
+A variant with `from` and `path` is an external tokenizer. It has no requested size: tables list it under the number of
+tokens that a text can give. [External tokenizers](existing.md#in-an-experiment) describes its measurements. The path
+may be given on the command line, as `--config NAME=PATH`. `from: python` runs [a Python
+function](existing.md#a-python-function); `tokbench validate` parses its file and does not run it.
 """
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
@@ -116,7 +116,7 @@ def reference() -> str:
             *source_sections(),
             *parallel_sections(),
             *section("## Variants", "variants.NAME", Variant),
-            *section("### Tokenizers made elsewhere", "variants.NAME", Elsewhere),
+            *section("### External tokenizers", "variants.NAME", Elsewhere),
             ELSEWHERE,
             *pretokenization_section(),
             *method_sections("### Constructions", "variants.NAME.construction", constructions.methods()),

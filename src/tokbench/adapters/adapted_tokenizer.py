@@ -54,7 +54,7 @@ class AdaptedSettings(BaseModel):
 
     format: Literal["adapted 1"] = "adapted 1"
     name: str
-    library: Literal["tokenizers", "sentencepiece", "tiktoken"]
+    library: Literal["tokenizers", "sentencepiece", "tiktoken", "python"]
     settings: dict[str, Any]
     special: dict[str, str]
     size: int
@@ -276,7 +276,11 @@ class AdaptedTokenizer(Tokenizer):
 
     def bytes_lost(self, text: bytes) -> int:
         """Return an upper bound on the bytes of a text that decoding does not restore, in order."""
-        return bytes_lost(text, self.decode(self.encode(text)))
+        return bytes_lost(text, self.restored(self.encode(text)))
+
+    @property
+    def can_decode(self) -> bool:
+        return bool(getattr(self.library, "can_decode", True))
 
     @property
     def end_and_padding(self) -> dict[str, int]:

@@ -21,6 +21,7 @@ from tokbench.adapters.read import import_tokenizer
 from tokbench.adapters.roundtrip import readable
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
+from tokbench.io.paths import is_source
 from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_ids, html_of, shown
@@ -123,7 +124,7 @@ def _at_path(path: str, options: dict[str, Any], form: str | None, name: str) ->
     place = Path(path)
     if "revision" in options:
         form = form or "transformers"
-    elif not place.exists():
+    elif form != "python" and not place.exists() and not is_source(path):
         hub = "; for a name on the Hugging Face hub, pass its revision" if HUB_NAME.fullmatch(path) else ""
         raise TokbenchError(f"{path}: no such file or folder{hub or '; name that of a tokenizer'}")
     elif form is None and (is_ours(place) or (place.is_dir() and file_in(place) is None)):

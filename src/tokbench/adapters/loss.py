@@ -79,7 +79,7 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
     first = ""
     for number, text in enumerate(documents, 1):
         ids = tokenizer.encode(text)
-        decoded = tokenizer.decode(ids)
+        decoded = tokenizer.restored(ids)
         totals += Counter(documents=1, bytes=len(text), tokens=len(ids))
         totals["unknown_tokens"] += 0 if unknown is None else int((ids == unknown).sum())
         if library is not None:
@@ -117,7 +117,7 @@ class LossCounter:
         """Encode a text; return its ids, int32 [tokens]."""
         ids = self.tokenizer.encode(text)
         self.documents += 1
-        self.documents_changed += self.tokenizer.decode(ids) != text
+        self.documents_changed += self.tokenizer.restored(ids) != text
         return ids
 
     @property

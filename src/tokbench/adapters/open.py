@@ -203,9 +203,13 @@ def resolve_target(text: str, results: str | None) -> ComparedTokenizer:
 
 
 def _at_path(text: str, results: str | None) -> ComparedTokenizer:
+    from tokbench.io.paths import is_source
+
     place = Path(text)
     if place.is_dir() and (found := _sized(place)):
         return replace(found, place=text)
+    if is_source(text):
+        return ComparedTokenizer(place.name, {0: place}, None, "file", text)
     if place.is_file() or (place.is_dir() and _made_elsewhere(place)):
         return ComparedTokenizer(place.name, {0: place}, None, "file" if place.is_file() else "folder", text)
     remedy = "name one, or an experiment with --results" if results is None else "name one, or a variant"
@@ -316,10 +320,11 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
     Raises:
         TokbenchError: there is no tokenizer, or options are given for a folder of Tokbench.
     """
+    from tokbench.io.paths import is_source
     from tokbench.tokenizer import Tokenizer
 
     place = Path(path)
-    if not place.exists():
+    if reading.form != "python" and not place.exists() and not is_source(path):
         raise TokbenchError(f"{path}: no such file or folder; name that of a tokenizer")
     if reading.form is None and is_ours(place):
         if reading.flags:

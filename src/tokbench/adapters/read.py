@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -23,8 +24,10 @@ from tokbench.adapters.export_hugging_face import differing
 from tokbench.adapters.forms import NotNativeError, ParsedTokenizer, ReadOptions, read_form
 from tokbench.adapters.forms.folder_settings import FILES as SETTINGS
 from tokbench.adapters.libraries import Library, open_library
+from tokbench.adapters.libraries.python import PythonTokenizer, source_of
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes
+from tokbench.adapters.roundtrip import readable
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.text_files import first_line
 from tokbench.options import Options
@@ -60,7 +63,7 @@ def fetched(path: str, form: str, revision: str | None) -> Iterator[Path]:
             the hub does not return the files.
     """
     if revision is None:
-        if not Path(path).exists():
+        if form != "python" and not Path(path).exists():
             hub = ", or a name on the hub with its --revision" * (form == "transformers")
             raise TokbenchError(f"{path}: no such file or folder; name one{hub}")
         yield Path(path)
@@ -159,14 +162,16 @@ def import_tokenizer(
 
 def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterable[bytes] | None) -> Tokenizer:
     source = found = read_form(path, form, options)
-    name = name or on_one_line(path.name).partition(".")[0]
+    name = name or on_one_line(path.name).partition(".")[0].partition(":")[0]
     library = found.opened
     if library is None and found.library is not None:
         library = open_library(found.library, found.content, found.settings, str(path))
+    if not found.tokens and isinstance(library, PythonTokenizer):
+        found = _with_size(found, library, texts)
     imported: dict[str, Any] = {
         "form": form,
         "file": on_one_line(path.name),
-        "sha256": _digest(path),
+        "sha256": _digest(source_of(str(path))[0] if form == "python" else path),
         "options": options.model_dump(exclude_none=True),
         "how": "native",
         "why": "",
@@ -205,6 +210,14 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
         name=name,
         origin={"imported": imported},
     )
+
+
+def _with_size(found: ParsedTokenizer, library: PythonTokenizer, texts: Iterable[bytes] | None) -> ParsedTokenizer:
+    """Return the tokenizer with one more than the largest id of the probes and the texts as its number of ids."""
+    ids = (library.encode(readable(text)) for text in chain(probes(), texts or ()))
+    size = max(map(max, filter(None, ids)), default=0) + 1
+    reason = f"no vocab_size: {size:,}, by the largest id of the probes and the documents of --check"
+    return replace(found, tokens=size, ids=size, settings={"ids": size}, told=[*found.told, reason])
 
 
 def _record_end(

@@ -102,9 +102,10 @@ def check(tokenizer: Tokenizer, documents: Texts = (), *, limit: int = MAX_CHECK
 
 
 def _with_decode(call: str, tokenizer: Tokenizer) -> Tokenizer:
-    """Reject a wrapped function that returns ids and has no ``decode``."""
-    if isinstance(tokenizer, WrappedTokenizer) and not tokenizer.can_decode:
-        raise TokbenchError(f"{call}: {tokenizer.name} has no decode; pass one, as in tokbench.wrap(encode, decode)")
+    """Reject a function that returns ids and has no ``decode``."""
+    if not tokenizer.can_decode:
+        how = "pass one, as in tokbench.wrap(encode, decode)" if isinstance(tokenizer, WrappedTokenizer) else "add one"
+        raise TokbenchError(f"{call}: {tokenizer.name} has no decode; {how}")
     return tokenizer
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from tokbench.adapters.open import reading_options
-from tokbench.commands.inputs import InputFile
+from tokbench.commands.inputs import InputFile, TokenizerPath
 from tokbench.commands.outputs import output_file
 from tokbench.commands.parameters import THREADS, EncodingName, memory_option
 from tokbench.errors import TokbenchError
@@ -32,7 +32,7 @@ PER_BYTE = 8
 
 
 @click.command("encode")
-@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
+@click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.argument("file", type=click.File("rb"))
 @output_file(help="File of the ids; .npy for a NumPy array. Default: standard output.")
 @click.option("--count", is_flag=True, help="Print only the number of tokens.")
@@ -117,7 +117,7 @@ def _pieces(blocks: Iterator[bytes], tokenizer: "Tokenizer") -> Iterator[bytes]:
 
 
 @click.command("decode")
-@click.argument("path", metavar="TOKENIZER", type=click.Path(exists=True))
+@click.argument("path", metavar="TOKENIZER", type=TokenizerPath())
 @click.argument("ids", type=InputFile())
 @output_file(help="File of the text; default: standard output.")
 @reading_options

@@ -13,6 +13,7 @@ import click
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import check_regular
+from tokbench.io.paths import is_source
 
 
 class InputPath(click.ParamType):
@@ -21,19 +22,33 @@ class InputPath(click.ParamType):
     Args:
         what: kind of content, for the message, such as ``file of byte scores``.
         remedy: advice if it is missing; default: none.
+        functions: whether ``FILE.py:FUNCTION`` is accepted, too.
     """
 
     name = "path"
 
-    def __init__(self, what: str = "file", remedy: str = "") -> None:
+    def __init__(self, what: str = "file", remedy: str = "", functions: bool = False) -> None:
         self.what = what
         self.remedy = remedy
+        self.functions = functions
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if not os.path.exists(value):
+        if not os.path.exists(value) and not (self.functions and is_source(value)):
             remedy = f"; {self.remedy}" if self.remedy else ""
             raise TokbenchError(f"{value}: no such {self.what}{remedy}")
         return value
+
+
+class TokenizerPath(click.Path):
+    """A folder or file of a tokenizer, or ``FILE.py:FUNCTION``."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True)
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if isinstance(value, str) and is_source(value):
+            return value
+        return super().convert(value, parameter, context)
 
 
 class InputFile(click.File):
@@ -64,7 +79,7 @@ COUNTS = InputPath("file of pre-token counts", "make one with 'tokbench count'")
 SCORES = InputPath("file of byte scores", "make it with 'tokbench score_bytes'")
 DOCUMENTS = InputPath("file of documents", "make it with 'tokbench prepare'")
 CONFIGURATION = InputPath("configuration", "name an existing file")
-TOKENIZER = InputPath("folder or file of a tokenizer", "name one, or an experiment with --results")
+TOKENIZER = InputPath("folder or file of a tokenizer", "name one, or an experiment with --results", functions=True)
 TEXT = InputPath()
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tokbench.adapters.open import reading_options
-from tokbench.commands.inputs import TEXT, TOKENIZER
+from tokbench.commands.inputs import TEXT, TOKENIZER, TokenizerPath
 from tokbench.commands.outputs import output_file, page
 from tokbench.commands.parameters import Whole, field_options
 from tokbench.errors import TokbenchError
@@ -36,7 +36,7 @@ UNFIT = 1
 
 
 @click.command("check")
-@click.argument("path", type=click.Path(exists=True))
+@click.argument("path", type=TokenizerPath())
 @click.argument("files", nargs=-1, type=TEXT)
 @click.option(
     "--documents", "named", multiple=True, type=TEXT, help="Documents to check with, like FILES; may be repeated."
@@ -69,6 +69,8 @@ def check_command(
     exit_status.describe_task(f"check {path}")
     documents = _documents([*named, *files], limit, fields)
     tokenizer = open_tokenizer(path, reading)
+    if not tokenizer.can_decode:
+        raise TokbenchError(f"{path}: has no decode, which the checks need; name an object that has one")
     subject = TokenizerUnderTest(tokenizer, Path(path) if is_ours(Path(path)) else None, documents)
     done = run.checked(subject)
     if as_json:

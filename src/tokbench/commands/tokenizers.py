@@ -303,8 +303,9 @@ def import_command(
 def _detected(path: str, revision: str | None) -> str:
     """Return the format of a file or folder; a name on the hub is that of a ``transformers`` folder."""
     from tokbench.adapters.forms.transformers import detect_format
+    from tokbench.io.paths import is_source
 
-    if revision is None and not Path(path).exists():
+    if revision is None and not Path(path).exists() and not is_source(path):
         raise TokbenchError(f"{path}: no such file or folder; for a name on the hub, add --revision")
     return detect_format(Path(path)) if revision is None else "transformers"
 

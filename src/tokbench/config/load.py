@@ -4,12 +4,14 @@ Notes report valid but odd configurations: equal recipes, unused recipes, files 
 content.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from tokbench.adapters.libraries.python import SOURCE, source_of
 from tokbench.config.check import check
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.duplicates import equal_files
@@ -89,7 +91,22 @@ def _read(path: Path | str) -> dict[str, Any]:
     values = read_yaml(path)
     if not isinstance(values, dict):
         raise TokbenchError(f"{path}: not a configuration; start from config.yaml")
-    return values
+    return _with_modules(values, Path(path).parent)
+
+
+def _with_modules(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the values in which each ``MODULE:FUNCTION`` names its file in the configuration's folder."""
+    variants = values.get("variants")
+    if not isinstance(variants, dict):
+        return values
+    sources = {name: one for name, one in variants.items() if isinstance(one, dict) and one.get("from") == "python"}
+    here = os.path.relpath(folder) if folder.resolve().is_relative_to(Path.cwd()) else str(folder)
+    changed = {}
+    for name, variant in sources.items():
+        if isinstance(path := variant.get("path"), str) and SOURCE.fullmatch(path):
+            file, function = source_of(path, here)
+            changed[name] = variant | {"path": f"{file}:{function}"}
+    return values | {"variants": variants | changed} if changed else values
 
 
 def over(values: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.libraries.python import EXAMPLE, check_source, source_of
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
 from tokbench.construction import constructions, options_with_recipes
@@ -101,7 +102,8 @@ class ExternalTokenizer(ReadOptions):
     measured_on: list[str] | None = None
     """Corpora to measure on in addition to ``corpus``; default: the experiment's ``measured_on``."""
     path: str | None = None
-    """File of the tokenizer, its folder, or (with ``revision``) its name on the Hugging Face hub."""
+    """File of the tokenizer, its folder, or (with ``revision``) its name on the Hugging Face hub. With ``from:
+    python``, ``MODULE:FUNCTION`` of a Python file in the folder of this configuration, or ``FILE.py:FUNCTION``."""
     revision: Annotated[str | None, Field(pattern=f"^{REVISION.pattern}$")] = None
     """Commit on the hub; files are downloaded once, code never. Without a commit, nothing is downloaded."""
 
@@ -147,6 +149,9 @@ def told_apart(built: Any, elsewhere: Any) -> Any:
 
 def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
     """Yield mistakes in an external tokenizer that are visible before its file is read, one line each."""
+    if variant.form == "python":
+        yield from _python(key, name, variant)
+        return
     yield from _path(key, name, variant)
     told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
     if variant.form in PATTERN_LESS and variant.pattern is None and not told_beside:
@@ -169,6 +174,22 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
         yield f"{key}.segmentation: {unknown(variant.segmentation, 'segmentation', segmentations)}"
     if variant.form == "tokens" and variant.segmentation is None:
         yield f"{key}.segmentation: a list of tokens does not define a segmentation; name one, as in greedy"
+
+
+def _python(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
+    """Yield what is wrong in a tokenizer of a Python file. The file is parsed, and not run."""
+    if not variant.path:
+        yield f"{key}.path: no path given; {EXAMPLE}"
+    else:
+        try:
+            file, function = source_of(variant.path)
+            check_source(file, function)
+            yield from path_mistakes(f"{key}.path", [file], patterns=True)
+        except TokbenchError as error:
+            yield f"{key}.path: {error}"
+    for option in ("revision", "pattern", "segmentation", "added", "special_tokens", "end_of_text"):
+        if option in variant.model_fields_set and getattr(variant, option) is not None:
+            yield f"{key}.{option}: is not for from: python; leave it out"
 
 
 def _special(key: str, form: str, special: Mapping[str, int]) -> Iterator[str]:

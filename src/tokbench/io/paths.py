@@ -74,3 +74,9 @@ def _reason(path: str, patterns: bool) -> str | None:
     if reserved:
         return f"contains {reserved}, which the workflow engine does not read as part of a name; rename it"
     return None
+
+
+def is_source(text: str) -> bool:
+    """Return whether a text is ``FILE.py:FUNCTION`` and there is such a file."""
+    file, _, name = text.rpartition(":")
+    return file.endswith(".py") and name.replace(".", "").isidentifier() and os.path.isfile(file)

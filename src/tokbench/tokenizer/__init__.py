@@ -149,6 +149,15 @@ class Tokenizer:
         """True if decoding returns every text byte for byte."""
         return True
 
+    @property
+    def can_decode(self) -> bool:
+        """Whether :meth:`decode` works. False for functions of the user without a ``decode``."""
+        return True
+
+    def restored(self, ids: NDArray[np.int32]) -> bytes:
+        """Return the decoded ids; nothing if the tokenizer cannot decode."""
+        return self.decode(ids) if self.can_decode else b""
+
     def bytes_lost(self, text: bytes) -> int:
         """Return an upper bound on the bytes of a text that its decoded ids lack, in order. Always 0 for this class."""
         return 0

@@ -4,17 +4,21 @@ Parameters are canonical text because the workflow engine compares them as text.
 """
 
 import json
+import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from tokbench.adapters.libraries.python import TRUSTED, source_of
+from tokbench.config.experiment import Experiment
 from tokbench.pretokenization import Pretokenization
 
 
-def shell_prefix(*, apart: bool) -> str:
+def shell_prefix(*, apart: bool, trusted: Sequence[str] = ()) -> str:
     """Return the prefix of every rule's shell command: strict mode, and ``tokbench`` as a shell function.
 
     The function calls the interpreter that runs the workflow, or the program in the rule's environment. Arguments pass
@@ -22,13 +26,21 @@ def shell_prefix(*, apart: bool) -> str:
 
     Args:
         apart: whether rules run in their own environments (conda or a container).
+        trusted: Python files that jobs may run, since the configuration names them.
 
     Returns:
         Text with doubled braces, since the workflow engine replaces text in single braces.
     """
     called = "command tokbench" if apart else f"{shlex.quote(sys.executable)} -P -m tokbench"
     function = f"""tokbench() {{ {called} @<(printf '%s\\0' "$@"); }};"""
-    return f"set -euo pipefail; {function} ".replace("{", "{{").replace("}", "}}")
+    export = f"export {TRUSTED}={shlex.quote(os.pathsep.join(trusted))}; " if trusted else ""
+    return f"set -euo pipefail; {export}{function} ".replace("{", "{{").replace("}", "}}")
+
+
+def trusted_files(experiment: Experiment) -> list[str]:
+    """Return the Python files that an experiment names as tokenizers."""
+    paths = (str(variant.path) for variant in experiment.elsewhere.values() if variant.form == "python")
+    return sorted({str(source_of(path)[0].resolve()) for path in paths})
 
 
 def has_environments(workflow: Any) -> bool:

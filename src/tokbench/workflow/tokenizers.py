@@ -9,6 +9,7 @@ from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.forms.transformers import FILES as FOLDER
 from tokbench.adapters.forms.transformers import RANKS
 from tokbench.adapters.libraries import MODULES
+from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.read import FILES
 from tokbench.building import READERS
 from tokbench.config.experiment import Experiment
@@ -194,6 +195,8 @@ class Imports:
         variant = self._variant(wildcards)
         if variant.revision is not None:
             return []
+        if variant.form == "python":
+            return [str(source_of(str(variant.path))[0])]
         place = Path(variant.path or "")
         if place.is_dir():
             names = ("merges.txt*", "vocab.json*") if variant.form == "merges" else tuple(f"{name}*" for name in FILES)
@@ -222,7 +225,7 @@ class Imports:
         """Return its format, and settings that its file lacks, as flags."""
         variant = self._variant(wildcards)
         given = {"from": variant.form, "pattern": variant.pattern, "segmentation": variant.segmentation}
-        given |= {"added": variant.added, "end-of-text": variant.end_of_text}
+        given |= {"added": None if variant.form == "python" else variant.added, "end-of-text": variant.end_of_text}
         special = sorted((variant.special_tokens or {}).items(), key=lambda one: one[1])
         return [
             *(f"--{key}={value}" for key, value in given.items() if value is not None),
@@ -236,8 +239,9 @@ class Imports:
 
     def code(self, wildcards: Any) -> str:
         """Return the fingerprint of the reader of its format and of the libraries it is compared with."""
-        libraries = (f"tokbench.adapters.libraries.{module}" for module in MODULES.values())
         form = self._variant(wildcards).form
+        used = [module for module in MODULES.values() if (module == "python") == (form == "python")]
+        libraries = (f"tokbench.adapters.libraries.{module}" for module in used)
         names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
         forms = (f"tokbench.adapters.forms.{name}" for name in names)
         return fingerprint(

@@ -33,6 +33,7 @@ FORMS = {
     "tokens": "one token in hexadecimal a line, as PathPiece and SaGe write them",
     "merges": "merges.txt of GPT-2, with vocab.json beside it or without",
     "transformers": "a folder of transformers, or a name on the hub with its revision",
+    "python": "MODULE:FUNCTION of a Python file, which is run",
 }
 """Forms with descriptions; a form has the name of its module."""
 REMEDY = "pass a complete file of its format"

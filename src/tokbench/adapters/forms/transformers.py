@@ -11,6 +11,7 @@ from tokbench.adapters.forms.folder_settings import FolderSettings, folder_setti
 from tokbench.adapters.forms.merges import FIRST
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.json import parse_json
+from tokbench.io.paths import is_source
 from tokbench.tokenizer.folder import SETTINGS
 from tokbench.tokenizer.hugging_face import names_another_class
 
@@ -96,6 +97,8 @@ def detect_format(path: Path) -> str:
     """
     if path.is_dir():
         return "transformers"
+    if is_source(str(path)):
+        return "python"
     content = read_bounded(path)
     is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
     form = _of_json(content, path) if is_json else "sentencepiece" if MODEL.match(content) else _of_lines(content)

@@ -13,8 +13,13 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.io.text_files import first_line
 from tokbench.runtime.exit_status import may_be_short
 
-MODULES = {"tokenizers": "hugging_face", "sentencepiece": "sentence_piece", "tiktoken": "openai"}
-"""Libraries, each with its module here; a library is installed under its own name."""
+MODULES = {
+    "tokenizers": "hugging_face",
+    "sentencepiece": "sentence_piece",
+    "tiktoken": "openai",
+    "python": "python",
+}
+"""Libraries, each with its module here; a library is installed under its own name. ``python`` is files of the user."""
 LONGEST_UNKNOWN = 1024
 """Maximum number of bytes that an unknown character may decode to. Real files have up to 10."""
 

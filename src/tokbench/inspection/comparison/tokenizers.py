@@ -224,7 +224,7 @@ def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> DocumentCoun
     tokens, changed, lost = [], 0, 0
     for document in documents:
         ids = tokenizer.encode(document.text)
-        decoded = tokenizer.decode(ids)
+        decoded = tokenizer.restored(ids)
         tokens.append(len(ids))
         changed += decoded != document.text
         lost += bytes_lost(document.text, decoded)
