@@ -67,7 +67,7 @@ def test_commands_are_spelt_alike_everywhere_and_taken_with_hyphens() -> None:
     for name in hyphenated:
         assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0, name
     spelt = re.compile(rf"\btokbench\s+({'|'.join(hyphenated)})\b")
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py"), *ROOT.glob("rules/*")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py"), *ROOT.glob("rules/*")]
     assert len(pages) > 100
     assert not [path for path in pages if spelt.search(path.read_text(encoding="utf-8"))]
 

@@ -1,4 +1,4 @@
-"""Tables of the trained models: one row each, learning curves, and the table of docs/gpu.md."""
+"""Tables of the trained models: one row each, learning curves, and the table of docs/measured/gpu.md."""
 
 import csv
 import json

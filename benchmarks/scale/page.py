@@ -1,4 +1,4 @@
-"""Write docs/scale.md and its figure from the measurements of run.py.
+"""Write docs/measured/scale.md and its figure from the measurements of run.py.
 
 python -m benchmarks.scale.page docs
 """
@@ -257,8 +257,8 @@ make scale TEXT=FOLDER
 ```
 
 This command repeats the measurements on the text in a folder and writes this page.
-[`scale.csv`](performance/scale.csv) has every process, [`benchmarks/scale`](../benchmarks/scale/run.py) shows how they
-were started. An experiment of eight constructions runs job by job, one thread each, with the command lines that the
+[`scale.csv`](performance/scale.csv) has every process,
+[`benchmarks/scale`](../../benchmarks/scale/run.py) shows how they were started. An experiment of eight constructions runs job by job, one thread each, with the command lines that the
 workflow prints for it. Seconds are processor time, user plus system. Memory is the peak resident memory of the process
 as the kernel reports it, in MB of 10^6 bytes like `mem_mb`."""
 HOW = """\
@@ -286,13 +286,13 @@ READING = """\
   for each 16, of constant memory and time: a larger corpus means more jobs, not larger ones. Only `score_bytes` needs
   more memory, because its model is of all of the text.
 - `prepare` was measured as one job, which is the default. With `parts`, parallel jobs each read an equal share of the
-  source and write an equal share of the shards, [to the same files](stages.md#a-corpus-in-parts). Together they need
+  source and write an equal share of the shards, [to the same files](../stages.md#a-corpus-in-parts). Together they need
   longer than the one job, because they write texts one more time.
 - `train_byte_lm` is always one job. If the table above names it, divide the corpus into several, or give the split
   less: byte language models seldom need all of a large text.
 - `score_bytes` loads the model and a shard. It requests the maximum memory of a model with its number of windows. If
   that is more than a node has, give the split of the byte language model less.
-- Sequences are packed [in slices](stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` joins
+- Sequences are packed [in slices](../stages.md#many-shards-packed-side-by-side), a job for each 16 shards; `pack` joins
   them.
 - Constructions read counts, so their cost depends on the number of different pre-tokens. If the memory above is more
   than a node has, `min_count` omits the rare ones; `build` names the value that would fit and the share of the text

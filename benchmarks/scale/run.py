@@ -1,10 +1,10 @@
-"""Measure time, memory and disk of every stage on text in bulk, and write docs/scale.md.
+"""Measure time, memory and disk of every stage on text in bulk, and write docs/measured/scale.md.
 
     python -m benchmarks.scale.run FOLDER --gigabytes 0.25 0.5 1 2
 
 FOLDER holds text, see ``text.py``. For each size, the jobs of an experiment run one after another, each as a process of
 its own by the command line that the workflow gives it (``plan.py``): processor time, resident memory and what it left
-on disk are kept, a line a process, in ``docs/performance/scale.csv``. A megabyte goes first: what jobs
+on disk are kept, a line a process, in ``docs/measured/performance/scale.csv``. A megabyte goes first: what jobs
 take of that is their start. A construction that would take more than ``--longest`` seconds by its growth from one size
 to the next is left out, and its line says so.
 
@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--without", nargs="+", default=[], metavar="CONSTRUCTION", help="not to build")
     parser.add_argument("--longest", type=float, default=1200, help="seconds that a job may be expected to take")
     parser.add_argument("--folder", type=Path, default=ROOT / "build", help="where scratch files go")
-    parser.add_argument("--results", type=Path, default=ROOT / "docs", help="of scale.md and performance/")
+    parser.add_argument("--results", type=Path, default=ROOT / "docs" / "measured", help="of scale.md and performance/")
     arguments = parser.parse_args()
     table = arguments.results / "performance" / "scale.csv"
     known = {process.gigabytes for process in read(table)}

@@ -1,6 +1,6 @@
 """Compare the time of each kernel with a lower bound: the bytes it must touch over the memory bandwidth.
 
-    python -m benchmarks.speed.limits build/benchmarks docs/performance
+    python -m benchmarks.speed.limits build/benchmarks docs/measured/performance
 
 A kernel cannot be faster than its input can be read and its output written, at the speed at which NumPy goes through
 arrays that no cache holds, and than the places that it must look up in a table can be fetched, at the speed at which

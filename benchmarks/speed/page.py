@@ -1,4 +1,4 @@
-"""Write docs/performance.md and its figures from the files of one run.
+"""Write docs/measured/performance.md and its figures from the files of one run.
 
 python -m benchmarks.speed.page build/benchmarks docs
 """
@@ -263,7 +263,7 @@ def page(folder: Path, results: Path) -> str:
         "This page compares the speed and memory of Tokbench with those of other libraries.",
         "```\nmake benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...\n```",
         "This command repeats all measurements and writes this page. [`runs.parquet`](performance/runs.parquet) has\n"
-        "every run, [`benchmarks/`](../benchmarks) the programs.",
+        "every run, [`benchmarks/`](../../benchmarks) the programs.",
         f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
         f"of `gpt2`, {facts['unique_pretokens']:,} of them\ndifferent, "
         f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "

@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md: SVG, legible to colour-blind readers, the same for the same numbers."""
+"""The figures of docs/measured/performance.md: SVG, legible to colour-blind readers, the same for the same numbers."""
 
 from io import StringIO
 from pathlib import Path

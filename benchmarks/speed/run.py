@@ -1,4 +1,4 @@
-"""Measure Tokbench and other libraries on the same tasks, and write docs/performance.md.
+"""Measure Tokbench and other libraries on the same tasks, and write docs/measured/performance.md.
 
     python -m benchmarks.speed.run --text novels.jsonl.gz --words words_un.txt.gz counts_un.txt.gz --peers PYTHON
 
@@ -9,8 +9,8 @@ is missing there, the tables say so. ``--existing cl100k=cl100k_base.tiktoken`` 
 processors as it has threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine
 drifts: a ratio is that of two runs next to each other, and of these ratios the median is shown.
 
-``docs/performance/runs.parquet`` has every single run. What is timed is the work alone, by the clock within the
-process, and the whole process from outside. :mod:`benchmarks.speed.tasks` says what the tasks are.
+``docs/measured/performance/runs.parquet`` has every single run. What is timed is the work alone, by the clock within
+the process, and the whole process from outside. :mod:`benchmarks.speed.tasks` says what the tasks are.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.speed.measure import MOST_ROUNDS, ROOT, Bench
 from benchmarks.speed.tasks import ALONE, COUNTING, ENCODING, GREEDTOK, LANGUAGES, TRAINING, Task, existing, growth
 
-RESULTS = ROOT / "docs"
+RESULTS = ROOT / "docs" / "measured"
 SIZES = (8192, 16384, 32768, 65536)
 QUICK_SIZES, QUICK_MEGABYTES = (8192, 16384), 4
 

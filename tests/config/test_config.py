@@ -65,7 +65,7 @@ VAGUE_WORDS = {
 
 
 def test_pages_are_in_plain_english() -> None:
-    pages = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.stem not in GENERATED]
+    pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem not in GENERATED]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     prose = re.sub(r"^ *```.*?^ *```$|`[^`]*`|\]\([^)]*\)", " ", text, flags=re.DOTALL | re.MULTILINE)
     words = len(re.findall(r"[A-Za-z']+", prose))

@@ -250,10 +250,10 @@ def test_models_of_every_kind_are_told(tmp_path: Path) -> None:
 
 
 def test_page_shows_the_tables_that_are_kept() -> None:
-    with (ROOT / "docs" / "performance" / "gpu" / "runs.csv").open(newline="") as file:
+    with (ROOT / "docs" / "measured" / "performance" / "gpu" / "runs.csv").open(newline="") as file:
         rows = [{name: read(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
     assert set(rows[0]) == set(COLUMNS)
-    assert markdown(rows) in (ROOT / "docs" / "gpu.md").read_text(encoding="utf-8")
+    assert markdown(rows) in (ROOT / "docs" / "measured" / "gpu.md").read_text(encoding="utf-8")
     variants = yaml.safe_load((ROOT / "benchmarks" / "gpu" / "gpu.yaml").read_text(encoding="utf-8"))["variants"]
     assert {row["variant"] for row in rows} == {*list(variants)[:11]}
 
