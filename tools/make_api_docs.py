@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -101,6 +102,10 @@ def _offered() -> set[str]:
 
 def _described(node: Definition, heading: str, name: str) -> Iterator[str]:
     yield f"{heading} `{name}`\n"
+    top = heading == "###"
+    if top:
+        text = (ast.get_docstring(node) or name).partition("\n\n")[0]
+        yield f'<details markdown="1"><summary>{escape(_markdown(text).replace("`", ""), quote=False)}</summary>\n'
     if isinstance(node, ast.FunctionDef):
         yield f"```python\n{_signature(node)}\n```\n"
     elif made := next((part for part in _functions(node) if part.name == "__init__"), None):
@@ -113,6 +118,8 @@ def _described(node: Definition, heading: str, name: str) -> Iterator[str]:
             public = not part.name.startswith("_") or part.name == "__call__"
             if public and ast.get_docstring(part):
                 yield from _described(part, heading + "#", f"{node.name}.{part.name}")
+    if top:
+        yield "</details>\n"
 
 
 def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:

@@ -74,6 +74,45 @@ yaml-language-server, as that of VS Code) completes and checks a configuration t
 `# yaml-language-server: $schema=config.schema.json`. The schema and this page are generated from the types, the page by
 `tools/make_configuration_docs.py`.
 """
+EXAMPLE = """\
+## A complete example
+
+```yaml
+name: mine                # the results are in results/mine
+seed: 0                   # of the splits, and of everything that is drawn at random
+
+corpora:
+  books:                  # a name of your choice
+    source: {type: text, path: books/*.txt, documents: paragraph}
+    splits: {tokenizer: 0.5, evaluation: 0.2, pretraining: 0.3}   # shares of the bytes
+
+variants:                 # tokenizer recipes, and external tokenizers
+  bpe: {pretokenization: gpt2, construction: bpe}
+  greedy: {pretokenization: gpt2, construction: bpe, segmentation: greedy}
+  pathpiece:
+    pretokenization: gpt2
+    construction: {method: pathpiece, initial: bpe, initial_size: 16384}
+  theirs: {from: tokenizer_json, path: theirs.json}               # a file of another library
+  ours: {from: python, path: my_tokenizer:encode}                 # a function of my_tokenizer.py
+
+sizes: [4096, 8192]       # of the variants that are built
+
+ngram_bits: {order: 3}    # optional: bits per byte without language models
+
+models:                   # optional: language models
+  tiny: {preset: tiny, batches: 400}
+
+suites:                   # optional: their tests
+  offline: offline
+
+runs:                     # optional: which models are trained with which variants
+  - {models: [tiny], variants: [bpe, pathpiece], sizes: [4096], suites: [offline]}
+
+report: {title: Tokenizers for my books, baseline: bpe}
+```
+
+Only `name`, `corpora`, `variants` and `sizes` are required.
+"""
 PRETOKENIZATIONS = """\
 A pre-tokenization without options is given by its name; one with options by a mapping, such as
 `{method: regex, pattern: '\\p{L}+|\\p{N}{1,3}'}` or `{method: sequence, steps: [gpt2, {method: digits, group: 3}]}`.
@@ -102,6 +141,10 @@ function](existing.md#a-python-function); `tokbench validate` parses its file an
 """
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
+MOST_SHOWN = 8
+"""Keys that the line of a folded table names."""
+COMMON_KEYS = tuple(sources.Source.model_fields)
+"""Keys of every corpus source."""
 GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEED)
 """Bounds that the introduction states for all keys at once."""
 
@@ -111,6 +154,7 @@ def reference() -> str:
     return "\n".join(
         [
             INTRODUCTION,
+            EXAMPLE,
             *section("## Top level", "", Experiment),
             *section("## Corpora", "corpora.NAME", Corpus),
             *source_sections(),
@@ -161,7 +205,9 @@ def section(heading: str, path: str, model: type[BaseModel], known: Collection[s
 
 
 def source_sections() -> Iterator[str]:
-    """One section a type of corpus source."""
+    """The keys that several types of source have, and one section for each type with its own."""
+    yield from section("### Keys of every source", "corpora.NAME.source", sources.Source)
+    yield from section("### Keys of sources that read files", "corpora.NAME.source", sources.FileSource, COMMON_KEYS)
     for model in (
         sources.EmbeddedSource,
         sources.TextSource,
@@ -172,7 +218,12 @@ def source_sections() -> Iterator[str]:
         sources.CountsSource,
     ):
         name = model.model_json_schema()["properties"]["type"]["const"]
-        yield from section(f"### Source `{name}`", "corpora.NAME.source", model)
+        of_files = issubclass(model, sources.FileSource)
+        known = [*COMMON_KEYS, *(["path"] if of_files else [])] if issubclass(model, sources.Source) else []
+        yield from section(f"### Source `{name}`", "corpora.NAME.source", model, known)
+        if known:
+            more = ", and [of sources that read files](#keys-of-sources-that-read-files)" if of_files else ""
+            yield from (f"It also has the [keys of every source](#keys-of-every-source){more}.", "")
 
 
 def parallel_sections() -> Iterator[str]:
@@ -263,7 +314,7 @@ def metric_sections() -> Iterator[str]:
         yield f"| `{method.name}` | {seen} | {escaped(summary_of(method))} |"
     yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
     for method in metrics.methods():
-        yield from list(key_table(f"metrics.{method.name}", method.options))[2:-1]
+        yield from (line for line in key_table(f"metrics.{method.name}", method.options) if line.startswith("| `"))
     yield ""
 
 
@@ -288,12 +339,15 @@ def key_table(path: str, model: type[BaseModel], known: Collection[str] = ()) ->
     keys = [key for key in properties if key not in ("method", "type", *known)]
     if not keys:
         return
+    names = ", ".join(f"<code>{key}</code>" for key in keys[:MOST_SHOWN])
+    more = f" and {len(keys) - MOST_SHOWN} more" if len(keys) > MOST_SHOWN else ""
+    yield from (f'<details markdown="1"><summary>{names}{more}</summary>', "")
     yield from ("| key | type | default | meaning |", "|---|---|---|---|")
     for key in keys:
         meaning = plain(properties[key].get("description", ""))
         full = f"{path}.{key}" if path else key
         yield f"| `{full}` | {escaped(form(properties[key]))} | {default(model, key)} | {escaped(sentence(meaning))} |"
-    yield ""
+    yield from ("", "</details>", "")
 
 
 def form(properties: dict[str, Any]) -> str:
@@ -333,7 +387,7 @@ def default(model: type[BaseModel], key: str) -> str:
         return "required"
     value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined or value is None:
-        return "none"
+        return "optional"
     return f"`{inline(value)}`" if not isinstance(value, BaseModel) else "defaults"
 
 

@@ -92,11 +92,15 @@ def described(table: TidyTable) -> Iterator[str]:
     places = [place(table, one) for one in table.prints]
     yield f"In the report: {'; '.join(places)}." if places else "In the report: nowhere."
     yield ""
+    yield f'<details markdown="1"><summary>{len(table.columns)} columns</summary>'
+    yield ""
     yield "| column | type | unit | definition |"
     yield "|---|---|---|---|"
     for column in table.columns:
         dtype = pl.Schema({column.name: column.dtype})[column.name]
         yield f"| `{column.name}` | {dtype} | {column.unit} | {markdown(column.definition)} |"
+    yield ""
+    yield "</details>"
     yield ""
 
 

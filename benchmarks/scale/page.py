@@ -258,7 +258,8 @@ make scale TEXT=FOLDER
 
 This command repeats the measurements on the text in a folder and writes this page.
 [`scale.csv`](performance/scale.csv) has every process,
-[`benchmarks/scale`](../../benchmarks/scale/run.py) shows how they were started. An experiment of eight constructions runs job by job, one thread each, with the command lines that the
+[`benchmarks/scale`](../../benchmarks/scale/run.py) shows how they were started. An
+experiment of eight constructions runs job by job, one thread each, with the command lines that the
 workflow prints for it. Seconds are processor time, user plus system. Memory is the peak resident memory of the process
 as the kernel reports it, in MB of 10^6 bytes like `mem_mb`."""
 HOW = """\

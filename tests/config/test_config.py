@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench, tool_of
 from tests.support.workflow.checkout import Prepared
 from tokbench.commands.methods import schema
+from tokbench.config.experiment import Experiment
 from tokbench.config.load import read, validate
 from tokbench.construction import construction, constructions
 from tokbench.corpus.sources import JsonLinesSource
@@ -46,6 +47,13 @@ def generator() -> ModuleType:
 def test_documentation_is_up_to_date(generator: ModuleType) -> None:
     remedy = "run python tools/make_configuration_docs.py"
     assert (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8") == generator.reference(), remedy
+
+
+def test_the_complete_example_is_valid(generator: ModuleType) -> None:
+    [code] = re.findall(r"```yaml\n(.*?)```", generator.EXAMPLE, re.DOTALL)
+    experiment = Experiment.model_validate(yaml.safe_load(code))
+    assert set(experiment.elsewhere) == {"theirs", "ours"}
+    assert experiment.runs[0].sizes == [4096]
 
 
 GENERATED = ("api", "configuration", "tables")
