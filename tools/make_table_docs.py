@@ -17,8 +17,8 @@ INTRODUCTION = """\
 
 Every table of an experiment is here twice, as Parquet and as CSV: those that `tokbench tabulate` gathers in `tables/`,
 those that `tokbench analyse` computes in `statistics/`, the sentences that `tokbench cut_examples` cuts in `examples/`.
-One row is one thing, and an empty value has a `reason` beside it. Shares and p-values lie between 0 and 1; print shows
-shares in percent and their differences in points.
+One row is one thing, and the column `reason` explains an empty value. Shares and p-values lie between 0 and 1; print
+shows shares in percent and their differences in points.
 
 A table is declared once, in the module of its maker: name, columns with type, unit and definition, place in the report.
 Schema, CSV, typeset forms, captions, the page and this file follow. [A new statistic](#a-new-statistic) is one module.

@@ -184,7 +184,7 @@ def test_accuracy_table_from_files(tmp_path: Path) -> None:
     [
         ("{", r"bad\.json:1:2: not JSON"),
         ("[" * 100_000, r"bad\.json: lists and objects are nested too deeply; make the result again"),
-        (json.dumps(downstream(tasks=[])), r"bad\.json: tasks holds list, not dict; make the result again"),
+        (json.dumps(downstream(tasks=[])), r"bad\.json: tasks is list, not dict; make the result again"),
         ("[]", r"bad\.json: a JSON object is expected, found list"),
         (json.dumps(downstream(tasks={"piqa": {"accuracy": 1}})), r"bad\.json: no key tasks\.piqa\.random_baseline"),
         (json.dumps(downstream(size="big")), r"bad\.json: a value of the wrong type"),

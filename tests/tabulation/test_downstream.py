@@ -124,7 +124,7 @@ def test_what_one_segmentation_loses_is_told_of_suites_that_ask(tmp_path: Path) 
     [told] = one_segmentation(content)
     assert told.frame["bits_per_byte"].to_list() == [0.25]
     del estimate["low"]
-    for wrong, why in ((estimate, "no key one_segmentation.low"), ([1], "one_segmentation holds list, not dict")):
+    for wrong, why in ((estimate, "no key one_segmentation.low"), ([1], "one_segmentation is list, not dict")):
         with pytest.raises(TokbenchError, match=why):
             one_segmentation_table([result(tmp_path, "new", one_segmentation=wrong)])
 

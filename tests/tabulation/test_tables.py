@@ -65,7 +65,7 @@ RIGHT = pl.DataFrame({"model": ["m"], "size": [1], "share": [0.5]})
         (RIGHT.with_columns(more=1), "column more, which is not declared;"),
         (RIGHT.cast({"size": pl.Int32}), "size as Int32, declared as Int64;"),
         (RIGHT.select("size", "model", "share"), "in the order size, model, share, declared as model, size, share;"),
-        (RIGHT.to_dicts(), "list, not a frame of polars"),
+        (RIGHT.to_dicts(), "list, not a polars frame"),
     ],
 )
 def test_what_a_maker_gives_is_held_to_the_declaration(frame: Any, fault: str, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_a_maker_gives_is_held_to_the_declaration(frame: Any, fault: str, t
     with pytest.raises(TokbenchError) as told:
         write_tables(make_tables([table], None), tmp_path / "statistics", "statistics")
     assert fault in str(told.value)
-    assert "test_tables.made.<locals>.maker gives" in str(told.value)
+    assert "test_tables.made.<locals>.maker returns" in str(told.value)
     assert not (tmp_path / "statistics").exists()
 
 
@@ -98,7 +98,7 @@ def test_makers_take_each_others_tables_and_are_called_once() -> None:
     assert sorted(calls) == ["a", "b", "c"]
     with pytest.raises(TokbenchError, match=r"table a takes 'other': 'other' is not an input \(.*a\)"):
         make_tables([of("a", "other")], None)
-    with pytest.raises(TokbenchError, match="table a is made of itself, by way of a, b"):
+    with pytest.raises(TokbenchError, match="table a depends on itself through a, b"):
         make_tables([of("a", "b"), of("b", "a")], None)
     with pytest.raises(TokbenchError, match="table b has the name of an input of other tables"):
         make_tables([of("a", "b"), of("b")], SimpleNamespace(b=1))
@@ -258,7 +258,7 @@ def test_two_tables_never_share_a_name(new: Path) -> None:
 
 def test_a_table_is_made_by_the_command_of_its_package(new: Path) -> None:
     new.write_text(new.read_text().replace("takes=", 'command="tabulate", takes='))
-    with pytest.raises(TokbenchError, match="table gaps is one of 'tabulate'; those here are of 'analyse'"):
+    with pytest.raises(TokbenchError, match="table gaps is declared for 'tabulate'; set command to 'analyse'"):
         tables_of("analyse")
 
 

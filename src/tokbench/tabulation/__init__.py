@@ -1,1 +1,1 @@
-"""The tidy tables that ``tokbench tabulate`` gathers from what the stages wrote, each declared beside its maker."""
+"""Tidy tables that ``tokbench tabulate`` builds from result files; each is declared in the module of its maker."""

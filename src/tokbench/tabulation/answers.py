@@ -1,7 +1,4 @@
-"""Tidy tables of what only the files of results hold: boundaries, every question's outcome, texts.
-
-Accuracies, one row a model, tokenizer and task.
-"""
+"""Tidy tables from downstream result files: accuracies, boundaries, outcomes of questions, and texts."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ Row = tuple[Any, ...]
 
 
 class Result(NamedTuple):
-    """A file of results: the columns of :data:`KEYS`, the whole, and where it is from."""
+    """A downstream result file: values of :data:`KEYS`, the full content, and the path."""
 
     head: dict[str, Any]
     whole: dict[str, Any]
@@ -37,16 +34,16 @@ KEYS = tuple(column.name for column in HEAD)
 
 @dataclass(frozen=True)
 class Results:
-    """Files of results, in any order, read whenever they are gone through: all of them may not fit memory.
+    """Downstream result files in any order, read one at a time on every iteration to save memory.
 
     Raises:
-        TokbenchError: a file is not one; the message names it.
+        TokbenchError: a file is not a readable result; the message names it.
     """
 
     paths: Sequence[Path | str]
 
     def __iter__(self) -> Iterator[Result]:
-        """Of each file the columns of :data:`KEYS`, and the whole."""
+        """Yield one result per file, in the order of ``paths``."""
         for path in map(Path, self.paths):
             whole = read_result(path, ANSWERS_AGAIN, lenient=True)
             missing = [key for key in (*KEYS, "tasks", "texts") if key not in whole]
@@ -56,7 +53,7 @@ class Results:
 
 
 def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]) -> pl.DataFrame:
-    """The rows of every result in one frame.
+    """Return the rows of every result in one frame.
 
     Raises:
         TokbenchError: a result lacks a key or has a value of another type; the message names its file.
@@ -75,15 +72,16 @@ def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schem
 
 
 def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
-    """How often tokens straddle the end of a context, by tokenizer and task; models play no part in it.
+    """Count choices whose tokens straddle the end of their context, by tokenizer and task.
+
+    The counts do not depend on the model, so models with the same tokenizer share a row.
 
     Args:
         results: see :class:`Results`.
 
     Returns:
-        The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant: ``straddling`` of the ``choices``,
-        and ``straddling_questions``, which have such choices, of the ``questions``. Examples in the prompt belong to
-        the context.
+        The columns of :data:`BOUNDARIES`, ordered by suite, task, size and variant. ``straddling`` counts choices;
+        ``straddling_questions`` counts questions with such choices. Examples in the prompt belong to the context.
     """
 
     def rows(result: Result) -> list[Row]:
@@ -95,16 +93,16 @@ def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
 
 
 def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
-    """The outcome of every question, one row a model, tokenizer, suite, task and question.
+    """Return the outcome of every question, one row per model, tokenizer, suite, task and question.
 
     Args:
         results: see :class:`Results`.
 
     Returns:
-        The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document: ``document`` is the
-        question's number and the same for all models; ``log_likelihood`` in nats is that of the right choice, or of the
-        only one, and ``log_likelihood_of_others`` the greatest of the others; ``straddling`` counts choices. Where
-        several choices are right, ``gold`` is empty and so are both.
+        The columns of :data:`OUTCOMES`, ordered by model, suite, size, variant, task and document. ``document`` is the
+        number of the question and the same for all models. ``log_likelihood`` is that of the right choice, or of the
+        only one, in nats; ``log_likelihood_of_others`` is the greatest of the others. ``straddling`` counts choices.
+        If several choices are right, ``gold`` and both log-likelihoods are null.
     """
 
     def rows(result: Result) -> list[Row]:
@@ -118,7 +116,7 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
 
 
 def text_table(results: Iterable[Result]) -> pl.DataFrame:
-    """Bits per byte of every model on the texts of suites.
+    """Return bits per byte of every model on the texts of suites.
 
     Args:
         results: see :class:`Results`.
@@ -156,17 +154,17 @@ ANSWERS = "downstream/{model}/{variant}/{size}/{suite}.json"
 STRADDLING = (
     Column("choices", pl.Int64, "choices of all questions", "choices"),
     Column(
-        "straddling", pl.Int64, "those whose first token straddles the end of the context", "choices",
+        "straddling", pl.Int64, "choices whose first token straddles the end of the context", "choices",
         "straddling choices",
     ),
     Column("questions", pl.Int64, "questions of the task", "questions"),
-    Column("straddling_questions", pl.Int64, "those with such choices", "questions", "straddling questions"),
+    Column("straddling_questions", pl.Int64, "questions with straddling choices", "questions", "straddling questions"),
 )  # fmt: skip
 _COUNTS = ("questions", "straddling_questions", "choices", "straddling")
 
 BOUNDARIES = TidyTable(
     "boundaries",
-    "a tokenizer on a task, whatever the model",
+    "a tokenizer on a task, for all models",
     (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
     maker=boundary_table,
     takes=("results",),
@@ -175,10 +173,10 @@ BOUNDARIES = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Answers to choose from (choices) that change how the end of the text before them, their context, is "
-            "tokenized: a token straddles the two. Such a choice is scored by the probability of its text after "
-            "the context's text, whatever tokens spell them; scoring the tokens that remain after as many as the "
-            "context alone has would score the wrong text.",
+            "Choices (answers) that change how their context, the text before them, is tokenized: a token straddles "
+            "the two. Such a choice is scored by the probability of its text after the context's text, summed over "
+            "the tokens that spell them. Skipping as many tokens as the context has without the choice would score "
+            "the wrong text.",
             ("variant", "size", "suite", *_COUNTS),
             files=(ANSWERS,),
             folds_above=0,
@@ -186,7 +184,7 @@ BOUNDARIES = TidyTable(
         ),
         Print(
             "downstream",
-            "Choices that straddle the end of their context, by task, where there are any.",
+            "Choices that straddle the end of their context, by task; tasks without any are left out.",
             ("variant", "size", "suite", "task", *_COUNTS),
             files=(ANSWERS,),
             folds_above=0,
@@ -203,14 +201,14 @@ OUTCOMES = TidyTable(
         *HEAD,
         TASK,
         Column("document", pl.Int64, "number of the question, the same for all models"),
-        Column("group", pl.String, "part of the task that the question belongs to, where it has parts"),
+        Column("group", pl.String, "part of the task; empty for a task without parts"),
         Column("choices", pl.Int64, "choices of the question", "choices"),
-        Column("straddling", pl.Int64, "those whose first token straddles the end of the context", "choices"),
+        Column("straddling", pl.Int64, "choices whose first token straddles the end of the context", "choices"),
         Column("gold", pl.Int64, "number of the right choice; empty where several are right"),
         Column("prediction", pl.Int64, "number of the choice that the model prefers"),
-        Column("correct", pl.Boolean, "whether it was answered right"),
-        Column("log_likelihood", pl.Float64, "of the right choice, or of the only one", "nats"),
-        Column("log_likelihood_of_others", pl.Float64, "the greatest of the other choices", "nats"),
+        Column("correct", pl.Boolean, "true if the model prefers a right choice"),
+        Column("log_likelihood", pl.Float64, "log-likelihood of the right choice, or of the only one", "nats"),
+        Column("log_likelihood_of_others", pl.Float64, "greatest log-likelihood of the other choices", "nats"),
     ),
     maker=outcome_table,
     takes=("results",),
@@ -223,7 +221,7 @@ TEXTS = TidyTable(
     "a model with a tokenizer on a text of a suite",
     (
         *TEXT,
-        Column("bits", pl.Float64, "what the model spends on the text, in disjoint windows", "bits"),
+        Column("bits", pl.Float64, "bits that the model needs for the text, in disjoint windows", "bits"),
         Column("bytes", pl.Int64, "length of the text as distributed", "bytes"),
         Column("tokens", pl.Int64, "tokens of the text", "tokens"),
     ),
@@ -234,8 +232,8 @@ TEXTS = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Bits per byte of each model on the texts of its suites, as lm-eval defines them: disjoint windows, "
-            "divided by the bytes of the text as distributed.",
+            "Bits per byte of each model on the texts of its suites, as in lm-eval: disjoint windows, divided by the "
+            "bytes of the text as distributed.",
             ("variant", "model", "suite", "size", "text", "value"),
             files=(ANSWERS,),
             arranged=True,
@@ -246,17 +244,17 @@ TEXTS = TidyTable(
 
 
 def accuracy_table(results: Iterable[Path | str]) -> pl.DataFrame:
-    """Accuracies of every model on every task.
+    """Return accuracies of every model on every task.
 
     Args:
         results: downstream result files, one per model, variant, size and suite, in any order.
 
     Returns:
-        The columns of :data:`ACCURACY`, one row per model, suite, size, variant and task,
-        in this order. A task that the file leaves without accuracy is a null.
+        The columns of :data:`ACCURACY`, one row per model, suite, size, variant and task, in this order. The accuracy
+        is null for a task without one.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], ACCURACY.schema, "")]
     for path in results:
@@ -276,7 +274,7 @@ ACCURACY = TidyTable(
     (
         *NEEDED,
         Column(
-            "stderr", pl.Float64, "standard error of the accuracy, questions independent", SHARE, "standard error",
+            "stderr", pl.Float64, "standard error of the accuracy, for independent questions", SHARE, "standard error",
             empty="needs two questions",
         ),
         Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"),
@@ -297,8 +295,8 @@ ACCURACY = TidyTable(
         ),
         Print(
             "downstream",
-            "Every score: accuracy and its standard error in percent over n questions. Straddling counts the answers "
-            "to choose from that change how the end of the question before them is tokenized.",
+            "Every score: accuracy and its standard error in percent over n questions. Straddling counts choices that "
+            "change how the end of the question before them is tokenized.",
             ("variant", "model", "suite", "size", "task", "accuracy", "stderr", "random_baseline", "n", "straddling"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -1,7 +1,4 @@
-"""Bounds on the tokens of any vocabulary, with the vocabulary that came near each, and whose the gap between is.
-
-How far tokenizers are from the fewest tokens that any vocabulary of their size could need.
-"""
+"""Lower bounds on the token count of any vocabulary, the best vocabulary found, and gaps of tokenizers to the bound."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,13 +20,13 @@ TOLD = ("bound", "relaxed", "tokens", "gap", "unsettled", "unrounded", "candidat
 
 
 def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Every bound, of the whole text and of each of its languages.
+    """Return every bound, for the full text and for each of its languages.
 
     Args:
         bound_files: files ``bounds/CORPUS/SCHEME/SIZE.json`` that ``tokbench bound`` wrote, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], BOUNDS.schema, "")]
     for path in map(Path, bound_files):
@@ -49,26 +46,26 @@ def bounds_table(bound_files: Iterable[Path | str]) -> pl.DataFrame:
 
 BOUNDS = TidyTable(
     "bounds",
-    "a vocabulary size under a pre-tokenization, on the evaluation split of a corpus or on a language of it",
+    "a vocabulary size and pre-tokenizer, on the evaluation split of a corpus or one of its languages",
     (
         CORPUS,
         LANGUAGE,
-        Column("pretokenization", pl.String, "what cuts the text, as files are named; a bound holds for no other"),
+        Column("pretokenization", pl.String, "pre-tokenizer, as in file names; the bound is valid only for it"),
         SIZE,
-        Column("bound", pl.Int64, "tokens that any vocabulary of the size needs at least, however it segments; proven",
+        Column("bound", pl.Int64, "proven minimum of tokens for any vocabulary of this size and any segmentation",
                "tokens", "bound"),
-        Column("relaxed", pl.Float64, "tokens of a solution of the linear relaxation, above which no prices prove "
-               "anything, or of the best vocabulary where those are fewer", "tokens", "relaxation", 0),
-        Column("tokens", pl.Int64, "tokens of the best vocabulary that was found", "tokens", "best found"),
-        Column("gap", pl.Float64, "best vocabulary over bound, less 1", EXCESS, "gap (%)", 3),
-        Column("unsettled", pl.Float64, "relaxation over bound, less 1: what is left to the search for prices, at most",
+        Column("relaxed", pl.Float64, "value of a solution of the linear relaxation, or tokens of the best vocabulary "
+               "if fewer; no bound of this kind is above it", "tokens", "relaxation", 0),
+        Column("tokens", pl.Int64, "tokens of the best vocabulary found", "tokens", "best found"),
+        Column("gap", pl.Float64, "best vocabulary / bound, minus 1", EXCESS, "gap (%)", 3),
+        Column("unsettled", pl.Float64, "relaxation / bound, minus 1: at most this much is left to a longer search",
                EXCESS, "unsettled (%)", 3),
-        Column("unrounded", pl.Float64, "best vocabulary over relaxation, less 1: what no prices close", EXCESS,
-               "unrounded (%)", 3),
-        Column("candidates", pl.Int64, "substrings that a vocabulary may choose from: all", "substrings"),
+        Column("unrounded", pl.Float64, "best vocabulary / relaxation, minus 1: no bound of this kind closes it",
+               EXCESS, "unrounded (%)", 3),
+        Column("candidates", pl.Int64, "all substrings that a vocabulary may choose from", "substrings"),
         Column("left_out_pretokens", pl.Int64, "occurrences of pre-tokens longer than `bounds.max_pretoken_bytes`: "
-               "they are left out of the bound and of the tokens that `gap` compares with it", "left out"),
-        Column("left_out_share", pl.Float64, "their share of the bytes of the text", SHARE, "left out (%)", 3),
+               "excluded from the bound and from the tokens that `gap` compares with it", "left out"),
+        Column("left_out_share", pl.Float64, "share of the text's bytes in these pre-tokens", SHARE, "left out (%)", 3),
         REASON,
     ),
     maker=bounds_table,
@@ -78,13 +75,13 @@ BOUNDS = TidyTable(
     prints=(
         Print(
             "intrinsic",
-            "The fewest tokens that any vocabulary could need for the evaluation split of {corpus}: a proven lower "
-            "bound, and the best vocabulary that was found. The relaxation is what the best vocabulary would take if "
-            "it could have parts of tokens; no bound of this kind is above it. The gap between the two has two parts: "
-            "unsettled, relaxation over bound, which a longer search might still close by a better bound, and "
-            "unrounded, best found over relaxation, which no bound of this kind can close. Candidates are the "
-            "substrings of the text that a vocabulary may choose from. Left out are pre-tokens that are too long to "
-            "search (`bounds.max_pretoken_bytes`); neither the bound nor the tokens compared with it count them.",
+            "The fewest tokens that any vocabulary needs for the evaluation split of {corpus}: a proven lower bound, "
+            "and the best vocabulary found. The relaxation is the value of the linear program, in which a vocabulary "
+            "may have parts of tokens; no bound of this kind is above it. The gap has two parts. Unsettled (relaxation "
+            "over bound) might be closed by a longer search. Unrounded (best found over relaxation) cannot be closed "
+            "by a bound of this kind. Candidates are the substrings of the text that a vocabulary may choose from. "
+            "Pre-tokens that are too long to search are left out (`bounds.max_pretoken_bytes`): neither the bound nor "
+            "the tokens compared with it count them.",
             by=("corpus",),
             files=("bounds/{corpus}/{pretokenization}/{size}.json",),
             folds_above=0,
@@ -95,7 +92,7 @@ BOUNDS = TidyTable(
 
 
 Bounds = Mapping[tuple[str, str, str, int], LowerBound]
-"""Bounds by corpus, language (empty for the whole), pre-tokenization and size."""
+"""Bounds by corpus, language (empty for all languages), pre-tokenizer and size."""
 ATTAINED = (
     "joined pairs / those that any vocabulary of the size joins at most in the same pre-tokens, bytes less the bound "
     "(proven)"
@@ -103,10 +100,10 @@ ATTAINED = (
 
 
 def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], LowerBound]:
-    """The bounds in files ``{corpus}/{scheme}/{size}.json``, those left out of which a file says why there is none.
+    """Return the bounds of files ``{corpus}/{scheme}/{size}.json``; files that give a reason instead are skipped.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     bounds = {}
     for path in map(Path, paths):
@@ -119,7 +116,7 @@ def read_bounds(paths: Iterable[Path | str]) -> dict[tuple[str, str, str, int], 
 
 
 def bound_of(proven: Any, path: Path | str) -> LowerBound:
-    """Return the bound in what ``tokbench bound`` wrote.
+    """Return the bound in a result of ``tokbench bound``.
 
     Raises:
         TokbenchError: a key is missing or has another type; the message names it.
@@ -139,14 +136,14 @@ def gaps(
     corpus: str,
     language: str = "",
 ) -> Compared:
-    """Tokens over the bound, of every tokenizer that is measured on a corpus.
+    """Return the relative excess over the bound, for every tokenizer measured on a corpus.
 
     Args:
-        measured: rows of the table of intrinsic metrics, of this corpus.
-        tokenizers: by variant and size.
-        bounds: of this corpus and others.
-        corpus: its name.
-        language: one of its languages; all of them together where it is empty.
+        measured: rows of the table of intrinsic metrics, for this corpus.
+        tokenizers: tokenizers by variant and size.
+        bounds: bounds of this and other corpora.
+        corpus: name of the corpus.
+        language: one of its languages; empty (default) for all languages together.
     """
     counted = measured.filter(metric="corpus_token_count", language=language).select("variant", "size", "value")
     rows: Compared = []
@@ -165,16 +162,17 @@ def attained(
     bounds: Bounds,
     corpus: str,
 ) -> Compared:
-    """Pairs that tokenizers join over those that any vocabulary of the size could: GreedTok's objective.
+    """Return pairs that a tokenizer joins over the most that any vocabulary of its size can join (GreedTok's
+    objective).
 
-    Every pair that a segmentation joins is a token less, so that bytes less the bound is what none exceeds.
+    Every pair that a segmentation joins saves one token. So bytes minus the bound is an upper limit on joined pairs.
 
     Args:
-        measured: rows of the table of intrinsic metrics, of this corpus.
-        gaps: those of the whole text, see :func:`gaps`.
-        tokenizers: by variant and size.
-        bounds: of this corpus and others.
-        corpus: its name.
+        measured: rows of the table of intrinsic metrics, for this corpus.
+        gaps: gaps of the full text, see :func:`gaps`.
+        tokenizers: tokenizers by variant and size.
+        bounds: bounds of this and other corpora.
+        corpus: name of the corpus.
     """
     rows: Compared = []
     joined = {

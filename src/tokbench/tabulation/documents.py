@@ -1,11 +1,5 @@
-"""Bits of every document of the evaluation split, by every model.
-
-Tokens of every document.
-
-Boundaries of every word of gold data.
-
-Text of evaluation splits that is also in text that tokenizers and models are made from.
-"""
+"""Tidy tables by document or word: model bits, token counts, morpheme boundaries, and evaluation text seen in
+training."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,17 +16,17 @@ from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
 def document_bits_table(results: Iterable[Result]) -> pl.DataFrame:
-    """Bits of every document, one row a model, tokenizer, suite and document.
+    """Return bits of every document, one row per model, tokenizer, suite and document.
 
     Args:
-        results: see :class:`tokbench.tabulation.answers.Results`; of those that did not measure bits per byte there is
-            no row. Results of older runs name neither corpus nor language, and number documents by their place.
+        results: see :class:`tokbench.tabulation.answers.Results`. Results without bits per byte have no row. Results of
+            older versions lack corpus and language, and documents are numbered by position.
 
     Returns:
         The columns of :data:`DOCUMENT_BITS`, ordered by corpus, model, suite, size, variant and document.
 
     Raises:
-        TokbenchError: a file lacks a key or has a value of another type; the message names it.
+        TokbenchError: a key is missing or a value has another type; the message names the file.
     """
     frames = [to_frame([], DOCUMENT_BITS.schema, "")]
     for result in results:
@@ -67,8 +61,8 @@ DOCUMENT_BITS = TidyTable(
         CORPUS,
         Column("document", pl.Int64, "position of the document in its source"),
         LANGUAGE,
-        Column("bytes", pl.Int64, "text of the document", "bytes"),
-        Column("bits", pl.Float64, "what the model spends on it", "bits"),
+        Column("bytes", pl.Int64, "bytes of the document's text", "bytes"),
+        Column("bits", pl.Float64, "bits that the model needs for the document", "bits"),
         LOST,
     ),
     maker=document_bits_table,
@@ -80,20 +74,20 @@ DOCUMENT_BITS = TidyTable(
 
 
 def tokens_by_document_table(token_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Tokens of every document, or group of them.
+    """Return token counts of every document or group of documents.
 
     Args:
-        token_files: what ``tokbench count_tokens`` wrote, in any order.
+        token_files: results of ``tokbench count_tokens``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     return read_long_format(token_files, TOKENS_BY_DOCUMENT.schema)
 
 
 TOKENS_BY_DOCUMENT = TidyTable(
     "tokens_by_document",
-    "a document of the evaluation split, cut by a tokenizer; of more than 1,000 documents a group of neighbours",
+    "a document of the evaluation split under a tokenizer; a group of neighbours if there are more than 1,000",
     TOKENS,
     maker=tokens_by_document_table,
     takes=("token_files",),
@@ -103,21 +97,21 @@ TOKENS_BY_DOCUMENT = TidyTable(
 
 
 def alignment_by_word_table(word_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Boundaries of every word that is scored, or of groups of them.
+    """Return boundary counts of every scored word or group of words.
 
     Args:
-        word_files: what ``tokbench measure_resource --by-word`` wrote, in any order.
+        word_files: results of ``tokbench measure_resource --by-word``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     return read_long_format(word_files, ALIGNMENT_BY_WORD.schema)
 
 
 ALIGNMENT_BY_WORD = TidyTable(
     "alignment_by_word",
-    "a word of gold data that a tokenizer is scored on: no token, while all its gold segments are; of more than 1,000 "
-    "words a group of neighbours",
+    "a word of gold data that a tokenizer is scored on (all its gold segments are tokens, the word is not); a group of "
+    "neighbours if there are more than 1,000 words",
     BOUNDARIES,
     maker=alignment_by_word_table,
     takes=("word_files",),
@@ -127,13 +121,13 @@ ALIGNMENT_BY_WORD = TidyTable(
 
 
 def leakage_table(leakage_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Evaluation text that other splits have, too.
+    """Return the overlap of evaluation text with the text of other splits.
 
     Args:
-        leakage_files: what ``tokbench find_leakage`` wrote, in any order.
+        leakage_files: results of ``tokbench find_leakage``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], LEAKAGE.schema, "")]
     for path in leakage_files:
@@ -153,22 +147,22 @@ def leakage_table(leakage_files: Iterable[Path | str]) -> pl.DataFrame:
 
 LEAKAGE = TidyTable(
     "leakage",
-    "the evaluation split of a corpus and a split that tokenizers or models are made from",
+    "the evaluation split of a corpus and a split that tokenizers or models are trained on",
     (
         CORPUS,
         Column("other_corpus", pl.String, "corpus of the other split", "", "other corpus"),
         Column("split", pl.String, "the other split: `tokenizer`, `byte_lm` or `pretraining`", "", "split"),
-        Column("documents", pl.Int64, "evaluation documents that were looked at", "documents", "documents"),
-        Column("bytes", pl.Int64, "their text", "bytes", "bytes"),
-        Column("read_bytes", pl.Int64, "bytes of the other split that were read; of more than 2 GB its first shards",
+        Column("documents", pl.Int64, "evaluation documents that were checked", "documents", "documents"),
+        Column("bytes", pl.Int64, "bytes of their text", "bytes", "bytes"),
+        Column("read_bytes", pl.Int64, "bytes read of the other split; its first shards if it has more than 2 GB",
                "bytes", "bytes read of it"),
-        Column("equal_documents", pl.Int64, "evaluation documents that the other split has, byte for byte", "documents",
-               "equal documents"),
-        Column("shared_documents", pl.Int64, "documents with a run of 50 bytes that the other split has", "documents",
+        Column("equal_documents", pl.Int64, "evaluation documents with an identical copy in the other split",
+               "documents", "equal documents"),
+        Column("shared_documents", pl.Int64, "documents that share a run of 50 bytes with the other split", "documents",
                "with a shared run"),
-        Column("shared_bytes", pl.Int64, "bytes in runs of 50 bytes or more that the other split has", "bytes",
+        Column("shared_bytes", pl.Int64, "bytes in runs of at least 50 bytes that the other split has", "bytes",
                "bytes in shared runs"),
-        Column("shared_share", pl.Float64, "their share of the bytes looked at", SHARE, "share (%)", 3),
+        Column("shared_share", pl.Float64, "shared bytes / bytes checked", SHARE, "share (%)", 3),
         REASON,
     ),
     maker=leakage_table,
@@ -178,8 +172,8 @@ LEAKAGE = TidyTable(
     prints=(
         Print(
             "experiment",
-            "Text of evaluation splits that is also in text that tokenizers and models are made from: equal documents, "
-            "and runs of 50 bytes or more. Such text favours what was made from it.",
+            "Text of evaluation splits that is also in text that tokenizers and models are trained on: equal "
+            "documents, and runs of 50 bytes or more. Such text favours the tokenizers and models trained on it.",
             arranged=True,
         ),
     ),

@@ -1,10 +1,8 @@
-"""Embedding norms by probability, tokens counted in cells of a grid: what a figure needs of any number of models.
+"""Tables of embedding norms and token probabilities, of language models and of translation models.
 
-Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token.
-
-Embeddings of translation models, encoder and decoder: cells for a figure, and what they amount to.
-
-Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which mark the tokens that a threshold removes and adds.
+Tokens are counted in cells of a grid, so that a figure's data is small for any number of models.
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13, which draw every token and mark those that a threshold
+removes and adds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,18 +24,18 @@ from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 from tokbench.tabulation.tokenizer_pairs import marked
 
 PER_DECADE, STEPS = 8, 32
-"""Classes of probability in each power of ten, and of norm between zero and the largest of the model."""
+"""Classes of probability per power of ten, and classes of norm between zero and the model's largest norm."""
 
 
 def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]) -> pl.DataFrame:
     """Count the tokens of trained models by probability and by norm of their input embeddings.
 
     Args:
-        models: model -> (variant, size) -> its tokens, with ``probability`` in the pretraining text and ``norm``.
+        models: tokens by model, then by variant and size, with ``probability`` in the pretraining text and ``norm``.
 
     Returns:
-        One row a cell that holds a token: its ends and ``tokens``. Tokens that the text never holds have 0 for both
-        ends of the probability. Classes of norm are the same for all tokenizers of a model.
+        One row per cell with at least one token: the cell's limits and ``tokens``. Tokens that never occur in the text
+        have 0 for both limits of probability. All tokenizers of a model have the same classes of norm.
     """
     frames = [pl.DataFrame(schema=EMBEDDING_NORMS.schema)]
     for model, tokenizers in models.items():
@@ -54,13 +52,13 @@ def embedding_norms(models: Mapping[str, Mapping[tuple[str, int], pl.DataFrame]]
 
 
 def norm_step(frames: Iterable[pl.DataFrame]) -> float:
-    """Width of the classes of norm of tokens that are compared."""
+    """Return the common width of the classes of norm: the largest norm / ``STEPS``, or 1.0 if there is none."""
     largest = max((float(frame["norm"].max() or 0.0) for frame in frames), default=0.0)  # type: ignore[arg-type]
     return largest / STEPS if largest > 0 else 1.0
 
 
 def norm_cells(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
-    """The cells of one tokenizer that hold tokens, with classes of norm of this width: the columns :data:`CLASSES`."""
+    """Return the non-empty cells of one tokenizer, the columns of :data:`CLASSES`; ``step`` is the width in norm."""
     place = pl.Series(np.floor(PER_DECADE * decimal_logs_of(tokens["probability"])))
     row = (pl.col("norm") / step).floor().clip(upper_bound=STEPS - 1)
     cells = tokens.select(
@@ -73,21 +71,23 @@ def norm_cells(tokens: pl.DataFrame, step: float) -> pl.DataFrame:
 
 
 def _power_of_ten(places: pl.Series) -> pl.Series:
-    """The end of a class of probability; zero of the class at minus infinity."""
+    """Return the limits of the classes of probability; 0.0 for the class at minus infinity."""
     ends = {place: 0.0 if isinf(place) else float(powers_of(10.0, place / PER_DECADE)) for place in places.unique()}
     return places.replace_strict(ends, return_dtype=pl.Float64)
 
 
 CLASSES = (
-    Column("probability_low", pl.Float64, "least probability of the class, in what the model was trained on"),
-    Column("probability_high", pl.Float64, "end of the class; with the other end 0 for tokens that it never met"),
-    Column("norm_low", pl.Float64, "least L2 norm of the class, of input embeddings"),
-    Column("norm_high", pl.Float64, "end of the class"),
+    Column("probability_low", pl.Float64, "lower limit of the class of probability in the training text"),
+    Column(
+        "probability_high", pl.Float64, "upper limit of the class; both limits are 0 for tokens that never occur there"
+    ),
+    Column("norm_low", pl.Float64, "lower limit of the class of L2 norm of input embeddings"),
+    Column("norm_high", pl.Float64, "upper limit of the class"),
     Column("tokens", pl.Int64, "tokens in the class", "tokens"),
 )
 EMBEDDING_NORMS = TidyTable(
     "embedding_norms",
-    "a class of probability and of norm that holds a token, of a model with a tokenizer",
+    "a class of probability and norm with at least one token, of a model with a tokenizer",
     (
         MODEL,
         VARIANT,
@@ -101,8 +101,8 @@ EMBEDDING_NORMS = TidyTable(
         Print(
             "models",
             "Tokens of {model} at vocabulary size {size:,} by the L2 norm of their input embedding and their "
-            "probability in the pretraining text; above 0 stand the tokens that never occur in it. Tokens that are "
-            "both rare and of small norm are probably under-trained.",
+            "probability in the pretraining text; tokens that never occur in it are above 0. Tokens that are both rare "
+            "and of small norm are probably under-trained.",
             by=("model", "size"),
             files=("embeddings/{model}/{variant}/{size}/tokens.csv",),
             arranged=True,
@@ -114,9 +114,9 @@ EMBEDDING_NORMS = TidyTable(
 
 
 AGAIN = "measure the embeddings again"
-SIDE = Column("side", pl.String, "encoder, decoder, or both, whose embeddings are one with a joint vocabulary")
+SIDE = Column("side", pl.String, "encoder, decoder, or both (a joint vocabulary has shared embeddings)")
 OF = (PARALLEL, SOURCE, TARGET, MODEL, SIZE, SIDE)
-"""What embeddings have in common that are compared."""
+"""Columns that identify a group of embeddings that are compared."""
 
 
 class MeasuredEmbeddings(NamedTuple):
@@ -124,8 +124,8 @@ class MeasuredEmbeddings(NamedTuple):
 
     Attributes:
         keys: values of :data:`OF`.
-        tokenizers: as in the other tables of translations.
-        folder: where they are.
+        tokenizers: variants, as in the column :data:`tokbench.tabulation.columns.TOKENIZERS`.
+        folder: folder of the embeddings.
     """
 
     keys: tuple[str, str, str, str, int, str]
@@ -133,16 +133,16 @@ class MeasuredEmbeddings(NamedTuple):
     folder: Path
 
     def tokens(self) -> pl.DataFrame:
-        """Every token with its norm and probability."""
+        """Read every token with its norm and probability."""
         return read_frame(self.folder / f"{self.keys[-1]}.parquet", AGAIN)
 
 
 def translation_embedding_norms(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """Count tokens by probability and norm; classes of norm are the same for all tokenizers that are compared.
+    """Count tokens by probability and norm; tokenizers that are compared have the same classes of norm.
 
     Args:
         folders: ``MODEL/PARALLEL/SOURCE/TARGET/VARIANT/TARGET_VARIANT/SIZE``.
-        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere.
+        own_sizes: sizes of external tokenizers, by variant.
     """
     frames = [pl.DataFrame(schema=TRANSLATION_EMBEDDING_NORMS.schema)]
     for group in _compared(folders, own_sizes):
@@ -156,12 +156,13 @@ def translation_embedding_norms(folders: Iterable[Path | str], own_sizes: Mappin
 
 
 def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """Measurements of the embeddings, and of the tokens that tokenizers drop and add beside the first of their group.
+    """Return measurements of embeddings, and of tokens dropped and added relative to the first tokenizer of a group.
 
-    Dropped tokens are looked at in the model of the first, added ones in the other's.
+    Dropped tokens are measured in the model of the first tokenizer, added ones in the other's model.
 
     Args:
-        folders, own_sizes: as of :func:`translation_embedding_norms`.
+        folders: see :func:`translation_embedding_norms`.
+        own_sizes: sizes of external tokenizers, by variant.
     """
     rows: list[tuple[Any, ...]] = []
     for group in _compared(folders, own_sizes):
@@ -186,7 +187,7 @@ def translation_embeddings(folders: Iterable[Path | str], own_sizes: Mapping[str
 
 
 def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> Iterator[list[MeasuredEmbeddings]]:
-    """The sides of all models, those together that differ in their tokenizers alone."""
+    """Yield the sides of all models in groups that differ only in their tokenizers."""
     groups: dict[tuple[Any, ...], list[MeasuredEmbeddings]] = {}
     for folder in map(Path, folders):
         model, parallel, source, target, variant, target_variant, size = folder.parts[-7:]
@@ -200,7 +201,7 @@ def _compared(folders: Iterable[Path | str], own_sizes: Mapping[str, int]) -> It
 
 TRANSLATION_EMBEDDING_NORMS = TidyTable(
     "translation_embedding_norms",
-    "a class of probability and of norm that holds a token, of a side of a translation model",
+    "a class of probability and norm with at least one token, of a side of a translation model",
     (*OF, TOKENIZERS, *CLASSES),
     maker=translation_embedding_norms,
     takes=("translation_embeddings_folders", "own_sizes"),
@@ -210,8 +211,8 @@ TRANSLATION_EMBEDDING_NORMS = TidyTable(
             "translation",
             "Tokens of the {side} of {model} at vocabulary size {size:,}, from {source_language} into "
             "{target_language} on {parallel}, by the L2 norm of their embedding and their probability in the training "
-            "text; over 0 those that it never holds. Tokens that are rare and have a small norm are taken for "
-            "under-trained. The decoder's embeddings are those of the output layer, too.",
+            "text; tokens that never occur in it are above 0. Tokens that are rare and have a small norm are probably "
+            "under-trained. The decoder's embeddings are also those of the output layer.",
             by=("parallel", "source_language", "target_language", "model", "size", "side"),
             files=("translation_embeddings/{model}/{parallel}/{source_language}/{target_language}/",),
             arranged=True,
@@ -226,10 +227,10 @@ TRANSLATION_EMBEDDINGS = TidyTable(
     (
         *OF,
         TOKENIZERS,
-        Column("metric", pl.String, "what is measured"),
-        Column("definition", pl.String, "of which tokens, and how"),
-        Column("value", pl.Float64, "the number", MEASURE),
-        Column("n", pl.Int64, "tokens that it is over", "tokens"),
+        Column("metric", pl.String, "name of the metric"),
+        Column("definition", pl.String, "exact definition of the metric: tokens and formula"),
+        Column("value", pl.Float64, "measured value", MEASURE),
+        Column("n", pl.Int64, "tokens that the value is computed from", "tokens"),
         REASON,
     ),
     maker=translation_embeddings,
@@ -239,7 +240,7 @@ TRANSLATION_EMBEDDINGS = TidyTable(
         Print(
             "translation",
             "Embeddings of the {side} of {model} at vocabulary size {size:,}, from {source_language} into "
-            "{target_language} on {parallel}; tokens are added and dropped beside the first tokenizer.",
+            "{target_language} on {parallel}; tokens are added and dropped relative to the first tokenizer.",
             shown=("tokenizers", "definition", "value", "n"),
             by=("parallel", "source_language", "target_language", "model", "size", "side"),
             files=("translation_embeddings/{model}/{parallel}/{source_language}/{target_language}/",),

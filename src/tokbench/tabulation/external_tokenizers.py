@@ -1,4 +1,4 @@
-"""Tokenizers that were made elsewhere: which they are, how they work here, and what they lose of a text."""
+"""Table of external tokenizers: source files, how Tokbench runs them, and text lost in decoding."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,10 +14,10 @@ UNMEASURED = "it was imported without documents to check"
 
 
 def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFrame:
-    """A row a tokenizer that was made elsewhere, in the order of the configuration.
+    """Return one row per external tokenizer, in the order of the configuration.
 
     Args:
-        tokenizers: by variant and size; those that were built here are passed over.
+        tokenizers: tokenizers by variant and size; those built by Tokbench are skipped.
     """
     rows = []
     for (variant, size), tokenizer in tokenizers.items():
@@ -37,17 +37,17 @@ def imported_table(tokenizers: Mapping[tuple[str, int], Tokenizer]) -> pl.DataFr
 
 
 COUNTS = {
-    "documents": "documents of the evaluation split, on which it was held against its library",
-    "documents_changed": "those of them that decoding does not give back, byte for byte",
-    "documents_not_utf8": "those of them that are not UTF-8, which libraries never see as they are",
+    "documents": "documents of the evaluation split, on which it was compared with its library",
+    "documents_changed": "documents that decoding does not return byte for byte",
+    "documents_not_utf8": "documents that are not UTF-8, which libraries cannot read unchanged",
     "bytes": "bytes of these documents",
-    "bytes_lost": "bytes that are not found again in what is decoded, in order: at most so many",
+    "bytes_lost": "bytes missing from the decoded text, in order; an upper limit",
     "tokens": "tokens of these documents",
-    "unknown_tokens": "tokens that stand for what the vocabulary cannot spell",
-    "characters": "characters of these documents, where its library sees them; 0 of one in our three phases",
-    "characters_normalised": "characters that its normaliser changes and decoding does not restore; no white space",
+    "unknown_tokens": "tokens for text that the vocabulary cannot represent",
+    "characters": "characters of these documents, as its library reads them; 0 if Tokbench runs the tokenizer",
+    "characters_normalised": "characters changed by its normaliser and not restored by decoding, without whitespace",
 }
-"""What an import counts, with what each number is."""
+"""Counts of an import, with their definitions."""
 _UNITS = {
     "documents": "documents",
     "bytes": "bytes",
@@ -57,27 +57,27 @@ _UNITS = {
 }
 IMPORTED = TidyTable(
     "imported",
-    "a tokenizer that was made elsewhere",
+    "an external tokenizer",
     (
         VARIANT,
         SIZE,
-        Column("ids", pl.Int64, "one more than its largest id", "ids"),
-        Column("form", pl.String, "of its file"),
-        Column("file", pl.String, "its name, or that of the tokenizer on the hub"),
+        Column("ids", pl.Int64, "largest id plus 1", "ids"),
+        Column("form", pl.String, "format of its file"),
+        Column("file", pl.String, "name of the file, or of the tokenizer on the hub"),
         Column("sha256", pl.String, "checksum of the file; empty for a folder"),
-        Column("works_through", pl.String, f"“{NATIVE}” where these give its library's ids, else the library",
+        Column("works_through", pl.String, f"“{NATIVE}” if these return its library's ids, else the library",
                heading="works through"),
-        Column("pretokenization", pl.String, "its pre-tokenizer; its own where it works through its library",
+        Column("pretokenization", pl.String, "pre-tokenizer; “own” if it runs through its library",
                heading="pre-tokenizer"),
-        Column("why", pl.String, "on what its ids were found equal, or why they are left to its library"),
-        Column("told", pl.String, "what was done with the file"),
+        Column("why", pl.String, "texts on which the ids were found equal, or the reason why its library is used"),
+        Column("told", pl.String, "changes made during import"),
         Column("end_of_text", pl.String, "name of the token that ends a text", heading="end of text"),
-        Column("end_of_text_id", pl.Int64, "its id", heading="id of the end of text"),
+        Column("end_of_text_id", pl.Int64, "id of this token", heading="id of the end of text"),
         Column("end_of_text_source", pl.String,
-               "what names it: a key and its file, or its name; empty where no file names one"),
+               "source of this token: a key and its file, or its name; empty if no file names one"),
         *(Column(name, pl.Int64, what, _UNITS[name.split("_")[0]], name.replace("_", " "))
           for name, what in COUNTS.items()),
-        Column("first", pl.String, "the first difference between a document and what was decoded"),
+        Column("first", pl.String, "first difference between a document and the decoded text"),
         REASON,
     ),
     maker=imported_table,
@@ -87,9 +87,9 @@ IMPORTED = TidyTable(
     prints=(
         Print(
             "tokenizers",
-            "Tokenizers that were made elsewhere, used as they are. Those that Tokbench runs by itself give the same "
-            "ids as their own library; that was checked on test strings and on every document of the evaluation split. "
-            "What they lose of a text was found by encoding and decoding these documents.",
+            "External tokenizers, used unchanged. For those that Tokbench runs directly, ids equal those of the "
+            "tokenizer's library on test strings and on every document of the evaluation split. Losses were counted "
+            "by encoding and decoding these documents.",
             ("variant", "size", "ids", "works_through", "why", "documents", "documents_changed", "bytes", "bytes_lost",
              "unknown_tokens", "characters_normalised"),
             files=("tokenizers/{variant}/own/tokbench.json",),

@@ -1,6 +1,6 @@
-"""The table of intrinsic metrics: what was measured of every tokenizer, and what only several of them together tell.
+"""Table of intrinsic metrics: measurements of each tokenizer, and comparisons of several tokenizers.
 
-Intrinsic metrics relative to a named variant, as Picky BPE reports token counts relative to threshold 1.0.
+Token counts may be divided by those of a named variant, as Picky BPE reports them relative to threshold 1.0.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,16 +33,16 @@ def relative_to(intrinsic: pl.DataFrame, metric: str, baseline: str) -> pl.DataF
     """Divide a metric by the baseline variant's value at the same size, corpus, language and definition.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
-        metric: the metric to divide, for example ``corpus_token_count``.
-        baseline: the variant to divide by.
+        intrinsic: table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
+        metric: metric to divide, for example ``corpus_token_count``.
+        baseline: variant to divide by.
 
     Returns:
-        Rows of the same columns with the metric ``relative_{metric}``; where either value is missing, or the baseline's
-        is zero, the value is null and ``reason`` says why.
+        Rows of the same columns with the metric ``relative_{metric}``. If either value is missing or the baseline's
+        value is zero, the value is null and ``reason`` says why.
 
     Raises:
-        TokbenchError: no such metric or variant, or a missing column.
+        TokbenchError: the metric, the variant or a column is missing.
     """
     require(intrinsic, COLUMNS, "intrinsic table")
     for name, column in ((metric, "metric"), (baseline, "variant")):
@@ -83,33 +83,32 @@ def intrinsic_and_compared(
     venn: Sequence[Sequence[str]],
     tokens: Mapping[str, Mapping[Key, pl.DataFrame]],
 ) -> pl.DataFrame:
-    """Every measurement, and rows that compare tokenizers: corpus by corpus, and over all resources.
+    """Return every measurement, and rows that compare tokenizers by corpus and over all resources.
 
     Args:
-        measurements: as for :func:`intrinsic_table`.
-        tokenizers: by variant and size.
-        bounds: tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size.
-        baselines: variant that others are relative to, by corpus.
-        venn: three variants of each Venn diagram.
-        tokens: the tokens of trained models with their embeddings' norms, by model, then by variant and size.
+        measurements: files, see :func:`intrinsic_table`.
+        tokenizers: tokenizers by variant and size.
+        bounds: proven minimum of tokens, by corpus, language, pre-tokenizer and size.
+        baselines: baseline variant by corpus.
+        venn: three variants per Venn diagram.
+        tokens: tokens of trained models with norms of their embeddings, by model, then by variant and size.
     """
     measured = intrinsic_table(measurements)
     return pl.concat([measured, *_compared(measured, tokenizers, bounds, baselines, venn, tokens)]).sort(ORDER)
 
 
 def intrinsic_table(measurements: Iterable[Path | str]) -> pl.DataFrame:
-    """Intrinsic metrics of every tokenizer.
+    """Return intrinsic metrics of every tokenizer.
 
     Args:
         measurements: files ``{"variant", "size", "corpus", "measurements": [{"language", "metric", "definition",
             "value", "n", "reason"}, ...]}``, in any order.
 
     Returns:
-        The columns of :data:`INTRINSIC`, ordered by corpus, language, metric, definition,
-        size and variant.
+        The columns of :data:`INTRINSIC`, ordered by corpus, language, metric, definition, size and variant.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], INTRINSIC.schema, "")]
     for path in measurements:
@@ -156,7 +155,7 @@ def _compared(
 
 
 def _without_vocabulary(rows: Compared, tokenizers: Mapping[Key, Tokenizer]) -> Compared:
-    """The same rows of tokenizers that work through other libraries, without values."""
+    """Return the same rows without values for tokenizers that run through other libraries."""
     named = dict.fromkeys((row.metric, row.definition) for _, row in rows)
     return [
         (key, Measurement(metric, definition, None, 0, WITHOUT_PHASES.format(one.library_name)))
@@ -171,7 +170,7 @@ def _construction(tokenizer: Tokenizer) -> str:
 
 
 def _rows(compared: Compared, corpus: str, language: str = "") -> pl.DataFrame:
-    """Measurements as rows of the table of intrinsic metrics, of a language or of the whole corpus."""
+    """Return measurements as rows of the table; an empty language means the full corpus."""
     rows = []
     for (variant, size), measurement in compared:
         metric, definition, value, n, reason = astuple(measurement)
@@ -181,7 +180,7 @@ def _rows(compared: Compared, corpus: str, language: str = "") -> pl.DataFrame:
 
 INTRINSIC = TidyTable(
     "intrinsic",
-    "a metric in one definition, of a tokenizer on a corpus",
+    "a metric with one definition, of a tokenizer on a corpus",
     COLUMNS,
     maker=intrinsic_and_compared,
     takes=("measurements", "tokenizers", "proven", "baselines", "venn_triples", "tokens"),

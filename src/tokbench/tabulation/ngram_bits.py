@@ -16,13 +16,13 @@ Row = tuple[Any, ...]
 
 
 def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Bits per byte of every model, of the whole test text and of each of its languages where there are several.
+    """Return bits per byte of every model, for the full test text and each language if there are several.
 
     Args:
-        ngram_files: what ``tokbench ngram_bits`` wrote, in any order.
+        ngram_files: results of ``tokbench ngram_bits``, in any order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], NGRAM_BITS.schema, "")]
     for path in ngram_files:
@@ -55,7 +55,7 @@ def ngram_bits_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
 
 
 def ngram_documents_table(ngram_files: Iterable[Path | str]) -> pl.DataFrame:
-    """Bits of every document by every model; see :func:`ngram_bits_table`."""
+    """Return bits of every document under every model; see :func:`ngram_bits_table`."""
     frames = [to_frame([], NGRAM_DOCUMENTS.schema, "")]
     for path in ngram_files:
         head, content = _read(path)
@@ -82,7 +82,7 @@ def _read(path: Path | str) -> tuple[Row, Any]:
 
 
 LOST = Column("bytes_lost", pl.Int64,
-              "bytes of it that do not come back when its tokens are decoded, at most; bits are over all bytes still",
+              "upper limit on bytes lost when its tokens are decoded; bits are divided by all bytes nevertheless",
               "bytes")  # fmt: skip
 _FILES = ("ngram_bits/{variant}/{size}.json",)
 NGRAM_BITS = TidyTable(
@@ -95,14 +95,15 @@ NGRAM_BITS = TidyTable(
         LANGUAGE,
         ORDER,
         TRAINING_BYTES,
-        Column("value", pl.Float64, "bits of the test documents, their ends included, over the bytes of their text",
+        Column("value", pl.Float64, "bits of the test documents, including their ends / bytes of their text",
                "bits per byte", "bits per byte", 4),
         Column("documents", pl.Int64, "test documents", "documents"),
-        Column("bytes", pl.Int64, "their text", "bytes"),
-        Column("vocabulary", pl.Int64, "entries that share what is left to the unseen: all, used or not", "tokens"),
+        Column("bytes", pl.Int64, "bytes of their text", "bytes"),
+        Column("vocabulary", pl.Int64, "vocabulary entries, used or not; they share the probability of unseen tokens",
+               "tokens"),
         Column("training_tokens", pl.Int64, "tokens that the model was trained on", "tokens"),
-        Column("unused_entries", pl.Int64, "entries that the training text does not have", "tokens"),
-        Column("unseen_tokens", pl.Int64, "tokens of the whole test text that the training text does not have",
+        Column("unused_entries", pl.Int64, "vocabulary entries that do not occur in the training text", "tokens"),
+        Column("unseen_tokens", pl.Int64, "tokens of the full test text that do not occur in the training text",
                "tokens"),
         LOST,
     ),
@@ -135,7 +136,7 @@ NGRAM_BITS = TidyTable(
 )  # fmt: skip
 NGRAM_DOCUMENTS = TidyTable(
     "ngram_documents",
-    "a test document under a tokenizer's token n-gram model of one order and budget",
+    "a test document under a token n-gram model of one order and budget, by tokenizer",
     (
         VARIANT,
         SIZE,
@@ -144,9 +145,11 @@ NGRAM_DOCUMENTS = TidyTable(
         TRAINING_BYTES,
         Column("document", pl.Int64, "position of the document in its source"),
         LANGUAGE,
-        Column("bytes", pl.Int64, "text of the document", "bytes"),
-        Column("bits", pl.Float64, "what the model spends on it, its end included", "bits"),
-        Column("tokens", pl.Int64, "tokens of it, its end not counted; empty of results of older versions", "tokens"),
+        Column("bytes", pl.Int64, "bytes of the document's text", "bytes"),
+        Column("bits", pl.Float64, "bits that the model needs for the document, including its end", "bits"),
+        Column(
+            "tokens", pl.Int64, "tokens of the document, without its end; empty in results of older versions", "tokens"
+        ),
         LOST,
     ),
     maker=ngram_documents_table,

@@ -1,4 +1,4 @@
-"""What the stages left, read key by key into rows of a table; what is not there is told by file and key."""
+"""Helpers that read result files key by key into rows of a table; errors name file and key."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,33 +14,33 @@ from tokbench.tokenizer.folder import OWN
 
 AGAIN = "make the result again"
 HEAD = ("variant", "size", "model", "suite")
-"""Keys by which a downstream result says what it is of."""
+"""Keys that identify a downstream result."""
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is one MODEL/VARIANT/SIZE, by its name."""
+    """Return True if the folder's name is the size in a path MODEL/VARIANT/SIZE."""
     return len(folder.parts) > 2 and (folder.name == OWN or WHOLE.fullmatch(folder.name) is not None)
 
 
 def run_of(folder: Path, own_sizes: Mapping[str, int]) -> tuple[str, str, int]:
-    """Model, variant and vocabulary size of a folder MODEL/VARIANT/SIZE.
+    """Return model, variant and vocabulary size of a folder MODEL/VARIANT/SIZE.
 
     Args:
-        folder: the folder.
-        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere, whose folders are called ``own``.
+        folder: path of the folder.
+        own_sizes: sizes of external tokenizers, by variant; their folders are named ``own``.
 
     Raises:
-        TokbenchError: the tokenizer of a folder of that name is not among those.
+        TokbenchError: the folder is named ``own`` and its variant is not in ``own_sizes``.
     """
     model, variant, size = folder.parts[-3:]
     return model, variant, size_of(folder, size, variant, own_sizes)
 
 
 def size_of(path: Path | str, size: int | str, variant: str, own_sizes: Mapping[str, int]) -> int:
-    """The size by which tables know a tokenizer, in place of the word for its own.
+    """Return the vocabulary size used in tables; ``own`` is replaced by the external tokenizer's size.
 
     Raises:
-        TokbenchError: it has that word, and is not among those made elsewhere.
+        TokbenchError: the size is ``own`` and the variant is not in ``own_sizes``.
     """
     if size != OWN:
         return int(size)
@@ -50,20 +50,20 @@ def size_of(path: Path | str, size: int | str, variant: str, own_sizes: Mapping[
 
 
 def require_key(content: Any, key: str, path: Path | str, within: str = "", kind: type = object) -> Any:
-    """The value of a key.
+    """Return the value of a key.
 
     Raises:
-        TokbenchError: there is none, or one of another kind; the message names file and key.
+        TokbenchError: the key is missing or its value has another type; the message names file and key.
     """
     if not isinstance(content, dict) or key not in content:
         raise TokbenchError(f"{path}: no key {within}{key}; {AGAIN}")
     if not isinstance(content[key], kind):
-        raise TokbenchError(f"{path}: {within}{key} holds {type(content[key]).__name__}, not {kind.__name__}; {AGAIN}")
+        raise TokbenchError(f"{path}: {within}{key} is {type(content[key]).__name__}, not {kind.__name__}; {AGAIN}")
     return content[key]
 
 
 def to_frame(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | str) -> pl.DataFrame:
-    """Rows as a frame, without NaN.
+    """Return rows as a frame, with NaN replaced by null.
 
     Raises:
         TokbenchError: a value has another type; the message names the file.
@@ -76,14 +76,17 @@ def to_frame(rows: list[tuple[Any, ...]], schema: dict[str, Any], path: Path | s
 
 
 def read_long_format(files: Iterable[Path | str], schema: dict[str, Any]) -> pl.DataFrame:
-    """Rows of files that say what they are of, and have a list for each other column; sorted by corpus and tokenizer.
+    """Read files with one value for each identifying column and one list for each other column.
+
+    Rows are sorted by corpus, size, variant and the first list.
 
     Args:
-        files: JSON, in any order.
-        schema: of the rows, ``variant``, ``size`` and ``corpus`` the first columns, then what names a row.
+        files: JSON files, in any order.
+        schema: schema of the rows; ``variant``, ``size`` and ``corpus`` come first, then the column that identifies a
+            row.
 
     Raises:
-        TokbenchError: a file is not JSON, lacks a key, or holds a value of another type; the message names it.
+        TokbenchError: a file is not JSON, a key is missing, or a value has another type; the message names it.
     """
     head, lists = list(schema)[:3], list(schema)[3:]
     frames = [to_frame([], schema, "")]

@@ -1,4 +1,4 @@
-"""What the makers of the tidy tables take: the files that the stages wrote, read once."""
+"""Inputs of the makers of tidy tables: result files of an experiment, each read once."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,26 +21,26 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Gathered:
-    """The files of an experiment.
+    """Result files of an experiment.
 
     Attributes:
-        measurements: files of measurements, of tokenizers and of embeddings.
-        folders: those of tokenizers.
+        measurements: intrinsic measurements of tokenizers and of embeddings.
+        folders: tokenizer folders.
         bound_files: files ``bounds/CORPUS/SCHEME/SIZE.json``.
         embeddings: folders ``embeddings/MODEL/VARIANT/SIZE``.
         models: folders ``models/MODEL/VARIANT/SIZE``.
-        downstream: results of models.
-        baselines: variant that others are relative to, by corpus.
-        venn_triples: three variants of each Venn diagram.
-        token_files: tokens of every document by tokenizers.
-        ngram_files: bits of the token n-gram models of tokenizers.
+        downstream: downstream results of models.
+        baselines: baseline variant by corpus.
+        venn_triples: three variants per Venn diagram.
+        token_files: token counts by document (default: none, as for all below).
+        ngram_files: bits of token n-gram models.
         scored_translations: scores of translation models on tests.
         translation_embeddings_folders: embeddings of translation models.
-        parallel_folders: those of parallel corpora.
+        parallel_folders: folders of parallel corpora.
         leakage_files: files ``leakage/CORPUS.json``.
-        along: results of checkpoints along the training of models.
-        word_files: boundaries of every word of gold data by tokenizers.
-        overlap_single_bytes: whether the table of common tokens counts single bytes.
+        along: downstream results of checkpoints saved during training.
+        word_files: boundary counts by word of gold data.
+        overlap_single_bytes: count single bytes in the table of common tokens (default: True).
     """
 
     measurements: tuple[str, ...]
@@ -63,33 +63,33 @@ class Gathered:
 
     @cached_property
     def tokenizers(self) -> dict[Key, Tokenizer]:
-        """By variant and size."""
+        """Tokenizers by variant and size."""
         loaded = map(Tokenizer.load, self.folders)
         return {(tokenizer.name, tokenizer.nominal_size): tokenizer for tokenizer in loaded}
 
     @cached_property
     def own_sizes(self) -> dict[str, int]:
-        """The sizes by which tables know the tokenizers that were made elsewhere, by variant."""
+        """Sizes of external tokenizers, by variant."""
         return {variant: size for (variant, size), one in self.tokenizers.items() if "imported" in one.origin}
 
     @cached_property
     def proven(self) -> Bounds:
-        """Tokens that any vocabulary needs at least, by corpus, language, pre-tokenization and size."""
+        """Proven minimum of tokens for any vocabulary, by corpus, language, pre-tokenizer and size."""
         return read_bounds(self.bound_files)
 
     @cached_property
     def vocabularies(self) -> dict[Key, Vocabulary]:
-        """By variant and size; those that work through other libraries have none."""
+        """Vocabularies by variant and size; tokenizers that run through other libraries have none."""
         return {key: one.vocabulary for key, one in self.tokenizers.items() if not one.library_name}
 
     @cached_property
     def results(self) -> Results:
-        """Files of results, each read whole when its turn comes."""
+        """Downstream results, each read when iteration reaches it."""
         return Results(self.downstream)
 
     @cached_property
     def tokens(self) -> dict[str, Mapping[Key, pl.DataFrame]]:
-        """The tokens of trained models with their embeddings' norms, by model, then by variant and size."""
+        """Tokens of trained models with norms of their embeddings, by model, then by variant and size."""
         files: dict[str, dict[Key, Path]] = {}
         for folder in map(Path, self.embeddings):
             model, variant, size = run_of(folder, self.own_sizes)
@@ -98,7 +98,7 @@ class Gathered:
 
 
 class Frames(Mapping[Key, pl.DataFrame]):
-    """Frames by variant and size, each read when it is asked for and the last few kept: all may not fit memory."""
+    """Frames by variant and size, read on access; the last eight are cached because all may not fit in memory."""
 
     def __init__(self, files: Mapping[Key, Path]) -> None:
         self._files = files
@@ -118,5 +118,5 @@ class Frames(Mapping[Key, pl.DataFrame]):
 
 
 def tabulate(gathered: Gathered) -> Tables:
-    """Every tidy table of an experiment's files."""
+    """Build every tidy table from an experiment's files."""
     return make_tables(tables_of("tabulate"), gathered)

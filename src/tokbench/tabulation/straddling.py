@@ -1,7 +1,4 @@
-"""What coverings that no text has would add where choices straddle, one row a model, tokenizer and task.
-
-What tokenizers lose by their one segmentation, where a suite asks for it, one row a model and tokenizer.
-"""
+"""Estimates of probability that scores miss: coverings of straddling choices, and alternative segmentations."""
 
 import math
 from collections.abc import Iterable
@@ -16,17 +13,19 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 
 
 def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
-    """How much likelier contexts would be with coverings that no text has, by task with straddling choices.
+    """Return how much likelier contexts would be with unused coverings, by task with straddling choices.
+
+    An unused covering is a token sequence that the tokenizer produced for none of the continuations tried.
 
     Args:
         results: downstream result files, one per model, variant, size and suite, in any order.
 
     Returns:
-        The columns of :data:`COVERINGS`, ordered by model, suite, size, variant and task. Both numbers are null where
-        a question was scored before they were taken.
+        The columns of :data:`COVERINGS`, ordered by model, suite, size, variant and task. Both numbers are null if a
+        question was scored by a version that did not measure them.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], COVERINGS.schema, "")]
     for path in results:
@@ -58,11 +57,11 @@ COVERINGS = TidyTable(
         TASK,
         Column("questions", pl.Int64, "questions with straddling choices", "questions"),
         Column(
-            "mean", pl.Float64, "by so much likelier a context would be with coverings that no text has, mean", "nats",
-            "mean (nats)", empty=NOT_TAKEN,
+            "mean", pl.Float64, "gain in a context's log-probability from unused coverings, mean over questions",
+            "nats", "mean (nats)", empty=NOT_TAKEN,
         ),
         Column(
-            "largest", pl.Float64, "the same, the largest of the questions", "nats", "largest (nats)", empty=NOT_TAKEN
+            "largest", pl.Float64, "largest gain of any question", "nats", "largest (nats)", empty=NOT_TAKEN
         ),
     ),
     maker=coverings_table,
@@ -72,10 +71,10 @@ COVERINGS = TidyTable(
     prints=(
         Print(
             "downstream",
-            "How much of a context's probability may be missing where choices straddle its end, in nats: the context "
-            "would be likelier by so much if sequences of tokens also counted that the tokenizer produced for none of "
-            "the continuations tried. Tokenizers that merge, match greedily or take best paths never produce them; "
-            "others may produce some, and scores could then be lower by at most this much.",
+            "Probability of contexts that may be missing where choices straddle their end, in nats: the gain if token "
+            "sequences also counted that the tokenizer produced for none of the continuations tried. Tokenizers that "
+            "merge, match greedily or use best paths never produce such sequences. Others may produce some; their "
+            "scores are then too low by at most this much.",
             ("variant", "model", "suite", "size", "task", "questions", "mean", "largest"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,
@@ -90,17 +89,17 @@ BITS = "bits per byte"
 
 
 def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
-    """By how much the probability of a tokenizer's own segmentation falls short of that of the text, estimated.
+    """Return the estimated bits per byte that a model loses because only one segmentation of a text counts.
 
     Args:
         results: downstream result files, one per model, variant, size and suite, in any order.
 
     Returns:
-        The columns of :data:`ONE_SEGMENTATION`, ordered by model, suite, size and variant; no row for a suite that
-        does not ask for the estimate, or where there was no text.
+        The columns of :data:`ONE_SEGMENTATION`, ordered by model, suite, size and variant. Suites without this estimate
+        or without text have no row.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], ONE_SEGMENTATION.schema, "")]
     for path in results:
@@ -116,19 +115,19 @@ def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
 ESTIMATE = ("bits_per_byte", "low", "high", "samples", "documents", "bytes")
 ONE_SEGMENTATION = TidyTable(
     "one_segmentation",
-    "a model with a tokenizer under a suite that asks for `segmentations`",
+    "a model with a tokenizer under a suite with `segmentations`",
     (
         VARIANT,
         SIZE,
         MODEL,
         SUITE,
-        Column("bits_per_byte", pl.Float64, "by which the tokenizer's own segmentation needs more than all together "
-               "would", BITS, "lost (bits per byte)", 5),
-        Column("low", pl.Float64, "lower end of its 95 % interval, by the bootstrap over documents", BITS, "low", 5),
-        Column("high", pl.Float64, "upper end", BITS, "high", 5),
+        Column("bits_per_byte", pl.Float64, "bits per byte with the tokenizer's segmentation minus those with all "
+               "segmentations together", BITS, "lost (bits per byte)", 5),
+        Column("low", pl.Float64, "lower end of its 95 % interval (bootstrap over documents)", BITS, "low", 5),
+        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5),
         Column("samples", pl.Int64, "segmentations drawn of each document", "segmentations", "drawn"),
-        Column("documents", pl.Int64, "documents, the first bytes of each", "documents", "documents"),
-        Column("bytes", pl.Int64, "their bytes", "bytes", "bytes"),
+        Column("documents", pl.Int64, "documents, of which the first bytes were used", "documents", "documents"),
+        Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
     ),
     maker=one_segmentation_table,
     takes=("downstream",),
@@ -136,9 +135,9 @@ ONE_SEGMENTATION = TidyTable(
     prints=(
         Print(
             "downstream",
-            "What a single segmentation costs: bits per byte count only the tokenizer's own segmentation of a text. "
-            "The model would need fewer bits if all segmentations counted; this is the difference, estimated by "
-            "drawing segmentations of the first bytes of documents.",
+            "Cost of a single segmentation: bits per byte count only the tokenizer's segmentation of a text. The model "
+            "would need fewer bits if all segmentations counted. The difference is estimated by drawing segmentations "
+            "of the first bytes of documents.",
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
         ),

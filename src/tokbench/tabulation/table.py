@@ -1,16 +1,12 @@
-"""Tidy tables: what one is, how those of a package are found, made of what their makers take, checked and written.
+"""Declarations of tidy tables, and functions that discover, build, check and write them.
 
-A tidy table is declared once, beside its maker: name, columns with type, unit and definition, place in the report.
+A tidy table is declared once, in the module of its maker: name, columns with type, unit and definition, place in the
+report. Schema, Parquet, CSV, typeset forms, headings, captions, the page and docs/tables.md follow from it. The frame
+that the maker returns is checked against the declaration.
 
-Schema, Parquet, CSV, typeset forms, headings, captions, the page and docs/tables.md follow from the declaration, and
-what its maker returns is held to it.
-
-The tables that a command makes: whatever the modules of its packages declare, with no list of them anywhere.
-
-Other distributions name modules of theirs in the entry-point group that bears the package's name. A fingerprint takes
-the modules of the commands whose tables are asked for as imported, see :mod:`tokbench.workflow.fingerprint`.
-
-Tables made by their makers, from what a command read and from each other, and written as they were declared.
+Tables are discovered by importing the modules of a command's packages; no list of them exists. Other distributions add
+modules through the entry-point group with the package's name. Fingerprints include these modules, see
+:mod:`tokbench.workflow.fingerprint`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,8 +25,7 @@ from tokbench.io.tables import write_csv
 from tokbench.registry import PLACES, modules_in
 
 Kind = Literal["text", "count", "percent", "real", "mixed", "p"]
-"""How a column prints: words, whole numbers, shares as percentages, real numbers, real numbers of several measures,
-each with digits of its own, or p-values."""
+"""Print format of a column. ``mixed`` is for real numbers of several measures, each with its own digits."""
 TableCommand = Literal["tabulate", "analyse", "cut_examples"]
 Form = Literal["table", "figure", "sentence", "signs", "cuts"]
 Section = Literal[
@@ -47,12 +42,12 @@ Section = Literal[
     "published",
 ]
 FOLDERS: dict[TableCommand, str] = {"tabulate": "tables", "analyse": "statistics", "cut_examples": "examples"}
-"""Where each command writes its tables, within the experiment's folder."""
+"""Folder of each command's tables, within the experiment's folder."""
 
 SHARE, DIFFERENCE, EXCESS = "share", "difference of shares", "ratio less 1"
 PROBABILITY, MEASURE = "probability", "that of the measure"
-"""Units that settle how a real number prints. A share lies between 0 and 1; shares, their differences, and
-ratios less 1, which may be above 1, print in percent."""
+"""Units that determine how a real number prints. A share lies between 0 and 1. Shares, their differences, and ratios
+minus 1 (which may exceed 1) print in percent."""
 _KINDS: dict[str, Kind] = {
     SHARE: "percent",
     DIFFERENCE: "percent",
@@ -64,16 +59,16 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Column:
-    """One column.
+    """One column of a tidy table.
 
     Attributes:
-        name: in Parquet and CSV.
+        name: name in Parquet and CSV.
         dtype: type in Parquet.
-        definition: what it holds, in a phrase.
-        unit: of a number, where it has one.
-        heading: what stands above it in print; the name where empty.
-        decimals: in print; fitted to the values when None.
-        empty: why a value is missing where the row's ``reason`` does not say it.
+        definition: meaning of the values, in a phrase.
+        unit: unit of a number (default: none).
+        heading: heading in print (default: the name).
+        decimals: digits after the point in print (default: None, chosen from the values).
+        empty: reason for missing values, if the row's ``reason`` does not give it (default: none).
     """
 
     name: str
@@ -86,7 +81,7 @@ class Column:
 
     @property
     def kind(self) -> Kind:
-        """How it prints, by its unit and type."""
+        """Print format, from unit and type."""
         if not self.dtype.is_numeric():
             return "text"
         return "count" if self.dtype.is_integer() else _KINDS.get(self.unit, "real")
@@ -94,19 +89,19 @@ class Column:
 
 @dataclass(frozen=True)
 class Print:
-    """One way in which the report prints a table: on its page, and typeset.
+    """One form in which the report prints a table, on its page and typeset.
 
     Attributes:
         section: identifier of the section.
-        caption: what was measured. Keys of ``by`` stand in braces in it.
-        shown: names of the columns in order; all but ``reason`` when empty.
-        by: columns, one printed table for each of whose values.
-        files: the files behind each number, see :class:`tokbench.report.layout.NumberSource`.
-        folds_above: rows above which the page shows it closed at first; None for never.
-        name: stem of its files where it is not the table's name.
-        arranged: whether a module of the section has it in a place or a layout of its own. All others follow at the
-            section's end, row by row.
-        form: what it is printed as; all but tables are arranged.
+        caption: what was measured; may contain keys of ``by`` in braces.
+        shown: names of the columns in order (default: all except ``reason``).
+        by: columns to group by; one printed table per group (default: one table).
+        files: files that the numbers come from, see :class:`tokbench.report.layout.NumberSource`.
+        folds_above: number of rows above which the page shows the table closed (default: None, never).
+        name: stem of its files (default: the table's name).
+        arranged: True if a module of the section chooses place or layout. All others are appended at the section's
+            end, row by row (default: False).
+        form: printed form (default: table); all other forms are arranged.
     """
 
     section: Section
@@ -120,28 +115,27 @@ class Print:
     form: Form = "table"
 
     def columns(self, table: "TidyTable") -> list[Column]:
-        """The columns shown, in order."""
+        """Return the columns shown, in order."""
         return [table[name] for name in self.shown or [one.name for one in table.columns if one.name != "reason"]]
 
 
 @dataclass(frozen=True, eq=False)
 class TidyTable:
-    """A table, declared.
+    """A declared table.
 
     Attributes:
         name: stem of its files.
-        rows: what one row is, or whose, in a phrase.
-        columns: in order.
-        maker: gives the frame.
-        takes: what the maker is called with: names of what its command reads, or of other tables of the command.
-        command: which command makes it.
-        prints: where it stands in the report, and how; a table without any is in Parquet and CSV alone.
-        of_models: whether it takes trained language models.
-        keys: columns that together tell each row from all others, by which two runs are set side by side; a table
-            without any is left out of that.
+        rows: meaning of one row, in a phrase.
+        columns: columns in order.
+        maker: function that returns the frame.
+        takes: arguments of the maker: names of the command's inputs or of other tables of the command.
+        command: command that makes it (default: analyse).
+        prints: forms in the report (default: none, only Parquet and CSV).
+        of_models: True if it depends on trained language models (default: False).
+        keys: columns that identify a row, used to compare two runs. Tables without keys are not compared.
 
     Raises:
-        TokbenchError: a key or what is printed is no column, or the section is not one of the report.
+        TokbenchError: a key or a printed column is not declared, or the section is not one of the report's.
     """
 
     name: str
@@ -172,34 +166,32 @@ class TidyTable:
             raise TokbenchError(f"table {self.name}: column {', '.join(twice)} is declared twice; keep one")
 
     def __getitem__(self, name: str) -> Column:
-        """A column by name."""
+        """Return a column by name."""
         return {column.name: column for column in self.columns}[name]
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
-        """Types by name."""
+        """Types by column name."""
         return schema(self.columns)
 
     @property
     def folder(self) -> str:
-        """Where its files lie, within the experiment's folder."""
+        """Folder of its files, within the experiment's folder."""
         return FOLDERS[self.command]
 
     @property
     def made_by(self) -> str:
-        """The maker's full name."""
+        """Full name of the maker."""
         return f"{self.maker.__module__}.{self.maker.__qualname__}"
 
     def check(self, frame: pl.DataFrame) -> None:
-        """Reject a frame that is not what is declared: other columns, another order, another type.
+        """Reject a frame that differs from the declaration in columns, their order or types.
 
         Raises:
-            TokbenchError: it names the maker and the columns.
+            TokbenchError: the frame differs; the message names the maker and the columns.
         """
         if not isinstance(frame, pl.DataFrame):
-            raise TokbenchError(
-                f"table {self.name}: {self.made_by} gives {type(frame).__name__}, not a frame of polars"
-            )
+            raise TokbenchError(f"table {self.name}: {self.made_by} returns {type(frame).__name__}, not a polars frame")
         if list(frame.schema.items()) == list(self.schema.items()):
             return
         made = {name: str(dtype) for name, dtype in frame.schema.items()}
@@ -213,11 +205,13 @@ class TidyTable:
                 if made.get(name, wanted[name]) != wanted[name]
             ),
         ] or [f"the columns in the order {', '.join(made)}, declared as {', '.join(wanted)}"]
-        raise TokbenchError(f"table {self.name}: {self.made_by} gives {'; '.join(faults)}; let maker and columns agree")
+        raise TokbenchError(
+            f"table {self.name}: {self.made_by} returns {'; '.join(faults)}; let maker and columns agree"
+        )
 
 
 def require(frame: pl.DataFrame, columns: Sequence[Column], name: str) -> None:
-    """Reject a table that lacks one of the columns."""
+    """Raise TokbenchError if a table lacks one of the columns."""
     lacking = [column.name for column in columns if column.name not in frame.columns]
     if lacking:
         expected = ", ".join(column.name for column in columns)
@@ -225,26 +219,23 @@ def require(frame: pl.DataFrame, columns: Sequence[Column], name: str) -> None:
 
 
 def schema(columns: Sequence[Column]) -> dict[str, type[pl.DataType]]:
-    """Types by name."""
+    """Return types by column name."""
     return {column.name: column.dtype for column in columns}
 
 
 @cache
 def tables_of(*commands: TableCommand) -> tuple[TidyTable, ...]:
-    """Every table that some commands make.
-
-    Returns:
-        In order of commands, places, modules and declarations.
+    """Return every table of some commands, in order of commands, packages, modules and declarations.
 
     Raises:
-        TokbenchError: two tables bear one name, or a table is declared for another command.
+        TokbenchError: two tables have the same name, or a table is declared for another command.
     """
     found: dict[str, tuple[str, TidyTable]] = {}
     for command, module in _modules(commands):
         for table in [one for one in vars(import_module(module)).values() if isinstance(one, TidyTable)]:
             if table.command != command:
                 raise TokbenchError(
-                    f"{module}: table {table.name} is one of '{table.command}'; those here are of '{command}'"
+                    f"{module}: table {table.name} is declared for '{table.command}'; set command to '{command}'"
                 )
             first, known = found.setdefault(table.name, (module, table))
             if known is not table:
@@ -253,7 +244,7 @@ def tables_of(*commands: TableCommand) -> tuple[TidyTable, ...]:
 
 
 def _modules(commands: Iterable[TableCommand]) -> Iterator[tuple[TableCommand, str]]:
-    """The modules that may declare tables of each command."""
+    """Yield the modules that may declare tables, for each command."""
     for command in commands:
         for place in PLACES[command]:
             for module in modules_in(place, getattr(import_module(place), "__path__", None)):
@@ -264,17 +255,17 @@ Tables = dict[TidyTable, pl.DataFrame]
 
 
 def make_tables(declared: Sequence[TidyTable], material: object) -> Tables:
-    """Call every maker once, with what it takes.
+    """Call every maker once.
 
     Args:
-        declared: the tables, in any order.
-        material: its public attributes are what makers may take, beside other tables of these.
+        declared: tables, in any order.
+        material: object whose public attributes are inputs of makers, in addition to the tables.
 
     Returns:
-        The frames, in order of names.
+        The frames, in order of table names.
 
     Raises:
-        TokbenchError: a maker takes what is neither, or its own table, or a name is that of both.
+        TokbenchError: an input is unknown, a table depends on itself, or a table has the name of an input.
     """
     by_name = {table.name: table for table in declared}
     for name in by_name.keys() & set(dir(material)):
@@ -283,7 +274,7 @@ def make_tables(declared: Sequence[TidyTable], material: object) -> Tables:
 
     def taken(name: str, by: tuple[str, ...]) -> Any:
         if name in by:
-            raise TokbenchError(f"table {name} is made of itself, by way of {', '.join(by)}")
+            raise TokbenchError(f"table {name} depends on itself through {', '.join(by)}")
         if name not in by_name:
             known = [attribute for attribute in dir(material) if not attribute.startswith("_")]
             if name not in known:
@@ -298,10 +289,10 @@ def make_tables(declared: Sequence[TidyTable], material: object) -> Tables:
 
 
 def write_tables(tables: Mapping[TidyTable, pl.DataFrame], folder: Path, kind: RecordKind) -> None:
-    """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none; in the latter text is guarded.
+    """Write each table as ``{name}.parquet`` and ``{name}.csv``, all of them or none; text in CSV is escaped.
 
     Raises:
-        TokbenchError: a frame is not what its declaration says.
+        TokbenchError: a frame differs from its declaration.
     """
     with atomic_folder(folder, kind) as partial:
         for table, frame in tables.items():

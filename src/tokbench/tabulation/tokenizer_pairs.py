@@ -1,7 +1,7 @@
-"""What only several tokenizers together tell: rows of the table of intrinsic metrics that compare one with another.
+"""Comparisons of tokenizers with each other, as rows of the table of intrinsic metrics.
 
-Comparisons are within a corpus and a vocabulary size. A tokenizer that lacks its counterpart gets rows without a value,
-and the reason.
+Tokenizers are compared within a corpus and a vocabulary size. If the other tokenizer is missing, rows have no value and
+a reason.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,18 +20,18 @@ Vocabularies = Mapping[Tokenizer, Vocabulary]
 Compared = list[tuple[Tokenizer, Measurement]]
 
 ALL_RESOURCES = "all resources"
-"""What stands in place of a corpus where resources are averaged."""
+"""Value of the column ``corpus`` for means over resources."""
 
 
 def exchanged_tokens(vocabularies: Vocabularies, baseline: str) -> Compared:
-    """Tokens of the baseline that a vocabulary drops, and those that it has instead.
+    """Return measurements of the tokens that a vocabulary drops from the baseline's and of those that it adds.
 
-    "BPE gets picky" reports word-initial share and mean length of both beside those of the whole vocabulary ("Token
-    qualities"); "A partition cover approach to tokenization" the share of common tokens (appendix B).
+    "BPE gets picky" reports word-initial share and mean length of both ("Token qualities"). "A partition cover approach
+    to tokenization" reports the share of common tokens (appendix B).
 
     Args:
-        vocabularies: by variant and size, all of one corpus.
-        baseline: the variant to compare with.
+        vocabularies: vocabularies of one corpus, by variant and size.
+        baseline: variant to compare with.
     """
     rows: Compared = []
     for (variant, size), vocabulary in vocabularies.items():
@@ -50,7 +50,7 @@ def exchanged_tokens(vocabularies: Vocabularies, baseline: str) -> Compared:
 
 
 def _described(name: str, which: str, tokens: frozenset[Form]) -> list[Measurement]:
-    """How many tokens, how many of them begin a word, how long they are."""
+    """Return the number of tokens, the share that begins a word, and the mean length."""
     n, none = len(tokens), "there are no such tokens"
     initial = sum(token[0] == 0x20 for token, _ in tokens)
     characters = sum(character_length(token) for token, _ in tokens)
@@ -69,11 +69,11 @@ def _common(own: frozenset[Form], theirs: frozenset[Form], baseline: str) -> Mea
 
 
 def venn_tokens(vocabularies: Vocabularies, variants: Sequence[str]) -> Compared:
-    """The regions of a Venn diagram, as rows of each of the three vocabularies that it is made of.
+    """Return the regions of a Venn diagram, as rows of each of its three vocabularies.
 
     Args:
-        vocabularies: by variant and size.
-        variants: three names.
+        vocabularies: vocabularies by variant and size.
+        variants: names of three variants.
     """
     rows: Compared = []
     for size in sorted({size for _, size in vocabularies}):
@@ -94,13 +94,13 @@ def venn_tokens(vocabularies: Vocabularies, variants: Sequence[str]) -> Compared
 
 
 def partition_cover_ratio(measured: pl.DataFrame, covering: Collection[Tokenizer]) -> Compared:
-    """Pairs that a tokenizer joins over pairs that GreedWMC's vocabulary of the same size covers.
+    """Return pairs that a tokenizer joins over pairs that GreedWMC's vocabulary of the same size covers.
 
-    For GreedTok this is the ratio d of "A partition cover approach to tokenization", section 5.2: together with
-    GreedWMC's own guarantee it bounds how far GreedTok can be from the best choice.
+    For GreedTok this is the ratio d of "A partition cover approach to tokenization", section 5.2. Together with
+    GreedWMC's guarantee it bounds how far GreedTok can be from the best choice.
 
     Args:
-        measured: rows of the table of intrinsic metrics, of one corpus.
+        measured: rows of the table of intrinsic metrics, for one corpus.
         covering: the tokenizers whose construction is GreedWMC.
     """
     rows: Compared = []
@@ -125,16 +125,16 @@ def partition_cover_ratio(measured: pl.DataFrame, covering: Collection[Tokenizer
 def exchanged_embeddings(
     embeddings: Mapping[Tokenizer, pl.DataFrame], vocabularies: Vocabularies, baseline: str, model: str
 ) -> Compared:
-    """Embedding norms and probabilities of the tokens that a vocabulary drops and adds, each in its own model.
+    """Return embedding norms and probabilities of the tokens that a vocabulary drops and adds.
 
-    So "BPE gets picky" marks them in its figures 3 to 5: dropped tokens in the baseline's model, added ones in the
-    variant's.
+    Dropped tokens are measured in the baseline's model, added ones in the variant's model, as in figures 3 to 5 of "BPE
+    gets picky".
 
     Args:
-        embeddings: tables of tokens as :meth:`tokbench.metric.embeddings.Embeddings.to_frame` makes them, of models
-            of one recipe.
-        vocabularies: by variant and size, all of one corpus.
-        baseline: the variant to compare with.
+        embeddings: tables of tokens from :meth:`tokbench.metric.embeddings.Embeddings.to_frame`, of models of one
+            recipe.
+        vocabularies: vocabularies of one corpus, by variant and size.
+        baseline: variant to compare with.
         model: name of the recipe.
     """
     rows: Compared = []
@@ -155,7 +155,7 @@ def exchanged_embeddings(
 
 
 def marked(tokens: pl.DataFrame, which: str) -> list[Measurement]:
-    """Mean embedding norm and mean probability of some tokens, rows of :meth:`Embeddings.to_frame`."""
+    """Return mean embedding norm and mean probability of tokens, rows of :meth:`Embeddings.to_frame`."""
     n, none = len(tokens), "there are no such tokens"
     norm, probability = fsum(tokens["norm"]), fsum(tokens["probability"])
     return [
@@ -165,19 +165,19 @@ def marked(tokens: pl.DataFrame, which: str) -> list[Measurement]:
 
 
 def _spelt(vocabulary: Vocabulary) -> dict[Form, None]:
-    """The forms of a vocabulary in id order."""
+    """Return the forms of a vocabulary in id order."""
     inside = [False] * len(vocabulary) if vocabulary.continuation is None else vocabulary.continuation.tolist()
     return dict.fromkeys(zip(vocabulary.tokens, inside, strict=True))
 
 
 def mean_over_resources(measured: pl.DataFrame) -> Compared:
-    """Alignment with morphemes and its coverage averaged over the resources, each with equal weight.
+    """Return morphological alignment and its coverage, averaged over the resources with equal weight.
 
-    So ByteSpan and Uzan et al. 2024 report alignment. A resource in which no word is scored leaves no mean that could
-    be compared with others, and is named.
+    ByteSpan and Uzan et al. 2024 report alignment in this way. If a resource has no scored word, the mean is null and
+    the reason names it.
 
     Args:
-        measured: rows of the table of intrinsic metrics, with ``corpus`` the name of the resource.
+        measured: rows of the table of intrinsic metrics; ``corpus`` is the name of the resource.
     """
     rows: Compared = []
     chosen = measured.filter(

@@ -1,11 +1,4 @@
-"""Training curves, one row a batch.
-
-What each language model was trained on, one row a model and tokenizer.
-
-What models can do on their way: scores of the checkpoints that were kept, one row a checkpoint and suite.
-
-Bits per byte of held-out text, one row a model and tokenizer.
-"""
+"""Tables of language model training: loss curves, text read, scores of checkpoints, and held-out bits per byte."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -23,11 +16,11 @@ from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
 def curve_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """Training curves of every model.
+    """Return training curves of every model.
 
     Args:
         models: folders ``.../{model}/{variant}/{size}`` with a ``curve.csv`` of batch, tokens and loss.
-        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+        own_sizes: sizes of external tokenizers, by variant.
 
     Returns:
         Columns ``model``, ``variant``, ``size``, ``batch``, ``tokens``, ``loss`` (nats per token), in the order given.
@@ -82,18 +75,18 @@ PETA = 1e15
 
 
 def trained_on_table(models: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """How much text every model read, and how much arithmetic that took.
+    """Return how much text every model read, and the arithmetic operations of its training.
 
     Args:
-        models: folders ``.../{model}/{variant}/{size}``, whose manifests tell what was read.
-        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+        models: folders ``.../{model}/{variant}/{size}``; their manifests record the text read.
+        own_sizes: sizes of external tokenizers, by variant.
 
     Returns:
-        The columns of :data:`TRAINED_ON`, ordered by model, size and variant; no row for a model whose manifest does
-        not tell what it read.
+        The columns of :data:`TRAINED_ON`, ordered by model, size and variant. Models whose manifest does not record
+        the text read have no row.
 
     Raises:
-        TokbenchError: a manifest is not JSON or holds a value of another type; the message names the file.
+        TokbenchError: a manifest is not JSON or a value has another type; the message names the file.
     """
     frames = [to_frame([], TRAINED_ON.schema, "")]
     for folder in map(Path, models):
@@ -106,7 +99,7 @@ def trained_on_table(models: Iterable[Path | str], own_sizes: Mapping[str, int])
 
 
 def _read(manifest: Path) -> Mapping[str, Any]:
-    """What a manifest says was read; nothing where it does not say it, or there is none."""
+    """Return the record of text read in a manifest; empty if it is missing."""
     settings = read_json(manifest, "pretrain again", lenient=True).get("settings") if manifest.is_file() else None
     read = settings.get("read") if isinstance(settings, dict) else None
     return read if isinstance(read, dict) else {}
@@ -117,24 +110,24 @@ def _petaflop(read: Mapping[str, Any]) -> Any:
     return flops / PETA if isinstance(flops, int | float) else flops
 
 
-UNTOLD = "the model's manifest does not tell it"
+UNTOLD = "not in the model's manifest"
 TRAINED_ON = TidyTable(
     "trained_on",
-    "a model with a tokenizer that was trained here",
+    "a model with a tokenizer, trained by Tokbench",
     (
         VARIANT,
         SIZE,
         MODEL,
-        Column("documents", pl.Int64, "documents read, each as often as it was; the last one may not be whole",
+        Column("documents", pl.Int64, "documents read, with repetitions; the last may be incomplete",
                "documents", "documents", empty=UNTOLD),
         Column("text_bytes", pl.Int64, "bytes of their text", "bytes", "bytes of text",
-               empty="not told by the model's manifest, or the tokens' bytes are not known"),
-        Column("tokens", pl.Int64, "tokens read, ends of documents among them", "tokens", "tokens", empty=UNTOLD),
-        Column("sequences", pl.Int64, "sequences of tokens read, the last one maybe not whole", "sequences",
+               empty="not in the model's manifest, or the tokens' bytes are not known"),
+        Column("tokens", pl.Int64, "tokens read, including ends of documents", "tokens", "tokens", empty=UNTOLD),
+        Column("sequences", pl.Int64, "sequences of tokens read; the last may be incomplete", "sequences",
                "sequences", empty=UNTOLD),
         Column("batches", pl.Int64, "batches, each one step of the optimizer", "batches", "batches", empty=UNTOLD),
-        Column("petaflop", pl.Float64, "floating-point operations of the training, counted by a formula and not "
-               "measured, batches taken as full", "10^15 operations", "PFLOP", empty=UNTOLD),
+        Column("petaflop", pl.Float64, "floating-point operations of the training, from a formula and not measured; "
+               "batches are counted as full", "10^15 operations", "PFLOP", empty=UNTOLD),
     ),
     maker=trained_on_table,
     takes=("models", "own_sizes"),
@@ -143,8 +136,8 @@ TRAINED_ON = TidyTable(
     prints=(
         Print(
             "models",
-            "What every model was trained on. Where all read as many tokens, those whose tokens are longer read more "
-            "text. Operations (PFLOP, 10^15 of them) are counted by a formula and not measured.",
+            "Training text of every model. If all models read the same number of tokens, those with longer tokens read "
+            "more text. Operations (PFLOP, 10^15 of them) are computed by a formula and not measured.",
             ("variant", "model", "size", "documents", "text_bytes", "tokens", "sequences", "batches", "petaflop"),
             files=("models/{model}/{variant}/{size}/manifest.json",),
             folds_above=0,
@@ -157,7 +150,7 @@ TRAINED_ON = TidyTable(
 
 PRETRAIN = "pretrain again"
 Reached = Mapping[str, Mapping[str, Any]]
-"""Batches and tokens at each kept checkpoint, by the share of the training."""
+"""Batches and tokens at each kept checkpoint, by share of the training."""
 
 
 def convergence_table(
@@ -166,19 +159,19 @@ def convergence_table(
     models: Iterable[Path | str],
     own_sizes: Mapping[str, int],
 ) -> pl.DataFrame:
-    """Scores of kept checkpoints and of the models that they became.
+    """Return scores of kept checkpoints and of the final models.
 
     Args:
         along: results ``.../{model}/{variant}/{size}/{share}/{suite}.json`` of checkpoints.
-        downstream: results of models; of those without checkpoints nothing is taken.
-        models: folders of the models, whose manifests tell how far each checkpoint was.
-        own_sizes: sizes of the tokenizers that were made elsewhere, by variant.
+        downstream: results of models; models without checkpoints are skipped.
+        models: folders of the models; their manifests record batch and tokens of each checkpoint.
+        own_sizes: sizes of external tokenizers, by variant.
 
     Returns:
         The columns of :data:`CONVERGENCE`, one row per model, suite, size, variant and checkpoint, in this order.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     files = [(Path(path), Path(path).parts[-2]) for path in along]
     reached = dict(_reached(models, own_sizes)) if files else {}
@@ -200,7 +193,7 @@ def convergence_table(
 def _reached(
     models: Iterable[Path | str], own_sizes: Mapping[str, int]
 ) -> Iterator[tuple[tuple[str, str, int], Reached]]:
-    """What the manifests of models with kept checkpoints tell, by model, variant and size."""
+    """Yield batches and tokens of kept checkpoints from the models' manifests, by model, variant and size."""
     for folder in map(Path, models):
         file = folder / "manifest.json"
         settings = require_key(read_json(file, PRETRAIN, lenient=True), "settings", file, kind=dict)
@@ -217,13 +210,13 @@ def _end(read: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 CONVERGENCE = TidyTable(
     "convergence",
-    "a checkpoint of a model with a tokenizer, or the model that it became, on a suite",
+    "a checkpoint of a model with a tokenizer, or the final model, on a suite",
     (
         VARIANT,
         SIZE,
         MODEL,
         SUITE,
-        Column("share", pl.Float64, "how much of the training was done", SHARE, "trained"),
+        Column("share", pl.Float64, "share of the training done", SHARE, "trained"),
         Column("batch", pl.Int64, "batches trained on", "batches"),
         Column("tokens", pl.Int64, "tokens seen", "tokens"),
         Column(
@@ -232,7 +225,7 @@ CONVERGENCE = TidyTable(
         ),
         Column("tasks", pl.Int64, "tasks of the suite", "tasks"),
         Column(
-            "bits_per_byte", pl.Float64, "what the checkpoint spends on the evaluation split", "bits per byte",
+            "bits_per_byte", pl.Float64, "bits per byte of the checkpoint on the evaluation split", "bits per byte",
             "bits per byte", 4, empty="the suite did not measure bits per byte",
         ),
     ),
@@ -243,10 +236,10 @@ CONVERGENCE = TidyTable(
     prints=(
         Print(
             "models",
-            "Convergence of {model} on {suite}: what checkpoints along the training spend on the evaluation split, and "
-            "their accuracy, unweighted over the tasks, against tokens seen. The last point is the model itself. One "
-            "training each, and one learning rate's course: a model whose budget ended there would have a lower rate "
-            "there, and do better.",
+            "Convergence of {model} on {suite}: bits per byte of checkpoints on the evaluation split, and their "
+            "accuracy, unweighted over the tasks, against tokens seen. The last point is the final model. Each "
+            "training is one run with one learning-rate schedule. A model trained only up to a checkpoint would have a "
+            "lower learning rate there, and score better.",
             by=("model", "suite"),
             files=(
                 "convergence/{model}/{variant}/{size}/*/{suite}.json",
@@ -274,14 +267,14 @@ CONVERGENCE = TidyTable(
 
 
 def bits_per_byte_table(results: Iterable[Path | str]) -> pl.DataFrame:
-    """Bits per byte of every model.
+    """Return bits per byte of every model.
 
     Returns:
-        Columns ``variant``, ``size``, ``model``, ``suite``, ``value``, ``equal_context``, ``reason``, one row per file;
-        a file without the figures gives nulls with a reason.
+        Columns ``variant``, ``size``, ``model``, ``suite``, ``value``, ``equal_context``, ``reason``, one row per file.
+        If a file lacks the values, they are null with a reason.
 
     Raises:
-        TokbenchError: a file is not JSON or lacks a key; the message names file and key.
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
     frames = [to_frame([], BITS_PER_BYTE.schema, "")]
     for path in results:
@@ -306,11 +299,17 @@ BITS_PER_BYTE = TidyTable(
         SIZE,
         MODEL,
         SUITE,
-        Column("value", pl.Float64, "what the model spends on the evaluation split", "bits per byte", decimals=4),
+        Column(
+            "value",
+            pl.Float64,
+            "bits that the model needs for the evaluation split / its bytes",
+            "bits per byte",
+            decimals=4,
+        ),
         Column(
             "equal_context",
             pl.Float64,
-            "likewise, with half as many bytes of context as the window has tokens, and up to as many",
+            "the same with equal context: in bytes, between half of the window's number of tokens and that number",
             "bits per byte",
             decimals=4,
         ),
@@ -323,10 +322,10 @@ BITS_PER_BYTE = TidyTable(
     prints=(
         Print(
             "models",
-            "Bits per byte of {names} by vocabulary size: the bits that the model needs for the text of the "
-            "evaluation split, on which it was not trained, divided by the bytes of that text; n = {models}. A window "
-            "of a fixed number of tokens holds more text where tokens are longer. The columns with equal context "
-            "therefore give every tokenizer the same number of bytes to look back on.",
+            "Bits per byte of {names} by vocabulary size: bits that the model needs for the text of the evaluation "
+            "split, which it was not trained on, divided by the bytes of that text; n = {models}. A window of a fixed "
+            "number of tokens contains more text if tokens are longer. The columns with equal context therefore give "
+            "every tokenizer the same number of bytes of context.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,

@@ -1,4 +1,4 @@
-"""Translations: the scores of each model on each test, those of every sentence, and what corpora were cleaned of."""
+"""Tables of translation: scores of models on tests, scores of sentences, and counts of corpus cleaning."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,14 +17,14 @@ REMEDY = "score the translations again"
 
 
 def score_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """Scores of every model on every test, with their intervals.
+    """Return scores of every model on every test, with their intervals.
 
     Args:
-        files: of scores.
-        own_sizes: by variant the sizes that tables have of tokenizers made elsewhere.
+        files: results of ``tokbench score_translation``.
+        own_sizes: sizes of external tokenizers, by variant.
 
     Raises:
-        TokbenchError: a file is not one that ``tokbench score_translation`` wrote, or a tokenizer's size is not known.
+        TokbenchError: a file is not such a result, or a tokenizer's size is not known.
     """
     rows = [
         {**of, **{key: one[key] for key in ("metric", "value", "low", "high", "signature")}, "n": whole["n"]}
@@ -35,13 +35,14 @@ def score_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl
 
 
 def sentence_table(files: Iterable[Path | str], own_sizes: Mapping[str, int]) -> pl.DataFrame:
-    """Scores of every sentence, and the numbers of which those of any sample are made.
+    """Return scores of every sentence, and the counts from which scores of any sample are computed.
 
     Args:
-        files, own_sizes: as of :func:`score_table`.
+        files: see :func:`score_table`.
+        own_sizes: sizes of external tokenizers, by variant.
 
     Raises:
-        TokbenchError: as :func:`score_table`.
+        TokbenchError: see :func:`score_table`.
     """
     return pl.DataFrame(
         [row for file in files for row in _sentences(file, own_sizes)], schema=TRANSLATION_SENTENCES.schema
@@ -68,14 +69,14 @@ def _read(file: Path | str, own_sizes: Mapping[str, int]) -> tuple[dict[str, Any
         of["tokenizers"] = names[0] if names[0] == names[1] else " + ".join(names)
         return of, {key: whole[key] for key in ("n", "scores", "sentences")}
     except (KeyError, TypeError):
-        raise TokbenchError(f"{file}: no scores of translations; {REMEDY}") from None
+        raise TokbenchError(f"{file}: not scores of translations; {REMEDY}") from None
 
 
 def cleaning_table(folders: Iterable[Path | str]) -> pl.DataFrame:
-    """Pairs of every split of parallel corpora: read, left out by each rule, kept.
+    """Return the pairs of every split of parallel corpora: read, left out by each rule, kept.
 
     Raises:
-        TokbenchError: a folder is none that ``tokbench prepare_parallel`` wrote, or the file was altered.
+        TokbenchError: a folder was not written by ``tokbench prepare_parallel``, or the file was altered.
     """
     rows = []
     for folder in map(Path, folders):
@@ -93,10 +94,10 @@ TRANSLATION_SCORES = TidyTable(
         *SYSTEM,
         TOKENIZERS,
         METRIC,
-        Column("value", pl.Float64, "score of the test as a whole", decimals=2, heading="score"),
-        Column("low", pl.Float64, "lower end of a 95 % interval, by the bootstrap over sentences", decimals=2),
-        Column("high", pl.Float64, "upper end", decimals=2),
-        Column("signature", pl.String, "sacrebleu's account of how it was computed, or the file of the COMET model"),
+        Column("value", pl.Float64, "score of the complete test", decimals=2, heading="score"),
+        Column("low", pl.Float64, "lower end of a 95 % interval (bootstrap over sentences)", decimals=2),
+        Column("high", pl.Float64, "upper end of this interval", decimals=2),
+        Column("signature", pl.String, "sacrebleu's signature, or the file of the COMET model"),
         Column("n", pl.Int64, "sentences of the test", "sentences"),
     ),
     maker=score_table,
@@ -106,7 +107,7 @@ TRANSLATION_SCORES = TidyTable(
         Print(
             "translation",
             "Translations of {parallel} from {source_language} into {target_language}, test {test}: scores from 0 to "
-            "100 (COMET on a scale of its own) with 95 % intervals, from 1,000 bootstrap samples of the sentences.",
+            "100 (COMET on a different scale) with 95 % intervals, from 1,000 bootstrap samples of the sentences.",
             shown=("model", "tokenizers", "size", "metric", "value", "low", "high", "n", "signature"),
             by=("parallel", "source_language", "target_language", "test"),
             files=("translation_scores/{model}/{parallel}/{source_language}/{target_language}/",),
@@ -118,7 +119,7 @@ TRANSLATION_SCORES = TidyTable(
 )
 TRANSLATION_SENTENCES = TidyTable(
     "translation_sentences",
-    "a sentence that a model translated, by a metric",
+    "a sentence translated by a model, by a metric",
     SENTENCES,
     maker=sentence_table,
     takes=("scored_translations", "own_sizes"),
@@ -127,12 +128,12 @@ TRANSLATION_SENTENCES = TidyTable(
 )  # fmt: skip
 PARALLEL_CORPORA = TidyTable(
     "parallel_corpora",
-    "what became of the pairs of a split",
+    "a count of sentence pairs of a split",
     (
         PARALLEL,
         Column("split", pl.String, "train, dev, or the name of a test"),
         Column("pairs", pl.String, "read, kept, drawn for other splits, or the rule by which they were left out"),
-        Column("n", pl.Int64, "how many", "pairs"),
+        Column("n", pl.Int64, "number of such pairs", "pairs"),
     ),
     maker=cleaning_table,
     takes=("parallel_folders",),

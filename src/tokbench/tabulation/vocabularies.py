@@ -1,7 +1,4 @@
-"""Overlap of vocabularies, pair by pair.
-
-The regions of a Venn diagram of vocabularies.
-"""
+"""Overlap of vocabularies: pairs of vocabularies, and regions of Venn diagrams."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +16,10 @@ from tokbench.vocabulary import Vocabulary
 COLUMNS = (
     A,
     B,
-    Column("tokens", pl.String, "which tokens were counted"),
-    Column("size_a", pl.Int64, "such tokens of a", "tokens"),
-    Column("size_b", pl.Int64, "such tokens of b", "tokens"),
-    Column("shared", pl.Int64, "those that both have", "tokens", "shared tokens"),
+    Column("tokens", pl.String, "tokens counted: all, or those longer than one byte"),
+    Column("size_a", pl.Int64, "counted tokens of a", "tokens"),
+    Column("size_b", pl.Int64, "counted tokens of b", "tokens"),
+    Column("shared", pl.Int64, "tokens in both", "tokens", "shared tokens"),
     Column("jaccard", pl.Float64, "shared tokens / tokens in either", "ratio", "Jaccard index", 3),
     Column("share_of_a", pl.Float64, "shared tokens / tokens of a", "ratio"),
     Column("share_of_b", pl.Float64, "shared tokens / tokens of b", "ratio"),
@@ -36,17 +33,17 @@ def overlap(
     single_bytes: bool = True,
     pairs: Iterable[tuple[str, str]] | None = None,
 ) -> pl.DataFrame:
-    """Common tokens of every pair of vocabularies, or of those that are named.
+    """Count common tokens of every pair of vocabularies, or of named pairs.
 
     Args:
-        vocabularies: by name; pairs come in this order.
-        pairs: names of the pairs, where not all are asked for.
-        single_bytes: False leaves out the single bytes, which all vocabularies hold. "A partition cover approach to
-            tokenization" (figure 5) does not print what it counts: its token sets are those that are added to the 256
-            bytes, so that its share of common tokens is ``share_of_a`` without them.
+        vocabularies: vocabularies by name; pairs come in this order.
+        single_bytes: count single bytes, which all vocabularies have (default: True). "A partition cover approach to
+            tokenization" (figure 5) does not state what it counts. Its token sets are those added to the 256 bytes, so
+            its share of common tokens is ``share_of_a`` with False.
+        pairs: names of the pairs (default: None, every pair).
 
     Returns:
-        One row per pair: ``a``, ``b``, ``tokens`` (what was counted), ``size_a``, ``size_b``, ``shared`` = |A and B|,
+        One row per pair: ``a``, ``b``, ``tokens`` (tokens counted), ``size_a``, ``size_b``, ``shared`` = |A and B|,
         ``jaccard`` = |A and B| / |A or B|, ``share_of_a`` = |A and B| / |A|, ``share_of_b``. Ratios over empty sets
         are null with a ``reason``.
     """
@@ -69,15 +66,15 @@ def overlaps_by_size(
     baselines: Mapping[str, str] | None = None,
     single_bytes: bool = True,
 ) -> pl.DataFrame:
-    """Common tokens of every two variants at each vocabulary size.
+    """Count common tokens of every two variants at each vocabulary size.
 
-    Of more than :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants at a size these are the pairs of
-    each with the baselines, or with the first of them where no baseline is among them.
+    If a size has more than :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants, each is paired only with
+    the baselines, or with the first variant if there is no baseline among them.
 
     Args:
-        vocabularies: by variant and size.
-        baselines: variant that others are relative to, by corpus.
-        single_bytes: as for :func:`overlap`.
+        vocabularies: vocabularies by variant and size.
+        baselines: baseline variant by corpus (default: none).
+        single_bytes: see :func:`overlap`.
 
     Returns:
         The columns of :func:`overlap` and ``size``.
@@ -96,7 +93,7 @@ def overlaps_by_size(
 
 
 def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[tuple[str, str]]:
-    """Each variant with each baseline that is among them, or else with the first."""
+    """Pair each variant with each baseline among them, or with the first variant if there is none."""
     names = list(variants)
     chosen = [one for one in dict.fromkeys(baselines) if one in names] or names[:1]
     return [(one, other) for place, one in enumerate(chosen) for other in names if other not in chosen[: place + 1]]
@@ -104,8 +101,8 @@ def _with_baselines(variants: Iterable[str], baselines: Iterable[str]) -> list[t
 
 OVERLAPS = TidyTable(
     "overlaps",
-    f"two variants at a vocabulary size; of more than {columns.MAX_PAIRWISE_VARIANTS} variants those with a baseline "
-    "alone",
+    f"two variants at a vocabulary size; only pairs with a baseline if there are more than "
+    f"{columns.MAX_PAIRWISE_VARIANTS} variants",
     (*COLUMNS, SIZE),
     maker=overlaps_by_size,
     takes=("vocabularies", "baselines", "overlap_single_bytes"),
@@ -125,9 +122,9 @@ OVERLAPS = TidyTable(
 
 
 REGIONS = {
-    "only_a": "in a alone",
-    "only_b": "in b alone",
-    "only_c": "in c alone",
+    "only_a": "only in a",
+    "only_b": "only in b",
+    "only_c": "only in c",
     "a_and_b": "in a and b, not in c",
     "a_and_c": "in a and c, not in b",
     "b_and_c": "in b and c, not in a",
@@ -136,20 +133,20 @@ REGIONS = {
 
 
 def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
-    """Tokens by the exact set of vocabularies that hold them, as in a Venn diagram.
+    """Count tokens by the exact set of vocabularies that contain them, as in a Venn diagram.
 
     Args:
-        vocabularies: two or more, by name.
+        vocabularies: two or more vocabularies, by name.
 
     Returns:
         One row per region, empty ones included: ``region`` (names joined by `` & ``, in the order given) and
         ``tokens`` (Int64). Regions of fewer vocabularies come first.
 
     Raises:
-        TokbenchError: fewer than two vocabularies.
+        TokbenchError: there are fewer than two vocabularies.
     """
     if len(vocabularies) < 2:
-        raise TokbenchError(f"vocabulary overlap: {len(vocabularies)} vocabulary given; name two or more")
+        raise TokbenchError(f"vocabulary overlap: {len(vocabularies)} vocabulary; name two or more")
     membership: dict[Form, int] = {}
     for index, vocabulary in enumerate(vocabularies.values()):
         for form in token_set(vocabulary):
@@ -165,11 +162,11 @@ def venn_regions(vocabularies: Mapping[str, Vocabulary]) -> pl.DataFrame:
 
 
 def venn_by_size(vocabularies: Mapping[tuple[str, int], Vocabulary], triples: Sequence[Sequence[str]]) -> pl.DataFrame:
-    """The seven regions of three variants' vocabularies, at each size that all three have.
+    """Count the seven regions of three variants' vocabularies, at each size that all three have.
 
     Args:
-        vocabularies: by variant and size.
-        triples: three names for each diagram.
+        vocabularies: vocabularies by variant and size.
+        triples: three names per diagram.
 
     Returns:
         Columns ``size``, ``a``, ``b``, ``c`` (names), ``only_a``, ``only_b``, ``only_c``, ``a_and_b``, ``a_and_c``,
@@ -201,8 +198,8 @@ VENN = TidyTable(
     prints=(
         Print(
             "vocabularies",
-            "Tokens in the vocabularies of {a}, {b} and {c} at size {size:,}. The numbers are exact; three circles can "
-            "show them by their areas only nearly.",
+            "Tokens in the vocabularies of {a}, {b} and {c} at size {size:,}. The numbers are exact; the areas of "
+            "three circles can only approximate them.",
             by=("a", "b", "c", "size"),
             arranged=True,
             form="figure",
