@@ -184,8 +184,8 @@ def fingerprints() -> dict[str, str]:
         ("report/sections/evidence.py", "larger marks are", "large marks are", "report"),
         (
             "tokenizer/hugging_face.py",
-            "size + 1",
-            "size + 2",
+            "PADDING, size + 1",
+            "PADDING, size + 2",
             "build bpe, build unigram, encode_shard, tabulate, report",
         ),
     ],
