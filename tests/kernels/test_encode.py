@@ -136,6 +136,41 @@ def test_memory_that_overflows(name: str, remembered: int) -> None:
     assert len(encoder) <= remembered
 
 
+def test_large_and_small_results_in_turn() -> None:
+    """A large array owns its memory, so that the next text needs other memory."""
+    encoder = Encoder(KERNEL_SCHEMES["gpt2"], segmenter("merge"))
+    for size in (3, 17_000, 5, 20_000, 33_000, 1, 90_000, 0, 2):
+        text = many_words()[:size]
+        twice = [encoder.encode(text), encoder.encode(text)]
+        assert np.array_equal(*twice)
+        assert b"".join(vocabulary().tokens[id] for id in twice[0]) == text
+
+
+@pytest.mark.parametrize("name", ["merge", "greedy"])
+def test_several_texts_in_one_call(name: str) -> None:
+    @settings(max_examples=100)
+    @given(st.lists(TEXTS, max_size=6))
+    def check(texts: list[bytes]) -> None:
+        ids, bounds = Encoder(KERNEL_SCHEMES["gpt2"], segmenter(name), 7).encode_all(texts)
+        alone = Encoder(KERNEL_SCHEMES["gpt2"], segmenter(name))
+        assert (ids.dtype, bounds.dtype, bounds[0], bounds[-1]) == (np.int32, np.int64, 0, len(ids))
+        for text, (start, end) in zip(texts, pairwise(bounds.tolist()), strict=True):
+            assert np.array_equal(ids[start:end], alone.encode(text))
+
+    check()
+    with pytest.raises(TypeError):
+        Encoder(KERNEL_SCHEMES["gpt2"], segmenter(name)).encode_all([b"a", "b"])
+
+
+def test_several_texts_by_random_draws() -> None:
+    """The document's number is that of each text."""
+    by_place = segmentations["shortest_path"].function(vocabulary(), BY_PLACE)
+    encoder = Encoder(KERNEL_SCHEMES["gpt2"], by_place)
+    ids, bounds = encoder.encode_all([TOPICS[0], ODD, b"", TOPICS[1]])
+    for text, (start, end) in zip([TOPICS[0], ODD, b"", TOPICS[1]], pairwise(bounds.tolist()), strict=True):
+        assert np.array_equal(ids[start:end], encoder.encode(text))
+
+
 def test_parts() -> None:
     """A part between two boundaries is encoded as in the whole, the place of random draws included."""
     text = TOPICS[0] + ODD
@@ -296,10 +331,15 @@ def test_what_is_no_number(text: bytes) -> None:
         from_decimals(text)
 
 
-@given(st.lists(st.integers(0, 499)))
-def test_bytes_of_ids(ids: list[int]) -> None:
+@given(st.lists(st.integers(0, 499)), st.sampled_from([np.int32, np.int64]))
+def test_bytes_of_ids(ids: list[int], dtype: type) -> None:
     tokens = vocabulary().tokens
-    assert joined(np.array(ids, np.int64), *vocabulary().flat()) == b"".join(tokens[index] for index in ids)
+    data, offsets = vocabulary().flat()
+    flat = (data, offsets[:-1].copy(), np.diff(offsets).astype(np.int32))
+    assert joined(np.array(ids, dtype), *flat) == b"".join(tokens[index] for index in ids)
+    for wrong in (-1, 500):
+        with pytest.raises(IndexError, match=f"id {wrong} is not the index of a token"):
+            joined(np.array([*ids, wrong], dtype), *flat)
 
 
 # The commands, piece by piece

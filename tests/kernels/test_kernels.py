@@ -271,8 +271,11 @@ def test_tables_too_short_for_the_ids() -> None:
             matches.count_matches(
                 trie(b"ab"), np.zeros(2, np.uint8), np.array([0, 2], np.int64), np.ones(1, np.int64), 0, last, tokens
             )
-    with pytest.raises(IndexError, match="id 256 is not one of 256 tokens"):
-        ids.joined(np.array([256], np.int64), *Vocabulary(BYTES).flat())
+    data, starts = Vocabulary(BYTES).flat()
+    with pytest.raises(IndexError, match="id 256 is not the index of a token"):
+        ids.joined(np.array([256], np.int64), data, starts[:-1].copy(), np.ones(256, np.int32))
+    with pytest.raises(ValueError, match="257 starts for 256 tokens"):
+        ids.joined(np.array([0], np.int64), data, starts, np.ones(256, np.int32))
     with pytest.raises(ValueError, match="id -1 is negative"):
         ids.decimals(np.array([-1], np.int32))
 

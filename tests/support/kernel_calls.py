@@ -115,6 +115,9 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["count tokens"] = partial(
         used, partial(Tokenizer, tokenizer.vocabulary, "gpt2", "merge"), lambda made: made.count(TEXT)
     )
+    found["encode several texts"] = partial(
+        used, partial(Tokenizer, tokenizer.vocabulary, "gpt2", "merge"), lambda made: made.encode_flat([TEXT, ODD, b""])
+    )
     found["decode"] = partial(tokenizer.decode, ids)
     found["decimals"] = partial(decimals, ids)
     found["from decimals"] = partial(from_decimals, decimals(ids))

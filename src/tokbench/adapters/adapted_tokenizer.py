@@ -315,6 +315,13 @@ class AdaptedTokenizer(Tokenizer):
             parallel_map(self.encode, require_texts(texts), whole_argument("threads", threads, 1, MOST_THREADS))
         )
 
+    def encode_flat(
+        self, texts: Iterable[bytes | str], threads: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the concatenated ids of several texts, and the start of each text's ids, int64 [texts + 1]."""
+        batch = self.encode_batch(texts, threads)
+        return np.concatenate([np.empty(0, np.int32), *batch]), np.cumsum([0, *map(len, batch)], dtype=np.int64)
+
     def offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Return the starts of the tokens in the bytes of a text, int64 [tokens + 1]; the last entry is its length.
 

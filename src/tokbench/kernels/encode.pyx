@@ -4,8 +4,8 @@
 
 Equal pre-tokens have equal segmentations, so each is segmented once and cached in a hash table (see ``pretoken_key``).
 A slot is half a cache line with up to three ids, and is read and written at once. Longer segmentations, and the bytes
-of pre-tokens longer than a key, are in arenas. The cache is bounded: a full table is emptied, and soon contains the
-frequent pre-tokens again.
+of pre-tokens longer than a key, are in arenas. The cache is bounded: a full table drops half of its pre-tokens, chosen
+by a bit of their hashes, so that a text which recurs still finds the other half.
 
 Pre-tokens are processed in blocks. The memory for a block is prefetched before the first pre-token is looked up, and
 all new pre-tokens of a block are segmented together.
@@ -13,6 +13,8 @@ all new pre-tokens of a block are segmented together.
 Reference: ``encode`` in :mod:`tokbench.reference.segmentation`.
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cython cimport final
 from cython.view cimport array as carray
@@ -42,12 +44,30 @@ cdef enum:
     LONG = 256                  # pre-tokens of this many bytes or more are not cached
     BYTES_EACH = 32             # arena capacity per cached pre-token: bytes
     IDS_EACH = 8                # and ids
+    SMALL = 1 << 14             # results of up to this many ids are copied, and their memory is used again
+    HALVINGS = 16               # low bits of a hash, used in turn to drop pre-tokens; slots depend on the high bits
+    BYTES_PER_UNIQUE = 128      # text bytes per unique pre-token, to estimate the size of the table
 
 
 cdef struct Slot:
     Key key
     int32_t[3] ids      # or: start of the ids in their arena, start of the bytes in theirs, and number of ids
     int32_t tokens      # 0 if the slot is free, ELSEWHERE if the ids are in the arena
+
+
+cdef struct Table:
+    # A hash table with linear probing, at most half full.
+    Slot* slots
+    void* owned
+    int64_t size        # slots, a power of two
+    uint64_t mask
+    int shift           # 64 less the binary logarithm of the size
+    int64_t used
+
+
+cdef struct Text:
+    const uint8_t* data
+    int64_t size
 
 
 cdef struct Ids:
@@ -83,17 +103,63 @@ cdef void give_back(void* memory) noexcept:
     PyMem_RawFree(memory)
 
 
+cdef int open_table(Table* table, int bits) except -1 nogil:
+    """Allocate an empty table of 2^bits slots."""
+    table.slots = <Slot*>zeroed((<int64_t>1 << bits) * sizeof(Slot), &table.owned)
+    table.size = <int64_t>1 << bits
+    table.mask = table.size - 1
+    table.shift = 64 - bits
+    table.used = 0
+    return 0
+
+
+cdef inline Slot* slot_in(
+    const Table* table, const vector[uint8_t]* arena, const Key* key, uint64_t place, const uint8_t* text, int64_t length
+) noexcept nogil:
+    """Return the slot of a cached pre-token, or the free slot where it would be stored."""
+    cdef Slot* slot = &table.slots[place]
+    while slot.tokens and not (
+        slot.key.low == key.low
+        and slot.key.high == key.high
+        and (length <= INLINE or memcmp(arena.data() + slot.ids[1], text, length) == 0)
+    ):
+        place = (place + 1) & table.mask
+        slot = &table.slots[place]
+    return slot
+
+
+cdef inline void put(Table* table, const Slot* slot) noexcept nogil:
+    """Copy a slot into a table that does not have its pre-token."""
+    cdef uint64_t place = hash_of(slot.key) >> table.shift
+    while table.slots[place].tokens:
+        place = (place + 1) & table.mask
+    table.slots[place] = slot[0]
+    table.used += 1
+
+
+cdef inline int64_t size_of(Key key) noexcept nogil:
+    """Return the number of bytes of a key's pre-token."""
+    cdef int64_t size = <int64_t>(key.high >> 56)
+    return size if size <= INLINE else <int64_t>(key.high & (<uint64_t>(-1) >> 8))
+
+
 cdef array_of(Ids* ids):
-    """Return the ids as an array that owns their memory."""
+    """Return the ids as int32 [tokens]. A large array owns their memory; a small one is a copy."""
     cdef carray owner
     cdef void* trimmed
-    if not ids.written:
-        return np.empty(0, np.int32)
+    cdef Py_buffer target
+    if ids.written <= SMALL:
+        array = np.empty(ids.written, np.int32)
+        PyObject_GetBuffer(array, &target, PyBUF_SIMPLE | PyBUF_WRITABLE)
+        memcpy(target.buf, ids.ids, ids.written * sizeof(int32_t))
+        PyBuffer_Release(&target)
+        return array
     owner = carray((ids.written,), sizeof(int32_t), "i", allocate_buffer=False)
     trimmed = PyMem_RawRealloc(ids.ids, ids.written * sizeof(int32_t))
     owner.data = <char*>(trimmed if trimmed != NULL else ids.ids)
     owner.callback_free_data = give_back
     ids.ids = NULL
+    ids.room = 0
     return np.asarray(owner)
 
 
@@ -115,7 +181,7 @@ cdef class Encoder:
     Args:
         scanner: Scanner that splits texts into pre-tokens.
         segmenter: Segmenter of pre-tokens.
-        remembered: Maximum number of cached pre-tokens, which need up to 256 bytes each (default: 200,000).
+        remembered: Maximum number of cached pre-tokens, 1 to 2^25, which need up to 256 bytes each (default: 800,000).
         numbers: int32 [tokens], output id for each of the segmenter's ids (default: None, the ids themselves).
 
     Raises:
@@ -124,23 +190,21 @@ cdef class Encoder:
 
     cdef Scanner scanner
     cdef PretokenSegmenter segmenter
-    cdef Slot* slots
-    cdef void* slots_owned
-    cdef int64_t size       # number of slots
+    cdef Table table
     cdef vector[uint8_t] arena
     cdef vector[int32_t] id_arena
     cdef vector[int32_t] fresh_ids
-    cdef int64_t used, most
+    cdef Ids spare          # memory of small results
+    cdef int64_t most
+    cdef int halvings
     cdef bint full
-    cdef uint64_t mask
-    cdef int shift
     cdef const int32_t[::1] numbers
 
     def __cinit__(
         self,
         Scanner scanner not None,
         PretokenSegmenter segmenter not None,
-        int64_t remembered=200_000,
+        int64_t remembered=800_000,
         numbers: NDArray[np.int32] | None = None,
     ):
         if not 1 <= remembered <= 1 << 25:
@@ -149,22 +213,20 @@ cdef class Encoder:
         self.segmenter = segmenter
         self.numbers = numbers
         self.most = remembered
+        self.halvings = 0
         self.full = False
-        self.used = 0
-        self.size = <int64_t>1 << FIRST_BITS
-        self.slots = <Slot*>zeroed(self.size * sizeof(Slot), &self.slots_owned)
-        self.mask = self.size - 1
-        self.shift = 64 - FIRST_BITS
+        open_table(&self.table, FIRST_BITS)
 
     def __dealloc__(self):
-        PyMem_RawFree(self.slots_owned)
+        PyMem_RawFree(self.table.owned)
+        PyMem_RawFree(self.spare.ids)
 
     def __len__(self) -> int:
         """Return the number of cached pre-tokens."""
-        return self.used
+        return self.table.used
 
     def encode(
-        self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
+        self, bytes text not None, int64_t start=0, end: int | None = None, document: int | None = None
     ) -> NDArray[np.int32]:
         """Return the ids of a text, or of the part between two of its boundaries.
 
@@ -182,28 +244,89 @@ cdef class Encoder:
             ValueError: a pre-token has 2 GiB or more, or the part is not inside the text.
             MemoryError: there is not enough memory.
         """
-        cdef Ids ids = Ids(NULL, 0, 0)
+        cdef Ids ids = self.spare
+        ids.written = 0
+        self.spare = Ids(NULL, 0, 0)
         try:
-            self.run(text, start, text.shape[0] if end is None else end, document, &ids, True)
+            self.run(text, start, PyBytes_GET_SIZE(text) if end is None else end, document, &ids, True)
             return array_of(&ids)
         finally:
-            PyMem_RawFree(ids.ids)
+            self.keep(&ids)
 
-    def count(
-        self, const uint8_t[::1] text not None, int64_t start=0, end: int | None = None, document: int | None = None
-    ) -> int:
-        """Return the number of tokens of a text without storing them; otherwise like :meth:`encode`."""
-        cdef Ids ids = Ids(NULL, 0, 0)
+    def encode_all(self, list texts not None) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Encode several texts in one call without the GIL.
+
+        Args:
+            texts: Texts, each of them ``bytes``. The list must not change during the call.
+
+        Returns:
+            ids: int32 [tokens], concatenated ids of the texts.
+            bounds: int64 [texts + 1], start of each text's ids; the last entry is the end of the last ones.
+
+        Raises:
+            TypeError: a text is not ``bytes``.
+            ValueError: a pre-token has 2 GiB or more.
+            MemoryError: there is not enough memory.
+        """
+        cdef Ids ids = self.spare
+        cdef vector[Text] views
+        cdef Scratch scratch = Scratch(NULL, 0)
+        cdef int64_t i, n = len(texts), total = 0
+        cdef uint64_t number
+        bounds = np.zeros(n + 1, np.int64)
+        cdef int64_t[::1] ends = bounds
+        cdef Text view
+        cdef bytes text
+        views.reserve(n)
+        for i in range(n):
+            text = texts[i]
+            if text is None:
+                raise TypeError("a text is None; give bytes")
+            view.data, view.size = <const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)
+            views.push_back(view)
+            total += view.size
+        ids.written = 0
+        self.spare = Ids(NULL, 0, 0)
+        ready_to_throw()
         try:
-            return self.run(text, start, text.shape[0] if end is None else end, document, &ids, False)
+            with nogil:
+                try:
+                    make_room(&ids, total // 4)
+                    for i in range(n):
+                        view = views[i]
+                        number = hashed(view.data, view.size) if self.segmenter.placed else 0
+                        self.encode_part(view.data, 0, view.size, view.data + view.size, number, &ids, True, &scratch)
+                        ends[i + 1] = ids.written
+                finally:
+                    release(&scratch)
+            return array_of(&ids), bounds
         finally:
+            self.keep(&ids)
+
+    def count(self, bytes text not None, int64_t start=0, end: int | None = None, document: int | None = None) -> int:
+        """Return the number of tokens of a text without storing them; otherwise like :meth:`encode`."""
+        cdef Ids ids = self.spare
+        ids.written = 0
+        self.spare = Ids(NULL, 0, 0)
+        try:
+            return self.run(text, start, PyBytes_GET_SIZE(text) if end is None else end, document, &ids, False)
+        finally:
+            self.keep(&ids)
+
+    cdef int keep(self, Ids* ids) noexcept:
+        """Keep the memory of a small result for the next one and free that of a large one."""
+        if ids.room > 2 * SMALL:
             PyMem_RawFree(ids.ids)
+        else:
+            PyMem_RawFree(self.spare.ids)
+            self.spare = ids[0]
+        return 0
 
     cdef int64_t run(
-        self, const uint8_t[::1] text, int64_t start, int64_t end, document, Ids* ids, bint keep
+        self, bytes text, int64_t start, int64_t end, document, Ids* ids, bint keep
     ) except -1:
-        cdef const uint8_t* data = &text[0] if text.shape[0] else NULL
-        cdef int64_t size = text.shape[0], tokens
+        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(text)
+        cdef int64_t size = PyBytes_GET_SIZE(text), tokens
         cdef uint64_t number = 0
         cdef Scratch scratch = Scratch(NULL, 0)
         if not 0 <= start <= end <= size:
@@ -232,13 +355,16 @@ cdef class Encoder:
         Scratch* scratch,
     ) except -1 nogil:
         cdef int64_t bounds[SCANNED + 1]
-        cdef int64_t found, i, more, tokens = 0, first = start
+        cdef int64_t found, i, more, tokens = 0, first = start, before = ids.written
+        self.expect((end - start) // BYTES_PER_UNIQUE)
         while start < end:
             bounds[0] = start
             found = self.scanner.next_boundaries(data, start, end, bounds + 1, SCANNED)
             more = bounds[found] - start
             if ids.written + more + AT_ONCE > ids.room and start > first:
-                more = max(more, min(end - start, <int64_t>(<double>ids.written / (start - first) * (end - start))))
+                more = max(
+                    more, min(end - start, <int64_t>(<double>(ids.written - before) / (start - first) * (end - start)))
+                )
             make_room(ids, more)
             if self.segmenter.placed:
                 for i in range(found):
@@ -283,10 +409,9 @@ cdef class Encoder:
         cdef int32_t* written
         cdef int shift
         if self.full:
-            self.forget()
-        elif 2 * (self.used + BLOCK) > self.size:
-            self.grow()
-        slots, shift = self.slots, self.shift
+            self.halve()
+        self.expect(self.table.used + BLOCK)
+        slots, shift = self.table.slots, self.table.shift
         for i in range(n):
             keys[i] = key_of(data + bounds[i], bounds[i + 1] - bounds[i], limit)
             places[i] = hash_of(keys[i]) >> shift
@@ -301,7 +426,7 @@ cdef class Encoder:
                 i += 1
                 continue
             ids.written = written - ids.ids
-            slot = self.found(&keys[i], places[i], data + bounds[i], bounds[i + 1] - bounds[i])
+            slot = slot_in(&self.table, &self.arena, &keys[i], places[i], data + bounds[i], bounds[i + 1] - bounds[i])
             if not slot.tokens:
                 return self.encode_rest(data, bounds + i, keys + i, places + i, n - i, ids, scratch)
             self.recall(slot, ids)
@@ -323,18 +448,19 @@ cdef class Encoder:
         fresh.count = 0
         try:
             for i in range(n):
-                slot = &self.slots[places[i]]
+                slot = &self.table.slots[places[i]]
                 slots[i] = slot
                 if slot.key.low == keys[i].low and slot.key.high == keys[i].high and slot.tokens <= FEW:
                     continue
                 size = bounds[i + 1] - bounds[i]
-                slot = self.found(&keys[i], places[i], data + bounds[i], size)
+                slot = slot_in(&self.table, &self.arena, &keys[i], places[i], data + bounds[i], size)
                 slots[i] = slot
-                if not slot.tokens:
-                    if size >= LONG or self.used + fresh.count == self.most:
-                        slots[i] = NULL
-                    else:
-                        self.enter(&keys[i], <Slot*>slot, data + bounds[i], size, &fresh)
+                if slot.tokens:
+                    continue
+                if size >= LONG or self.table.used + fresh.count == self.most:
+                    slots[i] = NULL
+                else:
+                    self.enter(&keys[i], <Slot*>slot, data + bounds[i], size, &fresh)
             self.learn(&fresh, scratch)
             learnt = True
         finally:
@@ -349,20 +475,6 @@ cdef class Encoder:
             else:
                 self.recall(slots[i], ids)
         return 0
-
-    cdef inline const Slot* found(
-        self, const Key* key, uint64_t place, const uint8_t* text, int64_t length
-    ) noexcept nogil:
-        """Return the slot of a cached pre-token, or the free slot where it would be stored."""
-        cdef const Slot* slot = &self.slots[place]
-        while slot.tokens and not (
-            slot.key.low == key.low
-            and slot.key.high == key.high
-            and (length <= INLINE or memcmp(&self.arena[slot.ids[1]], text, length) == 0)
-        ):
-            place = (place + 1) & self.mask
-            slot = &self.slots[place]
-        return slot
 
     cdef inline void recall(self, const Slot* slot, Ids* ids) noexcept nogil:
         """Write the ids of a cached pre-token."""
@@ -413,36 +525,69 @@ cdef class Encoder:
                 slot.ids[2] = <int32_t>piece.count
                 self.id_arena.insert(self.id_arena.end(), cut, cut + piece.count)
             cut += piece.count
-        self.used += fresh.count
+        self.table.used += fresh.count
         self.full = (
-            self.used >= self.most
+            self.table.used >= self.most
             or <int64_t>self.arena.size() >= self.most * BYTES_EACH
             or <int64_t>self.id_arena.size() >= self.most * IDS_EACH
         )
         return 0
 
-    cdef int grow(self) except -1 nogil:
-        cdef void* owned
-        cdef Slot* wider = <Slot*>zeroed(2 * self.size * sizeof(Slot), &owned)
-        cdef uint64_t place
-        cdef int64_t i
-        self.mask = 2 * self.size - 1
-        self.shift -= 1
-        for i in range(self.size):
-            if self.slots[i].tokens:
-                place = hash_of(self.slots[i].key) >> self.shift
-                while wider[place].tokens:
-                    place = (place + 1) & self.mask
-                wider[place] = self.slots[i]
-        PyMem_RawFree(self.slots_owned)
-        self.slots, self.slots_owned = wider, owned
-        self.size *= 2
+    cdef inline int expect(self, int64_t pretokens) except -1 nogil:
+        """Grow the table for a number of pre-tokens, at most the maximum of the cache."""
+        if 2 * min(pretokens, self.most + BLOCK) > self.table.size:
+            self.grow(2 * min(pretokens, self.most + BLOCK))
         return 0
 
-    cdef int forget(self) except -1 nogil:
-        memset(self.slots, 0, self.size * sizeof(Slot))
-        self.arena.clear()
-        self.id_arena.clear()
-        self.used = 0
-        self.full = False
+    cdef int grow(self, int64_t slots) except -1 nogil:
+        cdef Table wider
+        cdef int64_t i
+        cdef int bits = 64 - self.table.shift
+        while <int64_t>1 << bits < slots:
+            bits += 1
+        open_table(&wider, bits)
+        for i in range(self.table.size if self.table.used else 0):
+            if self.table.slots[i].tokens:
+                put(&wider, &self.table.slots[i])
+        PyMem_RawFree(self.table.owned)
+        self.table = wider
+        return 0
+
+    cdef int halve(self) except -1 nogil:
+        """Keep the pre-tokens whose hash has a certain bit set; a different bit each time."""
+        cdef Table table
+        cdef vector[uint8_t] arena
+        cdef vector[int32_t] id_arena
+        cdef Slot slot
+        cdef int64_t i, start
+        open_table(&table, 64 - self.table.shift)
+        try:
+            arena.reserve(self.arena.size() // 2)
+            id_arena.reserve(self.id_arena.size() // 2)
+            for i in range(self.table.size):
+                slot = self.table.slots[i]
+                if not slot.tokens or not hash_of(slot.key) >> self.halvings & 1:
+                    continue
+                if slot.tokens == ELSEWHERE:
+                    start = slot.ids[0]
+                    slot.ids[0] = <int32_t>id_arena.size()
+                    id_arena.insert(
+                        id_arena.end(), self.id_arena.data() + start, self.id_arena.data() + start + slot.ids[2]
+                    )
+                    if size_of(slot.key) > INLINE:
+                        start = slot.ids[1]
+                        slot.ids[1] = <int32_t>arena.size()
+                        arena.insert(
+                            arena.end(), self.arena.data() + start, self.arena.data() + start + size_of(slot.key)
+                        )
+                put(&table, &slot)
+            PyMem_RawFree(self.table.owned)
+            self.table = table
+            table.owned = NULL
+            self.arena.swap(arena)
+            self.id_arena.swap(id_arena)
+            self.halvings = (self.halvings + 1) % HALVINGS
+            self.full = False
+        finally:
+            PyMem_RawFree(table.owned)
         return 0

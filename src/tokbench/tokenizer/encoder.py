@@ -44,6 +44,7 @@ class TextEncoder:
         self._segmenter = segmenter
         self._numbers = _renumbered(vocabulary)
         self._encoders: list[Encoder] = []
+        self._by_kernels = self._scanner is not None and isinstance(segmenter, PretokenSegmenter)
 
     def encode(self, text: bytes, threads: int) -> NDArray[np.int32]:
         """Return the ids of a text, int32 [tokens].
@@ -51,15 +52,25 @@ class TextEncoder:
         Raises:
             TokbenchError: a pre-token has 2 GiB or more, or ``threads`` is not an integer from 1 to 1024.
         """
+        if type(threads) is int and threads == 1 and self._by_kernels:
+            return self._with_encoder(Encoder.encode, text)
         parts = self._by_parts(Encoder.encode, text, threads)
         return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
 
     def encode_batch(self, texts: Iterable[bytes], threads: int) -> list[NDArray[np.int32]]:
-        """Return the ids of each text, in order. Threads process groups of texts."""
-        if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
-            return [self.encode(text, 1) for text in texts]
-        groups = parallel_map(lambda group: [self.encode(text, 1) for text in group], _groups(texts), threads)
-        return [ids for group in groups for ids in group]
+        """Return the ids of each text, in order. Arrays of neighbouring texts share their memory."""
+        batches = self._batches(texts, threads)
+        return [ids[start:end] for ids, bounds in batches for start, end in pairwise(bounds.tolist())]
+
+    def encode_flat(self, texts: Iterable[bytes], threads: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the concatenated ids of the texts, and the start of each text's ids."""
+        batches = self._batches(texts, threads)
+        ends = np.cumsum([0, *(len(ids) for ids, _ in batches)]).tolist()
+        bounds = np.concatenate(
+            [np.zeros(1, np.int64), *(bounds[1:] + end for (_, bounds), end in zip(batches, ends, strict=False))]
+        )
+        parts = [ids for ids, _ in batches]
+        return (parts[0] if len(parts) == 1 else _concatenated(parts, threads)), bounds
 
     def count(self, text: bytes, threads: int) -> int:
         """Return the number of ids of a text.
@@ -75,13 +86,27 @@ class TextEncoder:
             return 0
         return int(settled_before(self._scanner, text, len(text)))
 
+    def _batches(self, texts: Iterable[bytes], threads: int) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """Return ids and bounds for each group of texts."""
+        if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
+            return [self._encode_group(group) for group in _groups(texts)]
+        return list(parallel_map(self._encode_group, _groups(texts), threads))
+
+    def _encode_group(self, texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        if self._by_kernels:
+            ids, bounds = self._with_encoder(Encoder.encode_all, texts)
+            return ids, bounds
+        parts = [self._cut_and_segment(text) for text in texts]
+        bounds = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        return np.concatenate([np.empty(0, np.int32), *parts]), bounds
+
     def _by_parts(self, action: Callable[..., Any], text: bytes, threads: int) -> list[Any]:
         """Return the results of a method of :class:`Encoder` for the parts of a text.
 
         Without a kernel scanner or a kernel segmenter, the text is one part.
         """
         threads = whole_argument("threads", threads, 1, MOST_THREADS)
-        if self._scanner is None or not isinstance(self._segmenter, PretokenSegmenter):
+        if not self._by_kernels:
             ids = self._cut_and_segment(text)
             return [ids if action is Encoder.encode else len(ids)]
         edges = [0]
@@ -89,18 +114,11 @@ class TextEncoder:
             edges.append(int(settled_after(self._scanner, text, edges[-1] + PART_BYTES)))
         if edges[-1] < len(text) or len(edges) == 1:
             edges.append(len(text))
-        document = document_number(text) if self._segmenter.placed else None
-
-        def part(edge: tuple[int, int]) -> Any:
-            encoder = self._encoder()
-            done = action(encoder, text, *edge, document)
-            self._encoders.append(encoder)
-            return done
-
-        try:
-            return [part((0, len(text)))] if len(edges) == 2 else list(parallel_map(part, pairwise(edges), threads))
-        except ValueError as error:
-            raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
+        if len(edges) == 2:
+            return [self._with_encoder(action, text)]
+        document = document_number(text) if cast(PretokenSegmenter, self._segmenter).placed else None
+        parts = parallel_map(lambda edge: self._with_encoder(action, text, *edge, document), pairwise(edges), threads)
+        return list(parts)
 
     def _cut_and_segment(self, text: bytes) -> NDArray[np.int32]:
         """Return the ids from all boundaries, for a pre-tokenization or segmentation without a kernel."""
@@ -112,14 +130,24 @@ class TextEncoder:
             ids, _ = self._segmenter.segment(data, bounds)
         return ids if self._numbers is None else self._numbers[ids]
 
-    def _encoder(self) -> Encoder:
-        """Return an encoder that no other thread uses, with its cache of earlier texts."""
+    def _with_encoder(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a method of an encoder that no other thread uses. Its cache of earlier texts is used again.
+
+        Raises:
+            TokbenchError: a pre-token has 2 GiB or more.
+        """
         try:
-            return self._encoders.pop()
+            encoder = self._encoders.pop()
         except IndexError:
             assert self._scanner is not None
             assert isinstance(self._segmenter, PretokenSegmenter)
-            return Encoder(self._scanner, self._segmenter, numbers=self._numbers)
+            encoder = Encoder(self._scanner, self._segmenter, numbers=self._numbers)
+        try:
+            result = action(encoder, *arguments)
+        except ValueError as error:
+            raise TokbenchError(f"{error}; cut the text, or choose a pre-tokenization that does") from None
+        self._encoders.append(encoder)
+        return result
 
 
 def _renumbered(vocabulary: Vocabulary) -> NDArray[np.int32] | None:
@@ -141,14 +169,15 @@ def _concatenated(parts: list[NDArray[np.int32]], threads: int) -> NDArray[np.in
 
 
 def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield texts in groups of about ``PART_BYTES`` bytes; at least one group."""
     group: list[bytes] = []
     size = 0
     for text in texts:
-        group.append(text)
-        size += len(text)
         if size >= PART_BYTES:
             yield group
             group, size = [], 0
+        group.append(text)
+        size += len(text)
     yield group
 
 
@@ -325,15 +354,15 @@ class TokenBytes:
             TokbenchError: an id is not in the vocabulary or not an integer.
         """
         values = as_ids(ids)
-        if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.id_limit:
-            wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit)
-            raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")
-        if self._places is not None and values.size:
-            places = self._places[values]
-            if places.min() < 0:
-                raise TokbenchError(f"id {values[places.argmin()]} is not in the vocabulary, whose ids have gaps")
-            values = places
-        return bytes(joined(values.astype(np.int64), *self._flat))
+        try:
+            dtype = np.int32 if values.dtype == np.int32 else np.int64
+            return bytes(joined(np.ascontiguousarray(values, dtype), *self._flat))
+        except IndexError:
+            lengths = self._flat[2]
+            wrong = next(value for value in values.tolist() if not 0 <= value < self.id_limit or lengths[value] < 0)
+        if 0 <= wrong < self.id_limit:
+            raise TokbenchError(f"id {wrong} is not in the vocabulary, whose ids have gaps")
+        raise TokbenchError(f"id {wrong} is not in the vocabulary (0 to {self.id_limit - 1})")
 
     def borders(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
         """Return the start of each token in the bytes of a text, int64 [tokens + 1]; the last entry is the text's
@@ -343,28 +372,24 @@ class TokenBytes:
             ids: int32 [tokens], ids of the text.
         """
         borders = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self._lengths[ids if self._places is None else self._places[ids]], out=borders[1:])
+        np.cumsum(self._flat[2][ids], out=borders[1:])
         return borders
 
     @cached_property
-    def _places(self) -> NDArray[np.int32] | None:
-        """int32 [ids], index of each id's bytes in :attr:`_flat`; -1 for unused ids. None without explicit ids."""
-        ids, special = self._vocabulary.ids, self._vocabulary.special
-        if ids is None:
-            return None
-        places = np.full(self.id_limit, -1, np.int32)
-        places[ids] = np.arange(len(ids), dtype=np.int32)
-        places[list(special)] = np.arange(len(special), dtype=np.int32) + len(ids)
-        return places
-
-    @cached_property
-    def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Concatenated bytes of the tokens and then of the special ids, and the start of each."""
+    def _flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int32]]:
+        """Concatenated bytes of all tokens, and for each id the start and the length, -1 for a gap."""
         data, offsets = self._vocabulary.flat()
-        special = [*self._vocabulary.special.values()]
-        ends = offsets[-1] + np.cumsum([len(token) for token in special], dtype=np.int64)
-        return np.concatenate([data, np.frombuffer(b"".join(special), np.uint8)]), np.concatenate([offsets, ends])
-
-    @cached_property
-    def _lengths(self) -> NDArray[np.int64]:
-        return np.diff(self._flat[1])
+        ids, special = self._vocabulary.ids, self._vocabulary.special
+        used = np.arange(self.id_limit) if ids is None else np.concatenate([ids, np.array([*special], ids.dtype)])
+        others = [] if ids is None else [*special.values()]
+        ends = offsets[-1] + np.cumsum([len(token) for token in others], dtype=np.int64)
+        borders = np.concatenate([offsets, ends])
+        starts = np.zeros(self.id_limit, np.int64)
+        starts[used] = borders[:-1]
+        lengths = np.full(self.id_limit, -1, np.int32)
+        lengths[used] = np.diff(borders)
+        return (
+            np.concatenate([data, np.frombuffer(b"".join(others), np.uint8)]),
+            starts,
+            lengths,
+        )
