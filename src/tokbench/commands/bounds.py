@@ -22,6 +22,7 @@ from tokbench.io.compression import Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import clear, progress, watched
 
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
@@ -97,6 +98,7 @@ def bound_command(
 
     def report(done: int, bound: float, tokens: int) -> None:
         if done % 100 == 0:
+            clear()
             closing = f"{tokens / bound - 1:.3%}" if bound > 0 else "open"
             click.echo(f"step {done:,}: bound {bound:,.0f}, best vocabulary {tokens:,}, gap {closing}", err=True)
 
@@ -105,7 +107,9 @@ def bound_command(
             kept, _ = pretokens.split_by_length(max_pretoken_bytes)
             write_certificate(output, kept, size, max_token_bytes, max_pretoken_bytes, found.proven)
 
-    told = bound_text(pretokens, read_languages(counts), size, must=result is None, report=report, keep=keep, **options)
+    with progress("bound"):
+        languages = read_languages(counts)
+        told = bound_text(pretokens, languages, size, must=result is None, report=report, keep=keep, **options)
     if long := told.get("left_out", {}).get("pretokens"):
         click.echo(
             f"{long:,} pre-tokens of more than {max_pretoken_bytes:,} bytes are left out, "
@@ -229,17 +233,18 @@ def ngram_bits_command(
     def read(files: Sequence[str]) -> Iterator["Document"]:
         return _documents(files, fields)
 
-    result = tokenizer_ngram_bits(
-        tokenizer,
-        partial(encoded, tokenizer),
-        lambda: read(training),
-        with_note(read(tested)),
-        variant=variant,
-        corpus=corpus,
-        order=order,
-        training_bytes=training_bytes or None,
-        allowed=allowed,
-    )
+    with progress("ngram_bits"):
+        result = tokenizer_ngram_bits(
+            tokenizer,
+            partial(encoded, tokenizer),
+            lambda: read(training),
+            with_note(read(tested)),
+            variant=variant,
+            corpus=corpus,
+            order=order,
+            training_bytes=training_bytes or None,
+            allowed=allowed,
+        )
     if output is None:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:
@@ -251,5 +256,5 @@ def _documents(files: Sequence[str], fields: "Fields") -> Iterator["Document"]:
     from tokbench.corpus.documents import is_shard, read_documents
 
     if not fields.flags and all(map(is_shard, files)):
-        return read_documents(files)
+        return watched(read_documents(files))
     return documents_of(files, fields)

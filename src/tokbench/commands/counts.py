@@ -27,6 +27,7 @@ from tokbench.commands.parameters import (
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import progress
 
 
 @click.command("count")
@@ -58,9 +59,10 @@ def count_command(
     exit_status.describe_task(
         f"count the pre-tokens of '{scheme.label}' in {texts[0]}{' and others' * (len(texts) > 1)}"
     )
-    read = with_note(documents_of(texts, fields))
-    documents = ((document.language, document.text) for document in read)
-    totals = count_external(documents, scheme, output, MemoryBound(megabytes))
+    with progress("count"):
+        read = with_note(documents_of(texts, fields))
+        documents = ((document.language, document.text) for document in read)
+        totals = count_external(documents, scheme, output, MemoryBound(megabytes))
     for folder in filter(os.path.isdir, texts):
         click.echo(f"read {pluralise(len(read_folder(Path(folder), 'text').files), 'file')} of {folder}", err=True)
     click.echo(f"{totals.unique:,} unique pre-tokens, {totals.total:,} in all, {totals.total_bytes:,} bytes", err=True)

@@ -18,6 +18,7 @@ from tokbench.commands.parameters import THREADS, EncodingName, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import clear, progress
 
 if TYPE_CHECKING:
     from tokbench.adapters.open import ImportOptions
@@ -72,12 +73,14 @@ def encode_command(
     pieces = _pieces(_blocks(file, encoding, size, notes), tokenizer)
     encoded = (tokenizer.encode(piece, threads) for piece in pieces)
     if count:
-        click.echo(sum(tokenizer.count(piece, threads) for piece in pieces))
+        with progress("encode"):
+            tokens = sum(tokenizer.count(piece, threads) for piece in pieces)
+        click.echo(tokens)
     elif output is None:
         write_decimals(encoded, sys.stdout.buffer)
     else:
         write = write_array if Path(output).suffix.lower() == ".npy" else write_decimals
-        with atomic_file(output) as partial, partial.open("wb") as target:
+        with progress("encode"), atomic_file(output) as partial, partial.open("wb") as target:
             write(encoded, target)
     for line in notes.lines().values():
         click.echo(f"{file.name}: {line}", err=True)
@@ -94,6 +97,7 @@ def _blocks(file: BinaryIO, encoding: str, size: int, notes: "Notes") -> Iterato
         head = source.peek(HEAD)[:HEAD]
         if compression := compression_of(head):
             source = decompressed(source, compression, head, file.name)
+            clear()
             click.echo(f"{file.name}: decompressed ({compression}); its content is encoded", err=True)
         text = as_utf8(source, file.name, encoding, notes)
     while True:

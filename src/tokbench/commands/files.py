@@ -12,6 +12,7 @@ import click
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import AS_USUAL, Fields
+from tokbench.runtime.progress import clear, watched
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +109,7 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL) -> "Iterator[D
     """Read documents as :func:`tokbench.corpus.text_files.read_files` does."""
     from tokbench.corpus.text_files import read_files
 
-    return read_files(files, fields, _say)
+    return watched(read_files(files, fields, _say))
 
 
 def with_note(documents: "Iterator[Document]") -> "Iterator[Document]":
@@ -124,6 +125,7 @@ def _say(line: str) -> None:
     said = set() if context is None else context.meta.setdefault(SAID, set())
     if line not in said:
         said.add(line)
+        clear()
         click.echo(line, err=True)
 
 

@@ -21,6 +21,7 @@ from tokbench.commands.parameters import Whole, field_options
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,7 +163,8 @@ def compare_command(
 
     exit_status.describe_task(f"compare {a} with {b}")
     further = Further(gap, ngram_bits or bool(training), training)
-    found = comparison(a, b, files, results, limit, fields, reading, further)
+    with progress("compare"):
+        found = comparison(a, b, files, results, limit, fields, reading, further)
     if as_json:
         from tokbench.inspection.comparison.tokenizers import comparison_json
         from tokbench.io.json import written

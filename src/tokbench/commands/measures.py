@@ -25,6 +25,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.io.json import write_result
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
     from tokbench.intrinsic.tokenizer import ByLanguage
@@ -81,12 +82,14 @@ def measure_command(
                 f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; pass --documents"
             )
         watched = LossCounter(tokenizer)
-        found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
+        with progress("measure"):
+            found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
         write_measurements(tokenizer, found, variant, corpus, output, watched.record)
         return
     if counts is None:
         check = partial(check_stage, "measure", megabytes=megabytes)
-        by_language = count_texts(texts, tokenizer.scheme, megabytes, output or "-", check)
+        with progress("measure"):
+            by_language = count_texts(texts, tokenizer.scheme, megabytes, output or "-", check)
     else:
         check_stage("measure", counts, megabytes)
         by_language = read_languages(counts)
@@ -101,9 +104,10 @@ def measure_command(
                 f"{file}: counted with '{read.scheme}', but {folder} uses '{tokenizer.pretokenization}'; "
                 f"count with {FLAG} {quote(tokenizer.pretokenization)}"
             )
-    rows = measure_text(
-        tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
-    )
+    with progress("measure"):
+        rows = measure_text(
+            tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
+        )
     write_measurements(tokenizer, rows, variant, corpus, output)
 
 

@@ -32,6 +32,7 @@ from tokbench.commands.parameters import (
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.compression import Fields
 from tokbench.runtime import exit_status
+from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
@@ -174,22 +175,23 @@ def build_command(
     source = construction_inputs_source_of(construction, pretokens, scores, documents, scheme)
     if not initial and isinstance(start, InitialRecipe):
         construction = starting_from(construction, vocabulary_of_recipe(pretokens, chosen, seed=seed, threads=threads))
-    tokenizer = build_from_files(
-        construction,
-        source,
-        size,
-        chosen,
-        cut,
-        segmentation_options,
-        output,
-        counts=pretokens,
-        left_out=left_out,
-        initial=initial,
-        seed=seed,
-        threads=threads,
-        name=on_one_line(name or Path(output).name),
-        started=started,
-    )
+    with progress(f"build {method}"):
+        tokenizer = build_from_files(
+            construction,
+            source,
+            size,
+            chosen,
+            cut,
+            segmentation_options,
+            output,
+            counts=pretokens,
+            left_out=left_out,
+            initial=initial,
+            seed=seed,
+            threads=threads,
+            name=on_one_line(name or Path(output).name),
+            started=started,
+        )
     if len(tokenizer) < size:
         click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
     click.echo(
