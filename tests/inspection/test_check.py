@@ -266,13 +266,13 @@ def test_numbers_are_told(built: dict[str, Tokenizer]) -> None:
     by_digit = Tokenizer(built["unigram"].vocabulary, "digit", "greedy")
     outcome = found(by_digit, "digits")
     assert outcome.result == "passed"
-    assert outcome.found.told == "one pattern a length"
+    assert outcome.found.told == "one pattern per length"
     assert found(by_digit, "numbers").found.numbers["patterns"]["4"] == {"1+1+1+1": 9000}
 
 
 def test_texts_that_come_back_are_counted() -> None:
     done = [round_trip(TokenizerUnderTest(Plain()), texts) for texts in ([b"a"], [b"a", b"b"])]
-    assert [one.told for one in done] == ["the one text comes back", "all 2 texts come back"]
+    assert [one.told for one in done] == ["the text is restored", "all 2 texts are restored"]
     assert [one.numbers for one in done] == [{"texts": 1, "lost": 0}, {"texts": 2, "lost": 0}]
 
 
@@ -340,7 +340,7 @@ def test_the_command(built: dict[str, Tokenizer], tmp_path: Path, tokbench: Tokb
     outcome = tokbench("check", tmp_path / "bpe", "--documents", tmp_path / "text.txt")
     assert outcome.status == 0
     assert b"\x1b" not in outcome.stdout
-    assert b"\nfit: " in outcome.stdout
+    assert b"\nvalid: " in outcome.stdout
     outcome = tokbench("check", tmp_path / "bpe", "--json")
     told = json.loads(outcome.stdout)
     assert told["fit"] is True
@@ -378,10 +378,10 @@ def test_check_in_python_is_that_of_the_command_line(tmp_path: Path, tokbench: T
     assert [one["name"] for one in checks.to_dict()["checks"]] == [one["name"] for one in told["checks"]]
     assert checks.fit
     assert not checks.failures
-    assert re.fullmatch(r"Checks\('bpe', \d+ checks, fit\)", repr(checks))
-    assert str(checks).startswith("Tokenizer('bpe', gpt2, 300 tokens, merge)\nfit: ")
+    assert re.fullmatch(r"Checks\('bpe', \d+ checks, valid\)", repr(checks))
+    assert str(checks).startswith("Tokenizer('bpe', gpt2, 300 tokens, merge)\nvalid: ")
     assert checks._repr_html_().startswith("<pre>Tokenizer(&#x27;bpe")
-    assert {one.check.name: one for one in checks.results}["documents"].found.told == "all 2 texts come back"
+    assert {one.check.name: one for one in checks.results}["documents"].found.told == "all 2 texts are restored"
 
 
 def test_check_and_show_of_wrapped_functions() -> None:

@@ -34,7 +34,7 @@ def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
     merges = np.array([[b, c, 256], [a, b, 257], [257, c, 258]], np.int32)
     told = reached(Tokenizer(vocabulary(b"bc", b"ab", b"abc", merges=merges), "none", "merge"))
     assert [told[token].proof for token in (b"bc", b"ab", b"abc")] == ["alone", "alone", "segmentation"]
-    assert told[b"abc"].witness == "its bytes are always cut as 61|62 63"
+    assert told[b"abc"].witness == "its bytes are always split as 61|62 63"
 
 
 def test_a_token_whose_bytes_are_rejected_is_not_reached_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def test_tokens_that_are_taken_whole_are_proved_unreachable() -> None:
     merges = np.array([[98, 99, 256]], np.int32)
     whole = Vocabulary(tokens.tokens, merges, ids=np.arange(len(tokens), dtype=np.int32) * 3 + 7)
     told = reached(Tokenizer(whole, fives, "whole_or_merge"))
-    assert (told[b"abcd"].proof, told[b"abcd"].witness) == ("segmentation", "its bytes are always cut as 61|62 63|64")
+    assert (told[b"abcd"].proof, told[b"abcd"].witness) == ("segmentation", "its bytes are always split as 61|62 63|64")
     assert (told[b"abcd"].id, told[b"bc"].proof) == (7 + 3 * 257, "search"), "abcbc has it, which none tries"
 
 

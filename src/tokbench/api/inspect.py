@@ -65,7 +65,9 @@ class Checks:
 
     def __repr__(self) -> str:
         names = ", ".join(result.check.name for result in self.failures)
-        return f"Checks({self.tokenizer.name!r}, {len(self.results)} checks, {f'failed: {names}' if names else 'fit'})"
+        return (
+            f"Checks({self.tokenizer.name!r}, {len(self.results)} checks, {f'failed: {names}' if names else 'valid'})"
+        )
 
     def __str__(self) -> str:
         from tokbench.inspection.checks import run

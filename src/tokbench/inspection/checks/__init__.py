@@ -1,5 +1,5 @@
-"""Whether a tokenizer is fit: checks that any object can take which encodes and decodes.
+"""Sanity checks for any object that encodes and decodes.
 
-A check is a function of a :class:`~tokbench.inspection.checks.subject.TokenizerUnderTest`;
-:mod:`tokbench.inspection.checks.run` lists them all.
+Each check is a function that accepts a :class:`~tokbench.inspection.checks.subject.TokenizerUnderTest`;
+:mod:`tokbench.inspection.checks.run` lists all checks.
 """

@@ -1,8 +1,6 @@
-"""Checks that a tokenizer agrees with itself: again, in a batch, in threads, in pieces, and in its exported forms.
+"""Consistency checks: repeated calls, batches, threads, split texts and exported forms must return the same ids.
 
-A check of a tokenizer in every form in which it can be exported: written, read by the form's library, and tried.
-
-Cold encoding speed of a tokenizer, reported without a verdict.
+Each exported form is written, read by its library and compared. The cold encoding speed is reported without a verdict.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,55 +29,55 @@ from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
 from tokbench.vocabulary import Vocabulary, read_tokens
 
 PARTED = 3 << 20
-"""Bytes of a text that threads share out."""
+"""Minimum size in bytes of a text that is split among threads."""
 THREADS = 3
 LONG = 300
-"""Bytes of the longest pre-token that WordPiece of ``tokenizers`` is given: its time grows with the length's cube."""
+"""Maximum pre-token size in bytes for WordPiece of ``tokenizers``, which needs cubic time."""
 
 
 def _agreeing(texts: Sequence[bytes], differs: Callable[[bytes], bool], told: str) -> Finding:
     wrong = [text for text in texts if differs(text)]
     if not wrong:
-        return Finding(True, f"{told} for all {len(texts):,} texts", numbers={"texts": len(texts)})
+        return Finding(True, f"{told}, for all {len(texts):,} texts", numbers={"texts": len(texts)})
     short = shortest(min(wrong, key=len), differs)
     numbers = {"texts": len(texts), "differ": len(wrong)}
-    return Finding(False, f"not {told} for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
+    return Finding(False, f"{told}, but not for {of(len(wrong), len(texts), 'texts')}", [Example(short)], numbers)
 
 
 def repeated(subject: TokenizerUnderTest) -> Finding:
-    """The same ids whenever a text is encoded."""
+    """Check that encoding a text twice returns the same ids."""
     texts = subject.taken
     first = {text: subject.encode(text) for text in texts}
     return _agreeing(
-        texts, lambda text: first.get(text, subject.encode(text)) != subject.encode(text), "the same ids again"
+        texts, lambda text: first.get(text, subject.encode(text)) != subject.encode(text), "the ids are the same again"
     )
 
 
 def batched(subject: TokenizerUnderTest) -> Finding:
-    """``encode_batch`` of many texts, and of one."""
+    """Compare ``encode_batch`` of many texts, and of one, with ``encode``."""
     texts = subject.taken
     try:
         together = dict(zip(texts, subject.batch(texts), strict=True))
     except (EncodeError, ValueError) as error:
-        return Finding(False, f"encode_batch gives no list of ids a text: {error}", [Example(texts[0])])
+        return Finding(False, f"encode_batch does not return one list of ids per text: {error}", [Example(texts[0])])
 
     def differs(text: bytes) -> bool:
         return together.get(text, subject.batch([text])[0]) != subject.encode(text)
 
-    return _agreeing(texts, differs, "the ids of encode_batch are those of encode")
+    return _agreeing(texts, differs, "encode_batch returns the ids of encode")
 
 
 def counted(subject: TokenizerUnderTest) -> Finding:
-    """``count`` beside the number of ids."""
+    """Compare ``count`` with the number of ids."""
     texts = subject.taken
     return _agreeing(texts, lambda text: subject.count(text) != len(subject.encode(text)), "count is the number of ids")
 
 
 def threaded(subject: TokenizerUnderTest) -> Finding:
-    """One long text, and many, in several threads."""
+    """Compare the ids of one long text, and of many texts, with one thread and with several."""
     texts = subject.taken
     long, last_cut = b" ".join(texts), subject.traits.last_cut
-    if last_cut is None or last_cut(long):  # Else threads share out whole texts alone.
+    if last_cut is None or last_cut(long):  # Otherwise threads share only complete texts.
         long *= PARTED // max(1, sum(map(len, texts))) + 1
     try:
         ids = subject.encode(long)
@@ -87,31 +85,35 @@ def threaded(subject: TokenizerUnderTest) -> Finding:
         same = ids == together and subject.count(long, threads=THREADS) == len(ids)
         same = same and subject.batch(texts, threads=THREADS) == subject.batch(texts)
     except (TypeError, EncodeError, AttributeError):
-        return not_applicable("it takes no number of threads")
-    told = f"with {THREADS} threads the ids of {len(long):,} bytes and of {len(texts):,} texts are"
+        return not_applicable("encode has no parameter threads")
+    told = f"{THREADS} threads, {len(long):,} bytes and {len(texts):,} texts"
     if same:
-        return Finding(True, f"{told} those of one", numbers={"bytes": len(long), "texts": len(texts)})
-    return Finding(False, f"{told} not those of one", [Example(long[:80], f"the first 80 of {len(long):,} bytes")])
+        return Finding(
+            True, f"{told}: the same ids as with one thread", numbers={"bytes": len(long), "texts": len(texts)}
+        )
+    return Finding(
+        False, f"{told}: other ids than with one thread", [Example(long[:80], f"the first 80 of {len(long):,} bytes")]
+    )
 
 
 def in_pieces(subject: TokenizerUnderTest) -> Finding:
-    """A text cut where ``last_cut`` tells, the ids of its two parts joined."""
+    """Split texts where ``last_cut`` allows it; compare the joined ids of both parts with those of the text."""
     last_cut = subject.traits.last_cut
     if last_cut is None:
-        return not_applicable("it does not tell where a text may be cut")
+        return not_applicable("it does not define last_cut")
 
     def differs(text: bytes) -> bool:
         cut = last_cut(text)
         return cut > 0 and subject.encode(text[:cut]) + subject.encode(text[cut:]) != subject.encode(text)
 
-    return _agreeing(subject.taken, differs, "the ids of two parts are those of the whole")
+    return _agreeing(subject.taken, differs, "the joined ids of two parts are those of the text")
 
 
 def exported(subject: TokenizerUnderTest) -> Finding:
-    """``tokenizer.json`` beside the tokenizer, read by its own library."""
+    """Compare with the ``tokenizer.json`` in the tokenizer's folder, read by ``tokenizers``."""
     path = None if subject.folder is None else subject.folder / EXPORTED
     if path is None or not path.is_file():
-        return not_applicable(f"no {EXPORTED} lies beside it")
+        return not_applicable(f"its folder has no {EXPORTED}")
     texts = plain_texts(subject)
     special = special_names(subject)
     theirs = ids_of_file(path)
@@ -123,11 +125,11 @@ def exported(subject: TokenizerUnderTest) -> Finding:
         ids = shown[text] if text in shown else theirs([text.decode()])[0]
         return ids != subject.encode(text)
 
-    return _agreeing(texts, differs, f"the ids of {EXPORTED} are the same")
+    return _agreeing(texts, differs, f"{EXPORTED} returns the same ids")
 
 
 def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
-    """What gives the ids of texts by a ``tokenizer.json``."""
+    """Return a function that encodes texts with a ``tokenizer.json``."""
     from tokenizers import Tokenizer
 
     opened = Tokenizer.from_file(str(path))
@@ -137,16 +139,16 @@ def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
 
 
 def special_names(subject: TokenizerUnderTest) -> set[str]:
-    """What other libraries may find in a text and take for a special token."""
+    """Return strings that other libraries may encode as special tokens."""
     return {END_OF_TEXT, PADDING, *subject.traits.special}
 
 
 def plain_texts(subject: TokenizerUnderTest, some: int = 1) -> list[bytes]:
-    """Texts that can be given to other libraries: probes, documents, tokens, numbers, and every code point.
+    """List texts for other libraries: probes, documents, tokens, numbers and every code point.
 
     Args:
         subject: the tokenizer.
-        some: of numbers and of the blocks of code points every so many.
+        some: step through the numbers and the blocks of code points. Default: 1 (all).
     """
     special, boundaries = special_names(subject), subject.traits.boundaries
     ordered = islice(numbers(), 0, None, some), islice(blocks(), 0, None, some)
@@ -157,7 +159,7 @@ def plain_texts(subject: TokenizerUnderTest, some: int = 1) -> list[bytes]:
 
 
 def is_plain(text: bytes, special: set[str]) -> bool:
-    """Whether the other library can be given a text, and has no special token to find in it."""
+    """Return True if a text is valid UTF-8 and contains none of these special tokens."""
     try:
         return not any(name in text.decode() for name in special if name)
     except UnicodeDecodeError:
@@ -165,30 +167,30 @@ def is_plain(text: bytes, special: set[str]) -> bool:
 
 
 CHECKS = (
-    Check("repeatable", "a text gives the same ids whenever it is encoded", "failure", repeated, "C8"),
-    Check("batch", "encode_batch gives what encode gives", "failure", batched, "C8"),
+    Check("repeatable", "a text always has the same ids", "failure", repeated, "C8"),
+    Check("batch", "encode_batch returns the ids of encode", "failure", batched, "C8"),
     Check("count", "count is the number of ids", "failure", counted),
     Check("threads", "threads do not change the ids", "failure", threaded),
-    Check("pieces", "a text may be cut where the tokenizer says so", "failure", in_pieces),
-    Check("exported", f"{EXPORTED} gives the same ids", "failure", exported),
+    Check("pieces", "a text may be split where the tokenizer allows it", "failure", in_pieces),
+    Check("exported", f"{EXPORTED} returns the same ids", "failure", exported),
 )
 
 
 LONGEST_RUN = 40
 SOME = 7
-"""Of numbers and of blocks of code points every so many are tried: here it is many libraries that take them."""
+"""Step through numbers and blocks of code points, to limit the time of several libraries."""
 Theirs = Callable[[str], list[int] | None]
-"""The ids of a text in another form; None of one that the form cannot say."""
+"""Function that encodes a text with an exported form; returns None if the form cannot represent the text."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of a form.
+    """Comparison of an exported form with the tokenizer.
 
     Attributes:
-        texts: how many it was held against the tokenizer on.
-        differ: on how many it gives other ids.
-        example: the shortest input found on which it does; None where there is none.
+        texts: number of texts compared.
+        differ: number of texts with other ids. Default: 0.
+        example: shortest such input found. Default: None.
     """
 
     texts: int
@@ -197,14 +199,14 @@ class Tried:
 
 
 def exports(subject: TokenizerUnderTest) -> Finding:
-    """Every form that the tokenizer can be written in, except a ``tokenizer.json`` that lies beside it already.
+    """Export the tokenizer in every form and compare the ids on all texts.
 
-    It can where the export writes it; what that rejects is told, as a library that is not installed is. What it writes
-    must have the same ids on all texts.
+    Skips ``tokenizer.json`` if the folder already has one. Forms that cannot be written, or whose library is not
+    installed, are listed in the finding.
     """
     tokenizer = subject.tokenizer
     if not isinstance(tokenizer, Tokenizer) or tokenizer.library_name:
-        return not_applicable("it is none of ours, which are written for other libraries")
+        return not_applicable("it is not a native Tokbench tokenizer")
     beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
     texts = {text: subject.encode(text) for text in plain_texts(subject, SOME)}
     runs = [one.encode() * LONGEST_RUN for one in RUNS]
@@ -220,12 +222,12 @@ def exports(subject: TokenizerUnderTest) -> Finding:
         except TokbenchError as error:
             rejected[form] = str(error)
     if not tried:
-        return Finding(None, f"it can be written in no other form ({', '.join(rejected)})", numbers={"not": rejected})
+        return Finding(None, f"it cannot be exported ({', '.join(rejected)})", numbers={"not": rejected})
     wrong = {form: one for form, one in tried.items() if one.example is not None}
     numbers = {"held": {form: one.texts for form, one in tried.items()}, "not": rejected}
-    others = f"; it cannot be written as {', '.join(rejected)}" if rejected else ""
+    others = f"; it cannot be exported as {', '.join(rejected)}" if rejected else ""
     if wrong:
-        parts = [f"{form} gives other ids for {of(one.differ, one.texts, 'texts')}" for form, one in wrong.items()]
+        parts = [f"{form} returns other ids for {of(one.differ, one.texts, 'texts')}" for form, one in wrong.items()]
         examples = [Example(one.example, f"in {form}") for form, one in wrong.items() if one.example is not None]
         return Finding(False, ", ".join(parts) + others, examples, numbers)
     parts = [f"{form} ({one.texts:,} texts)" for form, one in tried.items()]
@@ -239,20 +241,20 @@ def _tried(
     texts: Mapping[bytes, list[int]],
     pretokens: PretokenCounts,
 ) -> Tried:
-    """A form on texts whose ids are known.
+    """Export a form and compare its ids with the known ids of texts.
 
     Raises:
-        TokbenchError: the tokenizer cannot be written in it.
+        TokbenchError: the tokenizer cannot be exported in this form.
     """
     with TemporaryDirectory() as folder:
         export(tokenizer, form, pretokens, Path(folder))
         theirs = READERS[form](Path(folder), tokenizer)
-        with told(f"{form}: its library ends on a text"):
+        with told(f"{form}: its library fails on a text"):
             found = {text: ids for text in texts if (ids := theirs(text.decode())) is not None}
             wrong = [text for text, ids in found.items() if ids != texts[text]]
         if not wrong:
             return Tried(len(found))
-        export(tokenizer, form, None, Path(folder))  # On far more than it was written on, and that may reject it.
+        export(tokenizer, form, None, Path(folder))  # Without pre-tokens: their check may reject the export.
     special = special_names(subject)
 
     def differs(text: bytes) -> bool:
@@ -275,7 +277,7 @@ def _tiktoken(folder: Path, tokenizer: Tokenizer) -> Theirs:
 
 
 def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
-    """One pre-token at a time, as the model is to be used; it has no piece for some rare characters."""
+    """Encode pre-token by pre-token, as documented; the model has no piece for some rare characters."""
     from tokbench.adapters.export_sentencepiece import MODEL, spelt
 
     library = open_library("sentencepiece", (folder / MODEL).read_bytes(), {}, MODEL)
@@ -291,7 +293,7 @@ def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
 
 
 def _tokens(folder: Path, tokenizer: Tokenizer) -> Theirs:
-    """The list with the tokenizer's own phases; which of them needs more than a list is no form of it."""
+    """Rebuild the tokenizer from the token list, with the same pre-tokenization and segmentation."""
     vocabulary = Vocabulary(read_tokens(folder / TOKENS))
     again = Tokenizer(vocabulary, tokenizer.scheme, tokenizer.segmentation, tokenizer.options)
     return lambda text: again.encode(text).tolist()
@@ -303,18 +305,18 @@ READERS: Mapping[str, Callable[[Path, Tokenizer], Theirs]] = {
     "sentencepiece": _sentencepiece,
     "tokens": _tokens,
 }
-"""What reads each form."""
+"""Reader of each form."""
 
-EXPORTS_CHECKS = (Check("exports", "every form that it can be exported to gives the same ids", "failure", exports),)
+EXPORTS_CHECKS = (Check("exports", "every exported form returns the same ids", "failure", exports),)
 
 
 def speed(subject: TokenizerUnderTest) -> Finding:
-    """Measure the cold encoding speed on the documents, or on Python's own documentation where they are short."""
+    """Measure the cold encoding speed on the documents, or on Python's documentation if they are too short."""
     texts, what = Sample(subject.documents).texts, "the documents"
     if sum(map(len, texts)) < LEAST_BYTES:
         from pydoc_data.topics import topics
 
-        texts, what = Sample(topics[name].encode() for name in sorted(topics)).texts, "the documentation of Python"
+        texts, what = Sample(topics[name].encode() for name in sorted(topics)).texts, "Python's documentation"
     try:
         found = cold_speed(subject.tokenizer, texts)
     except Exception as error:
@@ -331,4 +333,4 @@ def speed(subject: TokenizerUnderTest) -> Finding:
     return Finding(True, told, numbers=numbers)
 
 
-SPEED_CHECKS = (Check("speed", "how fast it encodes text that it has not met (cold)", "told", speed),)
+SPEED_CHECKS = (Check("speed", "encoding speed on new text (cold cache)", "told", speed),)

@@ -1,18 +1,15 @@
-"""Texts around a token's bytes in which it may come out, where it does not by itself.
+"""Contexts in which a token may be produced, and proofs that patterns always split it.
 
-The built-in pre-tokenizations decide whether they cut within a stretch of text by its own characters, by the state in
-which they come to it and by the one character after it. Every such state is reached by one or two characters before it
-(:data:`BEFORE`), and characters count by their class alone. So these contexts stand for all, and a token that they all
-cut is cut in every text. Where a token begins or ends within a character, characters of every class that have those
-bytes complete it.
+Built-in pre-tokenizations: whether a stretch of text is split depends on its characters, on the state before it, and on
+the next character. One or two characters before it (:data:`BEFORE`) reach every state, and only the class of each
+character matters. So the contexts are exhaustive: a token that is split in all of them is split in every text. A token
+that begins or ends within a character is completed with characters of every class.
 
-Whether some text has a token within a pre-token, or as one by itself, where patterns that are compiled cut texts.
-
-A match is followed through the automaton of the patterns (:mod:`tokbench.pretokenization.patterns`). It may have begun
-anywhere before the token, so it comes to it in any state that there is; where none of these lives through the token's
-characters with an end still to come, no match holds the token. What lies between matches holds none of the characters
-at which every match succeeds. So a no is a proof. A yes is none: what a state has read before may be what no text has
-there.
+Compiled patterns (:mod:`tokbench.pretokenization.patterns`): :class:`PretokenAutomaton` follows matches through the
+automaton. A match may begin anywhere before the token, so all states are starting states. If none of them survives the
+token's characters and can still accept, no match contains the token. Text between matches contains no character at
+which every match succeeds. So a negative answer is a proof. A positive answer is not: the text that leads to a state
+may be impossible before the token.
 """
 
 from bisect import bisect_right
@@ -29,18 +26,18 @@ from tokbench.pretokenization.patterns.sequence import able
 BEFORE: tuple[bytes, ...] = (b"", b" ", b"a", b"\n", b"1", b"!", b"'", b"'l", b"'r", b"'v", b"!'")
 AFTER: tuple[bytes, ...] = (b"", b"a", b" ", b"\n", b"1", b"!", b"s", b"l", b"e")
 RARE = tuple(map(str.encode, ("\U0003134a", "\U0001fbf9", "\U0001ed3d", "\u205f", "\U0010fffd")))
-"""A character of each class that no vocabulary is likely to have joined with anything."""
+"""Rare characters of each class, which are unlikely to be part of longer tokens."""
 LONGEST = 3
-"""Bytes of a character that a token can begin or end without the rest of."""
+"""Maximum number of bytes of an incomplete character."""
 SPREAD = 6
-"""Characters of a class, from the first to the last, that complete a token."""
+"""Number of characters of each class that complete a token, spread over the class."""
 CLASSES = ("LETTERS", "DIGITS", "NUMERALS", "BLANKS")
 _LIKE = regex.compile(r"(?P<letter>\p{L})|(?P<number>\p{Nd})|(?P<numeral>\p{N})|(?P<blank>[^\S ])|(?P<other>[^ '])")
 _STANDS = {"letter": "a", "number": "1", "numeral": "\u00bd", "blank": "\n", "other": "!"}
 
 
 def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """What to put before and after a token to meet every state of a built-in pre-tokenization, likeliest first."""
+    """Yield bytes before and after a token that reach every state of a built-in pre-tokenization, likeliest first."""
     before, after = BEFORE, AFTER
     if tail := _tail(token):
         leads = heads_of(tail)
@@ -51,7 +48,7 @@ def contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Further ones, of characters that join with nothing, for segmentations that look beyond a token."""
+    """Yield contexts of rare characters, for segmentations that depend on the bytes around a token."""
     before, after = (b"", b" ", *RARE, *(b" " + one for one in RARE)), (b"", *RARE)
     if tail := _tail(token):
         before = tuple(b"".join((one, lead)) for lead in heads_of(tail) for one in (b"", RARE[0], RARE[-1]))
@@ -61,17 +58,17 @@ def rare_contexts(token: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _diagonally(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """All pairs, those of first ones first."""
+    """Yield all pairs, ordered by the sum of their indices."""
     for total in range(len(before) + len(after) - 1):
         for place in range(max(0, total - len(after) + 1), min(total + 1, len(before))):
             yield before[place], after[total - place]
 
 
 def likeness(token: bytes) -> bytes:
-    """A text that built-in pre-tokenizations cut as they cut a token: another character of the same class for each.
+    """Return a text that built-in pre-tokenizations split like a token: one representative for each character's class.
 
-    Letters stay that may belong to a contraction: the first two, and two after an apostrophe. A token that is not UTF-8
-    is like itself alone.
+    Letters that may belong to a contraction are kept: the first two, and two after an apostrophe. A token that is not
+    UTF-8 is returned unchanged.
     """
     try:
         text = token.decode()
@@ -86,13 +83,13 @@ def likeness(token: bytes) -> bytes:
 
 
 def _tail(token: bytes) -> bytes:
-    """The bytes at its beginning that end a character; empty where there are none, or more than a character has."""
+    """Return leading continuation bytes; empty if there are none, or more than one character can have."""
     size = next((place for place, byte in enumerate(token) if byte & 0xC0 != 0x80), len(token))
     return token[:size] if size <= LONGEST else b""
 
 
 def head_of(token: bytes) -> bytes:
-    """The bytes at its end that begin a character without ending it."""
+    """Return trailing bytes that begin an incomplete character; empty if there are none."""
     for size in range(1, min(LONGEST, len(token)) + 1):
         byte = token[-size]
         if byte & 0xC0 != 0x80:
@@ -101,14 +98,14 @@ def head_of(token: bytes) -> bytes:
 
 
 def _length(lead: int) -> int:
-    """Bytes of the character that a byte leads; 1 for one that leads none."""
+    """Return the number of bytes of a character from its lead byte; 1 for any other byte."""
     spans = ((2, 0xC2, 0xDF), (3, 0xE0, 0xEF), (4, 0xF0, 0xF4))
     return next((size for size, low, high in spans if low <= lead <= high), 1)
 
 
 @cache
 def heads_of(tail: bytes) -> tuple[bytes, ...]:
-    """What makes a whole character of its last bytes: some of every class that has any, one of each first."""
+    """Return prefixes that complete the last bytes of a character: up to six per class, one of each class first."""
     step = 64 ** len(tail)
     rest = 0
     for byte in tail:
@@ -120,7 +117,7 @@ def heads_of(tail: bytes) -> tuple[bytes, ...]:
 
 @cache
 def tails_of(head: bytes) -> tuple[bytes, ...]:
-    """What makes a whole character of its first bytes: all where one byte is missing, else some of every class."""
+    """Return suffixes that complete a character's first bytes: all if one byte is missing, else up to six per class."""
     missing = _length(head[0]) - len(head)
     low, high = (_code(head + bytes([byte]) * missing) for byte in (0x80, 0xBF))
     least = (0, 0x80, 0x800, 0x10000)[_length(head[0]) - 1]
@@ -130,7 +127,7 @@ def tails_of(head: bytes) -> tuple[bytes, ...]:
 
 
 def _code(character: bytes) -> int:
-    """The number that the bytes of a character spell, be it one of Unicode's or not."""
+    """Decode the code point of a character's bytes, which may be outside Unicode."""
     code = character[0] & (0x7F >> len(character))
     for byte in character[1:]:
         code = code * 64 + (byte & 0x3F)
@@ -138,7 +135,7 @@ def _code(character: bytes) -> int:
 
 
 def _spread(codes: range) -> list[int]:
-    """The first of these in each class, then more of each up to its last."""
+    """Return code points spread over each class, the first of every class first."""
     chosen = []
     for ranges in _ranges():
         inside = [found for low, high in ranges if (found := _inside(codes, low, high))]
@@ -149,7 +146,7 @@ def _spread(codes: range) -> list[int]:
 
 
 def _inside(codes: range, low: int, high: int) -> range:
-    """Those of an ascending range that lie between two, both included."""
+    """Return the part of an ascending range from ``low`` to ``high``, both included."""
     first = max(0, -(-(low - codes.start) // codes.step))
     return codes[first : max(first, (high - codes.start) // codes.step + 1)]
 
@@ -164,7 +161,7 @@ def _nth(parts: Sequence[range], place: int) -> int:
 
 @cache
 def _ranges() -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Code points of each class, and of none, as ranges in order; surrogates, which have no bytes, in none of them."""
+    """Return the code points of each class, and of no class, as sorted ranges without surrogates."""
     classes = [_read(getattr(unicode_classes, name)) for name in CLASSES]
     taken = sorted([*(one for ranges in classes for one in ranges), (0xD800, 0xDFFF), (0x110000, 0x110000)])
     others, start = [], 0
@@ -181,10 +178,10 @@ def _read(text: str) -> list[tuple[int, int]]:
 
 
 class PretokenAutomaton:
-    """The pre-tokens of an automaton.
+    """Possible pre-tokens of compiled patterns.
 
     Args:
-        automaton: what cuts texts.
+        automaton: automaton of the patterns.
     """
 
     def __init__(self, automaton: Automaton) -> None:
@@ -194,10 +191,9 @@ class PretokenAutomaton:
         self._reached = self._from({START})
 
     def within(self, token: bytes) -> bool:
-        """False where every text is cut within the token's bytes.
+        """Return False if every text is split within the token's bytes.
 
-        Bytes at its ends that may belong to a character with others around them are left out: what is cut within the
-        rest is cut within the token.
+        Incomplete characters at its ends are ignored: a split within the rest is a split within the token.
         """
         classes = self._classes(_whole_characters(token))
         if len(classes) < 2 or not any(self._sure >> number & 1 for number in classes):
@@ -205,7 +201,7 @@ class PretokenAutomaton:
         return any(self._able >> state & 1 for state in self._through(self._reached, classes))
 
     def alone(self, token: bytes) -> bool:
-        """False where no text has the token as a pre-token by itself."""
+        """Return False if the token is not a complete pre-token of any text."""
         rest = _whole_characters(token)
         classes = self._classes(rest)
         if rest != token or not any(self._sure >> number & 1 for number in classes):
@@ -232,7 +228,7 @@ class PretokenAutomaton:
 
 
 def _whole_characters(token: bytes) -> bytes:
-    """A token without the bytes at its ends that may be a part of a character."""
+    """Return a token without incomplete characters at its ends."""
     start = 0
     while start < min(LONGEST, len(token)) and token[start] & 0xC0 == 0x80:
         start += 1

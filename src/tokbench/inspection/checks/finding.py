@@ -1,7 +1,4 @@
-"""What a check is, and what it finds.
-
-The shortest input that still shows a fault.
-"""
+"""Definition of a check, its finding, and a search for the shortest failing input."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +9,18 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["failure", "warning", "told"]
-"""What it is if a check does not pass: the tokenizer is unfit, a person should look, or it is a fact and no more."""
+"""Severity of a check that does not pass: error, warning, or information only."""
 Result = Literal["passed", "failure", "warning", "told", "not applicable"]
 
 
 @dataclass(frozen=True)
 class Example:
-    """An input or a token that shows what was found.
+    """An input or a token that illustrates a finding.
 
     Attributes:
         data: its bytes.
-        what: what came of it, in words; empty where the bytes say enough.
-        gave: what it came back as, where that is the matter.
+        what: result in words. Default: empty.
+        gave: bytes after a round trip. Default: None.
     """
 
     data: bytes
@@ -33,13 +30,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """Outcome of a check.
 
     Attributes:
-        passes: whether all is well; None where the check is not applicable.
-        told: one sentence, with the numbers.
-        examples: the shortest first; a few, not all.
-        numbers: what the sentence rests on, for programs.
+        passes: True if the check passes; None if it is not applicable.
+        told: one sentence with the numbers.
+        examples: a few examples, shortest first.
+        numbers: the numbers of the sentence, for JSON.
     """
 
     passes: bool | None
@@ -53,11 +50,11 @@ class Check:
     """One check.
 
     Attributes:
-        name: what it is called.
-        means: what it looks at, and why that matters, in one line.
-        kind: what it is if it does not pass.
-        run: the check.
-        also: its name in the sanity checks of TokEval, where it is one of those.
+        name: its name.
+        means: the expected behaviour, in one line.
+        kind: severity if it does not pass.
+        run: function that runs the check.
+        also: name of the same check in TokEval; empty if it has none.
     """
 
     name: str
@@ -67,36 +64,36 @@ class Check:
     also: str = ""
 
     def result(self, found: Finding) -> Result:
-        """What a finding of this check comes to."""
+        """Return the result for a finding of this check."""
         if found.passes is None:
             return "not applicable"
         return self.kind if self.kind == "told" or not found.passes else "passed"
 
 
 def not_applicable(why: str) -> Finding:
-    """The finding of a check that has nothing to look at."""
+    """Return the finding of a check that does not apply, with the reason."""
     return Finding(None, why)
 
 
 def of(count: int, total: int, things: str) -> str:
-    """``3 of 12 texts``."""
+    """Return a text such as ``3 of 12 texts``."""
     return f"{count:,} of {total:,} {things}"
 
 
 MOST_TRIALS = 3000
-"""Inputs that are tried at most; what is found by then is short enough to read."""
+"""Default maximum number of inputs tried by :func:`shortest`."""
 
 
 def shortest(text: bytes, shows: Callable[[bytes], bool], most: int = MOST_TRIALS) -> bytes:
-    """Leave out of a text what it shows its fault without: halves, then ever smaller runs of characters.
+    """Shrink a failing input: remove halves, then shorter and shorter runs of characters.
 
-    Of what is no UTF-8, bytes are left out then; what is stays so, as its fault is not that of broken characters. None
-    of what is returned can be left out by itself, unless the trials ran out.
+    Valid UTF-8 stays valid. In other inputs, single bytes are removed, too. No single character (or byte) of the result
+    can be removed, unless the limit of trials is reached.
 
     Args:
-        text: an input that shows a fault.
-        shows: whether another does.
-        most: inputs to try.
+        text: an input that fails.
+        shows: function that returns True if an input still fails.
+        most: maximum number of inputs to try. Default: 3,000.
     """
     left = most
 
@@ -117,7 +114,7 @@ def shortest(text: bytes, shows: Callable[[bytes], bool], most: int = MOST_TRIAL
 
 
 def _without_runs(kept: list[bytes], size: int, still: Callable[[list[bytes]], bool]) -> list[bytes]:
-    """Units less every run of a size that can be left out, from left to right."""
+    """Remove every run of a size that is not needed, from left to right."""
     start = 0
     while start < len(kept):
         fewer = kept[:start] + kept[start + size :]

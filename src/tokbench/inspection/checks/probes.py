@@ -1,4 +1,4 @@
-"""Short texts that tokenizers stumble over, by what they try; the first nine groups are those of TokEval's kinds."""
+"""Short texts on which tokenizers often fail, by kind; :data:`PROBES` has the nine kinds of TokEval."""
 
 import unicodedata
 from functools import cache
@@ -33,31 +33,31 @@ PROBES: dict[str, tuple[str, ...]] = {
         "Ελληνικά", "Русский язык", "العربية", "עברית", "हिन्दी", "中文文本", "日本語テキスト", "한국어 문장", "ภาษาไทย",
     ),
 }  # fmt: skip
-"""Text that any tokenizer may meet."""
+"""Probes by kind."""
 EVERY_PROBE = tuple(text.encode() for texts in PROBES.values() for text in texts)
 
 RUNS = ("a", " ", "\n", "\t", "0", "-", "ab", "the ", "A", "é", "\u0301", "漢", "😀", "\u200d", "\r\n", " \n")
-"""What long runs are made of."""
+"""Units repeated in long runs."""
 RUN_LENGTHS = (100, 1000, 10_000, 100_000)
-"""Repetitions in a run."""
+"""Numbers of repetitions in a run."""
 
 
 @cache
 def every_byte() -> tuple[bytes, ...]:
-    """U+0000 to U+00FF, a text each."""
+    """Return U+0000 to U+00FF, one text each."""
     return tuple(chr(code).encode() for code in range(256))
 
 
 @cache
 def blocks() -> tuple[bytes, ...]:
-    """Every code point of Unicode but surrogates, 256 a text, unassigned ones included."""
+    """Return every Unicode code point except surrogates, 256 per text, including unassigned ones."""
     starts = (first for first in range(0, 0x110000, 256) if not 0xD800 <= first < 0xE000)
     return tuple("".join(map(chr, range(first, first + 256))).encode() for first in starts)
 
 
 @cache
 def emoji_sequences() -> tuple[bytes, ...]:
-    """Skin tones, families, professions, hair, flags of countries and of parts of them, keycaps, both presentations."""
+    """Return emoji sequences: skin tones, families, professions, hair, flags, keycaps and presentation selectors."""
     tones = [chr(code) for code in range(0x1F3FB, 0x1F400)]
     people, parts = "👋👍👩👨🧑💪🤝", "⚕⚖✈🌾🍳🎓🎤🎨🏫🏭💻💼🔧🔬🚀🚒🦰🦱🦳🦲"
     letters = [chr(code) for code in range(0x1F1E6, 0x1F200)]
@@ -74,7 +74,7 @@ def emoji_sequences() -> tuple[bytes, ...]:
 
 @cache
 def white_space() -> tuple[bytes, ...]:
-    """Every blank alone, twice, and at both sides of a letter; ends of lines in every pairing."""
+    """Return every white-space character: single, doubled and next to a letter; line ends and blanks in all pairs."""
     blanks = "\t\n\x0b\x0c\r \x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
     blanks += "\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u2060\ufeff"
     made = [form for one in blanks for form in (one, one * 2, f"{one}a", f"a{one}", f"a{one}b", f" {one}a")]
@@ -84,7 +84,7 @@ def white_space() -> tuple[bytes, ...]:
 
 @cache
 def controls() -> tuple[bytes, ...]:
-    """Every control and format character alone and in a word."""
+    """Return every control and format character, single and in a word."""
     codes = [*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)]
     codes += [*range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFE), 0xFFFE, 0xFFFF, *range(0xE0001, 0xE0080)]
     made = [form for code in codes for form in (chr(code), f"a{chr(code)}b")]
@@ -93,7 +93,11 @@ def controls() -> tuple[bytes, ...]:
 
 @cache
 def invalid_utf8() -> tuple[bytes, ...]:
-    """Single bytes, all pairs, characters cut off, spelt too long, surrogates, beyond Unicode, and random bytes."""
+    """Return byte strings that are mostly invalid UTF-8.
+
+    Single bytes, all pairs, truncated characters, overlong encodings, surrogates, code points beyond Unicode, and
+    random bytes.
+    """
     whole = [character.encode() for character in "é漢😀"]
     cut = [character[:size] for character in whole for size in range(1, len(character))]
     odd = [b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xe0\x9f\xbf", b"\xf0\x80\x80\x80", b"\xf0\x8f\xbf\xbf"]
@@ -108,7 +112,7 @@ def invalid_utf8() -> tuple[bytes, ...]:
 
 @cache
 def numbers() -> tuple[bytes, ...]:
-    """0 to 9999."""
+    """Return the numbers from 0 to 9999."""
     return tuple(str(number).encode() for number in range(10_000))
 
 
@@ -117,4 +121,4 @@ SPECIAL = (
     "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[INST]", "<0x41>", "Ġ",
     "##a", "</w>", "\u203f",
 )  # fmt: skip
-"""What some tokenizer takes for more than text."""
+"""Strings that some tokenizers treat as special."""

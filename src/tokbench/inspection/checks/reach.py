@@ -1,15 +1,15 @@
-"""Tokens that no text gives, each with what shows it: a proof, or a search that found nothing.
+"""Unreachable tokens: tokens that no text produces, each with a proof or an unsuccessful search.
 
-A token whose own bytes encode to it is reached. For the others, in this order:
+A token is reachable if its own bytes encode to it. Otherwise these are tried in order:
 
-- **segmentation**: how a pre-token of its bytes is cut shows that none has it. Merges that make a token make it of its
-  bytes alone, because none of them crosses its ends; and where other tokens of its bytes have a greater sum of scores,
-  they would take its place in any text. Where pre-tokens that are tokens are taken whole, merges must not make it, and
-  no text may have it as a pre-token by itself, see :mod:`tokbench.inspection.checks.contexts`.
-- **context**: a text around its bytes has it. That text is its witness.
-- **pre-tokenization**: a built-in one cuts its bytes in every context, see :mod:`tokbench.inspection.checks.contexts`,
-  or patterns that are compiled do in every state of their automaton, see :mod:`tokbench.inspection.checks.contexts`.
-- **search**: none of those, and no context has it. That is no proof.
+- **segmentation**: the segmentation of its bytes proves that no pre-token has it. Merges: no merge of the token crosses
+  its ends, so it must arise from its bytes. Scores: if other tokens of its bytes have a higher sum, they replace it in
+  any text. If a pre-token that is a token is not segmented, there are two conditions: merges do not produce the token,
+  and it is not a complete pre-token of any text (see :mod:`tokbench.inspection.checks.contexts`).
+- **context**: a text around its bytes produces it. That text is the witness.
+- **pre-tokenization**: a built-in pre-tokenization splits its bytes in every context, or compiled patterns do in every
+  state of their automaton (see :mod:`tokbench.inspection.checks.contexts`).
+- **search**: no proof, and no context that was tried produces it.
 """
 
 import math
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 Proof = Literal["alone", "context", "segmentation", "pre-tokenization", "normaliser", "search"]
 MARGIN = 1e-9
-"""Nats by which a sum of scores must be greater than a token's own; rounding may account for less."""
+"""Relative margin by which a sum of scores must exceed a token's score, to rule out rounding."""
 SHOWN = 5
 WHOLE = ("ranked", "whole_or_merge")
-"""Segmentations that take a pre-token that is a token whole."""
-CUT = "every text is cut within its bytes"
+"""Segmentations that do not segment a pre-token that is a token."""
+CUT = "every text is split within its bytes"
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether a text gives a token.
+    """Reachability of a token.
 
     Attributes:
-        id: the token's.
+        id: id of the token.
         token: its bytes.
-        proof: what shows that one does (``alone``, ``context``) or that none does.
-        witness: a text that gives it; of a segmentation's proof what its bytes give instead.
-        tried: contexts that were tried.
+        proof: kind of evidence that it is reachable (``alone``, ``context``) or not.
+        witness: a text that produces it, or the reason why none does.
+        tried: number of contexts tried.
     """
 
     id: int
@@ -57,12 +57,12 @@ class Reach:
 
     @property
     def reached(self) -> bool:
-        """Whether some text gives it."""
+        """True if some text produces it."""
         return self.proof in ("alone", "context")
 
 
 def every_reach(subject: TokenizerUnderTest) -> list[Reach]:
-    """How every token is reached, or why not."""
+    """Return the reachability of every token; cached on the subject."""
     cached = subject.__dict__.get("_reach")
     if cached is None:
         cached = subject.__dict__["_reach"] = _every_reach(subject)
@@ -87,7 +87,7 @@ def _alone(subject: TokenizerUnderTest, one: int, token: bytes) -> bool:
 
 
 def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[int, Reach]:
-    """Tokens that no pre-token has, by what a pre-token of their bytes becomes."""
+    """Find tokens that no pre-token has, from the segmentation of their bytes."""
     tokenizer, found = subject.tokenizer, {}
     method = subject.traits.segmentation
     if method not in (*WHOLE, "merge", "likelihood") or subject.traits.tokens is None:
@@ -101,12 +101,12 @@ def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[in
         if method in WHOLE and (subject.pieces is None or subject.pieces.alone(subject.tokens[one])):
             continue
         pieces = "|".join(tokens[part].hex(" ") for part in parts)
-        found[one] = Reach(one, subject.tokens[one], "segmentation", f"its bytes are always cut as {pieces}")
+        found[one] = Reach(one, subject.tokens[one], "segmentation", f"its bytes are always split as {pieces}")
     return found
 
 
 def _segmented(tokenizer: Any, tokens: Sequence[bytes], method: str) -> list[list[int]]:
-    """How pre-tokens of these bytes are cut, as places in the vocabulary; by merges alone where they would be whole."""
+    """Segment tokens as pre-tokens, into indices of the vocabulary; only by merges for the methods of :data:`WHOLE`."""
     from tokbench.pretokens import PretokenCounts
 
     if not tokens:
@@ -134,19 +134,19 @@ def _merging(vocabulary: Any, method: str) -> "MergeSegmenter":
 
 
 def _beaten(scores: Any, one: int, parts: Sequence[int]) -> bool:
-    """Whether the parts have a greater sum of scores; ties, and bytes without a score, prove nothing."""
+    """Return True if the parts have a higher sum of scores, or the token has none; ties prove nothing."""
     own, other = float(scores[one]), math.fsum(float(scores[part]) for part in parts)
     return own == -math.inf or other > own + MARGIN * (1 + abs(own))
 
 
 def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[bytes]) -> Reach:
-    """A text around a token's bytes that gives it, or what the search for one shows.
+    """Search for a text around a token's bytes that produces it.
 
     Args:
         subject: the tokenizer.
-        one: the token's id.
+        one: id of the token.
         token: its bytes.
-        cut: likenesses that the pre-tokenization cuts in every context; what is found is added.
+        cut: representatives (:func:`likeness`) that are split in every context; new ones are added.
     """
     boundaries = subject.traits.boundaries if subject.traits.scheme in KERNEL_SCHEMES else None
     alike = b"" if boundaries is None else likeness(token)
@@ -174,13 +174,13 @@ def _in_context(subject: TokenizerUnderTest, one: int, token: bytes, cut: set[by
 
 
 def _cuts(boundaries: Boundaries, text: bytes, start: int, end: int) -> bool:
-    """Whether a pre-tokenization cuts a text strictly between two places."""
+    """Return True if a pre-tokenization splits a text strictly between two offsets."""
     bounds = np.asarray(boundaries(text))
     return bool(np.any((bounds > start) & (bounds < end)))
 
 
 def _forbidden(subject: TokenizerUnderTest, token: bytes) -> bool:
-    """Whether the declared normaliser makes something else of a token's text."""
+    """Return True if the declared normaliser changes a token's text."""
     normalized = subject.traits.normalized
     if normalized is None:
         return False
@@ -195,12 +195,12 @@ PROOFS: tuple[Proof, ...] = ("segmentation", "pre-tokenization", "search")
 TOLD = {
     "segmentation": "by the segmentation (proved)",
     "pre-tokenization": "by the pre-tokenization (proved)",
-    "search": "in no context that was tried (not proved)",
+    "search": "in no tried context (not proved)",
 }
 
 
 def reachable(subject: TokenizerUnderTest) -> Finding:
-    """Every token that the normaliser, if there is one, leaves as it is."""
+    """Check that every token is reachable, except those that the normaliser changes."""
     found = [one for one in every_reach(subject) if not one.reached and one.proof != "normaliser"]
     total = len(subject.forms)
     by = {proof: [one for one in found if one.proof == proof] for proof in PROOFS}
@@ -209,13 +209,13 @@ def reachable(subject: TokenizerUnderTest) -> Finding:
     sums = {str(proof): len(ones) for proof, ones in by.items()}
     numbers = {"tokens": total, "in_context_only": context, **sums}
     if not found:
-        return Finding(True, f"a text gives each of {total:,} tokens ({context:,} only in context)", numbers=numbers)
+        return Finding(True, f"all {total:,} tokens are reachable ({context:,} only in context)", numbers=numbers)
     examples = [_example(one) for ones in by.values() for one in sorted(ones, key=lambda one: len(one.token))[:SHOWN]]
-    return Finding(False, f"{of(len(found), total, 'tokens')} come out of no text: {told}", examples, numbers)
+    return Finding(False, f"{of(len(found), total, 'tokens')} are unreachable: {told}", examples, numbers)
 
 
 def not_forbidden(subject: TokenizerUnderTest) -> Finding:
-    """Tokens that the declared normaliser changes, so that no text gives them."""
+    """Check for tokens that the declared normaliser changes, and that are therefore unreachable."""
     found = [one for one in every_reach(subject) if one.proof == "normaliser"]
     told = f"the normaliser changes {of(len(found), len(subject.forms), 'tokens')}"
     return Finding(not found, told, [_example(one) for one in found[:SHOWN]], {"tokens": len(found)})
@@ -226,6 +226,6 @@ def _example(one: Reach) -> Example:
 
 
 CHECKS = (
-    Check("forbidden", "the normaliser forbids no token", "failure", not_forbidden, "C16"),
-    Check("reachable", "a text gives each token", "warning", reachable, "C16"),
+    Check("forbidden", "the normaliser changes no token", "failure", not_forbidden, "C16"),
+    Check("reachable", "some text produces each token", "warning", reachable, "C16"),
 )

@@ -1,6 +1,6 @@
-"""Checks of the round trip: what is encoded and decoded must come back, byte for byte.
+"""Round-trip checks: encoding and decoding must restore every byte.
 
-Checks of what a tokenizer keeps of a text where it does not keep all: white space, and what it has tokens for.
+Further checks measure the losses of lossy tokenizers: white space and unknown tokens.
 """
 
 import unicodedata
@@ -15,18 +15,18 @@ from tokbench.inspection.checks.probes import PROBES
 from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 
 SHOWN = 3
-"""Examples of one fault."""
+"""Maximum number of examples per check."""
 SLOW = 1.0
-"""Seconds of processor time that a run may take for a longer one to be tried."""
+"""Processor time in seconds after which no longer run is tried."""
 
 
 def came_back(subject: TokenizerUnderTest, text: bytes) -> bytes | str | None:
-    """None where a text comes back; else what came, or why nothing did."""
+    """Return None if a text is restored, else the decoded bytes, or the error message if it was rejected."""
     return _tried(subject, text)[1]
 
 
 def _tried(subject: TokenizerUnderTest, text: bytes) -> tuple[list[int], bytes | str | None]:
-    """The ids of a text, none where it is rejected, and :func:`came_back`."""
+    """Return the ids of a text (none if it is rejected) and the result of :func:`came_back`."""
     try:
         ids = subject.encode(text)
         back = subject.decode(ids)
@@ -36,7 +36,7 @@ def _tried(subject: TokenizerUnderTest, text: bytes) -> tuple[list[int], bytes |
 
 
 def cause(subject: TokenizerUnderTest, text: bytes, ids: Sequence[int], back: bytes | str) -> str:
-    """Why a text did not come back, as far as its ids and what came tell."""
+    """Return the cause of a failed round trip, inferred from the ids and the decoded bytes."""
     if isinstance(back, str):
         return "rejected"
     if subject.traits.unknown_id in ids:
@@ -55,13 +55,13 @@ def cause(subject: TokenizerUnderTest, text: bytes, ids: Sequence[int], back: by
 
 
 def _bare(text: str) -> str:
-    """Letters alone: compatibility forms, marks, case, blanks and controls taken away."""
+    """Reduce a text to base characters, without compatibility forms, marks, case, white space and controls."""
     spread = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     return "".join(one for one in spread if unicodedata.category(one)[0] not in "MZC")
 
 
 def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
-    """Encode and decode texts; name the shortest input found for each cause of a loss."""
+    """Encode and decode texts; report the shortest input for each cause of a loss."""
     causes: Counter[str] = Counter()
     first: dict[str, bytes] = {}
     total = 0
@@ -73,13 +73,13 @@ def round_trip(subject: TokenizerUnderTest, texts: Iterable[bytes]) -> Finding:
             causes[why] += 1
             first.setdefault(why, text)
     if not causes:
-        told = "the one text comes back" if total == 1 else f"all {total:,} texts come back"
+        told = "the text is restored" if total == 1 else f"all {total:,} texts are restored"
         return Finding(True, told, numbers={"texts": total, "lost": 0})
     lost = sum(causes.values())
     told = ", ".join(f"{why} {count:,}" for why, count in causes.most_common())
     examples = sorted((_shown(subject, text) for text in first.values()), key=lambda one: len(one.data))
     numbers = {"texts": total, "lost": lost, "causes": dict(causes)}
-    return Finding(False, f"{of(lost, total, 'texts')} do not come back ({told})", examples[:SHOWN], numbers)
+    return Finding(False, f"{of(lost, total, 'texts')} are not restored ({told})", examples[:SHOWN], numbers)
 
 
 def _shown(subject: TokenizerUnderTest, text: bytes) -> Example:
@@ -89,19 +89,19 @@ def _shown(subject: TokenizerUnderTest, text: bytes) -> Example:
 
 
 def of_texts(texts: Callable[[], Iterable[bytes]]) -> Callable[[TokenizerUnderTest], Finding]:
-    """The check that these texts come back."""
+    """Return a check that these texts are restored."""
     return lambda subject: round_trip(subject, texts())
 
 
 def of_probes(*groups: str) -> Callable[[], Iterable[bytes]]:
-    """The probes of some groups."""
+    """Return a function that lists the probes of these groups."""
     return lambda: [text.encode() for group in groups for text in probes.PROBES[group]]
 
 
 def long_runs(subject: TokenizerUnderTest) -> Finding:
-    """Runs of one thing, ten times as long each time, until one takes a second.
+    """Check runs of a repeated unit, each ten times as long as the last, until one takes over a second.
 
-    SentencePiece takes the square of the length of a run that its model has no piece for.
+    SentencePiece needs quadratic time for a run for which its model has no piece.
     """
     stopped: dict[str, int] = {}
 
@@ -118,31 +118,36 @@ def long_runs(subject: TokenizerUnderTest) -> Finding:
     if not stopped:
         return found
     least = min(stopped.values())
-    told = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'kinds')} take over a second from {least:,} on"
+    told = f"{found.told}; {of(len(stopped), len(probes.RUNS), 'runs')} take over a second from {least:,} on"
     return Finding(found.passes, told, found.examples, {**found.numbers, "slow_from": least})
 
 
 def documents(subject: TokenizerUnderTest) -> Finding:
-    """The user's documents."""
+    """Check the round trip of the user's documents."""
     if not subject.documents:
-        return not_applicable("no documents were named")
+        return not_applicable("no documents were given")
     return round_trip(subject, subject.documents)
 
 
 def idempotent(subject: TokenizerUnderTest) -> Finding:
-    """Encode, decode, encode again: the second ids are the first."""
+    """Check that encoding, decoding and encoding again returns the same ids."""
     wrong: list[Example] = []
     texts = [*probes.EVERY_PROBE, *probes.white_space(), *probes.emoji_sequences(), *subject.documents]
     for text in texts:
         if _changes(subject, text):
             wrong.append(Example(text))
     if not wrong:
-        return Finding(True, f"the same ids again for all {len(texts):,} texts", numbers={"texts": len(texts)})
+        return Finding(True, f"same ids after a round trip for all {len(texts):,} texts", numbers={"texts": len(texts)})
     short = shortest(min((one.data for one in wrong), key=len), lambda one: _changes(subject, one))
     first = subject.encode(short)
     what = f"ids {first[:8]}, then {subject.encode(subject.decode(first))[:8]}"
     numbers = {"texts": len(texts), "differ": len(wrong)}
-    return Finding(False, f"other ids for {of(len(wrong), len(texts), 'texts')}", [Example(short, what)], numbers)
+    return Finding(
+        False,
+        f"different ids after a round trip for {of(len(wrong), len(texts), 'texts')}",
+        [Example(short, what)],
+        numbers,
+    )
 
 
 def _changes(subject: TokenizerUnderTest, text: bytes) -> bool:
@@ -150,33 +155,36 @@ def _changes(subject: TokenizerUnderTest, text: bytes) -> bool:
         ids = subject.encode(text)
         return subject.encode(subject.decode(ids)) != ids
     except EncodeError:
-        return False  # The round trip tells it.
+        return False  # Reported by the round trip.
 
 
 CHECKS = (
-    Check("every_byte", "U+0000 to U+00FF come back", "failure", of_texts(probes.every_byte), "C1"),
-    Check("probes", "78 short texts of nine kinds come back", "failure", of_texts(lambda: probes.EVERY_PROBE), "C3"),
-    Check("normal_forms", "composed and decomposed characters come back as they were", "failure",
+    Check("every_byte", "U+0000 to U+00FF are restored", "failure", of_texts(probes.every_byte), "C1"),
+    Check("probes", "78 short texts of nine kinds are restored", "failure", of_texts(lambda: probes.EVERY_PROBE), "C3"),
+    Check("normal_forms", "composed and decomposed characters are restored unchanged", "failure",
           of_texts(of_probes("normal forms", "marks")), "C11"),
-    Check("emoji", "sequences of emoji, joiners and selectors come back", "failure",
+    Check("emoji", "sequences of emoji, joiners and selectors are restored", "failure",
           of_texts(probes.emoji_sequences), "C12"),
-    Check("controls", "control and format characters come back", "failure", of_texts(probes.controls), "C12"),
-    Check("white_space", "blanks of every kind come back, at both ends and in runs", "failure",
+    Check("controls", "control and format characters are restored", "failure", of_texts(probes.controls), "C12"),
+    Check("white_space", "white space of every kind is restored, at both ends and in runs", "failure",
           of_texts(probes.white_space)),
-    Check("unicode", "every code point comes back, 256 a text", "failure", of_texts(probes.blocks)),
-    Check("invalid_utf8", "bytes that are not UTF-8 come back", "failure", of_texts(probes.invalid_utf8)),
-    Check("long_runs", "runs of up to 100,000 of one thing come back", "failure", long_runs),
-    Check("documents", "the documents that were named come back", "failure", documents),
-    Check("idempotence", "what is decoded encodes to the same ids again", "failure", idempotent),
+    Check("unicode", "every code point is restored, 256 per text", "failure", of_texts(probes.blocks)),
+    Check("invalid_utf8", "bytes that are not UTF-8 are restored", "failure", of_texts(probes.invalid_utf8)),
+    Check("long_runs", "runs of up to 100,000 repetitions are restored", "failure", long_runs),
+    Check("documents", "the given documents are restored", "failure", documents),
+    Check("idempotence", "decoded text encodes to the same ids again", "failure", idempotent),
 )  # fmt: skip
 
 
 MOST_UNKNOWN = 0.01
-"""Unknown tokens of a script above which a person should look."""
+"""Share of unknown tokens in a script above which the check warns."""
 
 
 def white_space_kept(subject: TokenizerUnderTest) -> Finding:
-    """White characters of twelve texts in a longest common subsequence of most white ones, over all."""
+    """Count the white-space characters of twelve texts that survive a round trip.
+
+    A character survives if it is in the longest common subsequence with the most white space.
+    """
     kept = whole = 0
     worst: Example | None = None
     for text in PROBES["white space"]:
@@ -197,7 +205,7 @@ def _white(character: str) -> bool:
 
 
 def _common(a: str, b: str) -> int:
-    """White characters in the longest common subsequence that has most of them."""
+    """Count white space in the longest common subsequence; among equally long ones, take the one with the most."""
     before: list[tuple[int, int]] = [(0, 0)] * (len(b) + 1)
     for one in a:
         row = [(0, 0)]
@@ -210,13 +218,13 @@ def _common(a: str, b: str) -> int:
 
 
 def unknown_by_script(subject: TokenizerUnderTest) -> Finding:
-    """The share of unknown tokens in a text of each script."""
+    """Compute the share of unknown tokens in a text of each script."""
     unknown = subject.traits.unknown_id
     if unknown is None:
         return not_applicable("it has no unknown token")
     shares = {text: _share(subject, text.encode(), unknown) for text in PROBES["scripts"]}
     worst = sorted((text for text, share in shares.items() if share > MOST_UNKNOWN), key=shares.__getitem__)[::-1]
-    told = f"more than {MOST_UNKNOWN:.0%} of unknown tokens in {len(worst)} of {len(shares)} scripts"
+    told = f"more than {MOST_UNKNOWN:.0%} unknown tokens in {len(worst)} of {len(shares)} scripts"
     examples = [Example(text.encode(), f"{shares[text]:.0%} unknown") for text in worst]
     return Finding(not worst, told, examples, {"shares": shares})
 

@@ -1,7 +1,4 @@
-"""What was found, for a terminal and as JSON.
-
-Every check, in the order in which a reader meets them.
-"""
+"""All checks in order of display; runs them and formats the results as text and as JSON."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,21 +13,25 @@ GROUPS: dict[str, tuple[Check, ...]] = {
     "Round trip": (*round_trip.CHECKS, *round_trip.KEPT_CHECKS),
     "Agreement": (*agreement.CHECKS, *agreement.EXPORTS_CHECKS, *vocabulary.NORMALISER_CHECKS),
     "Vocabulary": (*vocabulary.CHECKS, *reach.CHECKS),
-    "Told": (*vocabulary.DIGITS_CHECKS, *agreement.SPEED_CHECKS),
+    "Information": (*vocabulary.DIGITS_CHECKS, *agreement.SPEED_CHECKS),
 }
 
 
 MOST_BYTES = 60
-"""Bytes of an example that are shown; the rest is counted."""
-SIGNS: dict[Result, str] = {"passed": "ok", "failure": "FAIL", "warning": "warn", "told": "told", "not applicable": "-"}
+"""Maximum number of bytes of an example that are shown."""
+SIGNS: dict[Result, str] = {"passed": "ok", "failure": "FAIL", "warning": "warn", "told": "info", "not applicable": "-"}
 COUNTED: dict[Result, str] = {
-    "passed": "passed", "failure": "failed", "warning": "warned", "told": "told", "not applicable": "not applicable",
+    "passed": "passed",
+    "failure": "failed",
+    "warning": "warned",
+    "told": "reported",
+    "not applicable": "not applicable",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check with what it found."""
+    """A check with its group and finding."""
 
     group: str
     check: Check
@@ -38,7 +39,7 @@ class CheckResult:
 
     @property
     def result(self) -> Result:
-        """What it comes to."""
+        """Result of the check."""
         return self.check.result(self.found)
 
 
@@ -47,7 +48,7 @@ def checked(subject: TokenizerUnderTest, told: Callable[[Check], None] = lambda 
 
     Args:
         subject: the tokenizer.
-        told: called with each check before it runs.
+        told: called with each check before it runs. Default: nothing.
     """
     done = []
     for group, checks in GROUPS.items():
@@ -56,25 +57,28 @@ def checked(subject: TokenizerUnderTest, told: Callable[[Check], None] = lambda 
             try:
                 found = check.run(subject)
             except EncodeError as error:
-                found = Finding(False, f"the tokenizer ended it: {error}")
+                found = Finding(False, f"the tokenizer raised an error: {error}")
             done.append(CheckResult(group, check, found))
     return done
 
 
 def fit(done: list[CheckResult]) -> bool:
-    """Whether nothing failed."""
+    """Return True if no check failed."""
     return all(one.result != "failure" for one in done)
 
 
 def counts(done: list[CheckResult]) -> dict[Result, int]:
-    """How many checks came to what."""
+    """Return the number of checks by result."""
     return {result: sum(one.result == result for one in done) for result in COUNTED}
 
 
 def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], str]) -> str:
-    """A line a check, the examples below it; ``style`` may colour the first word of a line."""
+    """Format one line per check with its examples below; ``style`` may colour the first word of a line."""
     seen = counts(done)
-    lines = [about, f"{'fit' if fit(done) else 'unfit'}: " + ", ".join(f"{seen[one]} {COUNTED[one]}" for one in seen)]
+    lines = [
+        about,
+        f"{'valid' if fit(done) else 'invalid'}: " + ", ".join(f"{seen[one]} {COUNTED[one]}" for one in seen),
+    ]
     width = max(len(one.check.name) for one in done)
     for group in GROUPS:
         lines += ["", group]
@@ -82,7 +86,7 @@ def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], 
             sign = style(SIGNS[one.result].ljust(4), one.result)
             lines.append(f"  {sign}  {one.check.name.ljust(width)}  {one.found.told}")
             if one.result in ("failure", "warning"):
-                lines.append(f"{' ' * (width + 10)}wanted: {one.check.means}")
+                lines.append(f"{' ' * (width + 10)}expected: {one.check.means}")
             lines += [f"{' ' * (width + 10)}{_example(example)}" for example in one.found.examples]
     return "\n".join(lines) + "\n"
 
@@ -90,12 +94,12 @@ def as_text(about: str, done: list[CheckResult], style: Callable[[str, Result], 
 def _example(example: Example) -> str:
     told = _both(example.data)
     if example.gave is not None:
-        told += f" comes back as {_both(example.gave)}"
+        told += f" becomes {_both(example.gave)}"
     return told + (f": {example.what}" if example.what else "")
 
 
 def _both(data: bytes) -> str:
-    """Bytes as they are shown, and in hexadecimal."""
+    """Return bytes as visible text and in hexadecimal."""
     if not data:
         return "nothing"
     more = f" and {len(data) - MOST_BYTES:,} bytes" if len(data) > MOST_BYTES else ""
@@ -103,7 +107,7 @@ def _both(data: bytes) -> str:
 
 
 def as_json(about: Mapping[str, Any], done: list[CheckResult]) -> dict[str, Any]:
-    """All of it; examples whole."""
+    """Return all results as a JSON object, with complete examples."""
     return {
         **about,
         "fit": fit(done),

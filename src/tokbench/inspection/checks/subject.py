@@ -1,9 +1,8 @@
-"""The tokenizer that is checked, behind the few calls that every check makes.
+"""Uniform access to the tokenizer under check: required methods and optional attributes.
 
-What a tokenizer may have beside ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``.
-
-Ours have a vocabulary and a pre-tokenization, adapters the library that they work through. A tokenizer of anybody's may
-have the attributes of :class:`Traits` itself. What asks for a part that a tokenizer has not may raise our own error.
+Required: ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``. Optional attributes are read into
+:class:`Traits`. Tokbench's tokenizers have a vocabulary and a pre-tokenization; adapters have a library. Any other
+object may define the attributes of :class:`Traits` directly. Accessing a missing part may raise :class:`TokbenchError`.
 """
 
 from collections import Counter, defaultdict
@@ -23,23 +22,23 @@ from tokbench.runtime.exit_status import may_be_short
 
 @dataclass(frozen=True)
 class Traits:
-    """What a tokenizer has beside what every one answers; None or empty where it has not.
+    """Optional attributes of a tokenizer; None or empty if absent.
 
     Attributes:
-        tokens: the bytes of its tokens, ``vocabulary.tokens``.
-        continuation: whether each matches only inside a pre-token, ``vocabulary.continuation``.
-        ids: the id of each token, ``ids`` or ``vocabulary.ids``, where it is not the token's place.
-        id_limit: one more than the largest id, special ones included.
-        special: ids that stand for special tokens, by name: ``special_tokens``, or ``special``, which has them by id.
-        unknown_id: the id of what it has no token for, ``unknown_id`` or ``library.unknown``.
-        bytes_of: what tells the bytes of an id within a text, ``bytes_of`` or ``library.bytes_of``.
-        normalized: the normaliser that it declares, ``normalized`` or ``library.normalized``.
-        boundaries: what cuts a text into its pre-tokens, that of ``scheme`` or of ``pretokenization``.
-        scheme: the name of its pre-tokenization.
-        patterns: regular expressions that cut as the pre-tokenization does, one after another, where a scanner was made
-            of them.
-        segmentation: the name of its segmentation.
-        last_cut: what tells where a text may be cut.
+        tokens: bytes of each token, from ``vocabulary.tokens``.
+        continuation: for each token, True if it matches only inside a pre-token; from ``vocabulary.continuation``.
+        ids: id of each token, from ``ids`` or ``vocabulary.ids``; None if ids are the indices of the tokens.
+        id_limit: largest id plus one, including special tokens.
+        special: ids of special tokens by name, from ``special_tokens`` (by name) or ``special`` (by id).
+        unknown_id: id of the unknown token, from ``unknown_id`` or ``library.unknown``.
+        bytes_of: function that returns the bytes of an id within a text, from ``bytes_of`` or ``library.bytes_of``.
+        normalized: declared normaliser, from ``normalized`` or ``library.normalized``.
+        boundaries: function that splits a text into pre-tokens, from ``scheme`` or ``pretokenization``.
+        scheme: name of the pre-tokenization.
+        patterns: regular expressions of the pre-tokenization, applied in sequence; empty unless they are compiled to
+            a scanner.
+        segmentation: name of the segmentation.
+        last_cut: function that returns the last offset at which a text may be split.
     """
 
     tokens: Sequence[bytes] | None
@@ -58,7 +57,7 @@ class Traits:
 
 
 def traits_of(tokenizer: Any) -> Traits:
-    """What a tokenizer has."""
+    """Return the optional attributes of a tokenizer."""
     vocabulary, library = _part(tokenizer, "vocabulary"), _part(tokenizer, "library")
     ids = _part(tokenizer, "ids")
     if ids is None or isinstance(ids, int):
@@ -104,7 +103,7 @@ def _special(tokenizer: Any) -> dict[str, int]:
 
 
 class EncodeError(Exception):
-    """What a tokenizer raised when it was given a text or ids."""
+    """Exception raised by a tokenizer for a text or for ids."""
 
     def __init__(self, error: Exception) -> None:
         lines = str(error).splitlines() or [""]
@@ -115,13 +114,13 @@ class EncodeError(Exception):
 class TokenizerUnderTest:
     """A tokenizer under check.
 
-    Of the tokenizer are asked ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``. What it may have beside
-    them is asked in :mod:`tokbench.inspection.checks.subject`, and then checked as well.
+    Checks call ``encode``, ``decode``, ``encode_batch``, ``count`` and ``len``. Optional attributes
+    (:class:`Traits`) are checked if present.
 
     Attributes:
-        tokenizer: any object that answers these.
-        folder: where it lies, with its exported forms beside it; None for one that lies nowhere.
-        documents: texts of the user's.
+        tokenizer: any object with these methods.
+        folder: its folder, which may contain exported forms. Default: None.
+        documents: the user's texts. Default: none.
     """
 
     tokenizer: Any
@@ -129,54 +128,54 @@ class TokenizerUnderTest:
     documents: Sequence[bytes] = ()
 
     def encode(self, text: bytes) -> list[int]:
-        """Ids of a text.
+        """Return the ids of a text.
 
         Raises:
-            Rejection: the tokenizer does not take it.
+            EncodeError: the tokenizer rejects the text.
         """
         return _plain(_asked(self.tokenizer.encode, text))
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """Bytes of ids.
+        """Return the bytes of ids.
 
         Raises:
-            Rejection: the tokenizer does not take them.
+            EncodeError: the tokenizer rejects the ids.
         """
         decoded = _asked(self.tokenizer.decode, list(ids))
         return decoded.encode("utf-8", "surrogatepass") if isinstance(decoded, str) else bytes(decoded)
 
     def back(self, text: bytes) -> bytes:
-        """What a text comes back as."""
+        """Return a text after encoding and decoding."""
         return self.decode(self.encode(text))
 
     def batch(self, texts: Sequence[bytes], **options: Any) -> list[list[int]]:
-        """Ids of several texts, as ``encode_batch`` gives them."""
+        """Return the ids of several texts, from ``encode_batch``."""
         return [_plain(ids) for ids in _asked(lambda given: list(self.tokenizer.encode_batch(given, **options)), texts)]
 
     def count(self, text: bytes, **options: Any) -> int:
-        """How many tokens a text has, as ``count`` tells."""
+        """Return the number of tokens of a text, from ``count``."""
         return int(_asked(lambda given: self.tokenizer.count(given, **options), text))
 
     @cached_property
     def traits(self) -> Traits:
-        """What the tokenizer has beside what every one answers."""
+        """Optional attributes of the tokenizer."""
         return traits_of(self.tokenizer)
 
     @cached_property
     def ids(self) -> list[int]:
-        """The id of every token that a text may give, in the vocabulary's order."""
+        """Id of every token that is not special, in vocabulary order."""
         known, special = self.traits.ids, set(self.traits.special.values())
         if known is not None:
             return known
         if self.traits.id_limit is None:
             return list(range(len(self.tokenizer)))
         found = [one for one in range(self.traits.id_limit) if one not in special and self._decodes(one)]
-        unknown = self.traits.unknown_id  # A token to some and not to others.
+        unknown = self.traits.unknown_id  # Some tokenizers count it in their length.
         return [one for one in found if one != unknown] if len(found) == len(self.tokenizer) + 1 else found
 
     @cached_property
     def tokens(self) -> dict[int, bytes]:
-        """The bytes of every token, by id; tokens that cannot be decoded by themselves are not there."""
+        """Bytes of every token by id, without tokens that cannot be decoded in isolation."""
         tokens = self.traits.tokens
         if tokens is not None and len(tokens) == len(self.ids):
             return dict(zip(self.ids, tokens, strict=True))
@@ -184,7 +183,7 @@ class TokenizerUnderTest:
 
     @cached_property
     def taken(self) -> list[bytes]:
-        """Probes and documents that the tokenizer takes."""
+        """Probes and documents that the tokenizer accepts."""
         found = []
         for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents):
             with suppress(EncodeError):
@@ -197,16 +196,16 @@ class TokenizerUnderTest:
         """Ids of the numbers from 0 to 9999.
 
         Raises:
-            Rejection: the tokenizer does not take them.
+            EncodeError: the tokenizer rejects a number.
         """
         return {number: self.encode(number) for number in numbers()}
 
     @cached_property
     def cuts_of_numbers(self) -> dict[int, Counter[str]]:
-        """By length: how numbers from 0 to 9999 are cut, as lengths of their parts, with counts.
+        """Splits of the numbers from 0 to 9999 by number of digits: token lengths joined by ``+``, with counts.
 
         Raises:
-            Rejection: the tokenizer does not take them.
+            EncodeError: the tokenizer rejects a number.
         """
         found: defaultdict[int, Counter[str]] = defaultdict(Counter)
         digits = {one: len(token.strip()) for one, token in self.tokens.items()}
@@ -218,13 +217,13 @@ class TokenizerUnderTest:
 
     @cached_property
     def pieces(self) -> PretokenAutomaton | None:
-        """What pre-tokens there are, where patterns that are compiled cut texts."""
+        """Automaton of the possible pre-tokens; None without compiled patterns."""
         from tokbench.pretokenization.patterns.parse import LanguageError
         from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 
         try:
             return PretokenAutomaton(automaton_of_sequence(self.traits.patterns)) if self.traits.patterns else None
-        except LanguageError:  # As of the built-in pre-tokenizations that count the end of a text.
+        except LanguageError:  # For example, built-in pre-tokenizations that depend on the end of a text.
             return None
 
     def _decodes(self, one: int) -> bool:
@@ -235,7 +234,7 @@ class TokenizerUnderTest:
         return True
 
     def _decoded(self) -> Iterator[tuple[int, bytes]]:
-        """Each id by itself; what its own tokenizer says of it counts, since decoding may drop blanks."""
+        """Yield each id with its bytes; prefers ``bytes_of``, because decoding may drop white space."""
         told = self.traits.bytes_of
         for one in self.ids:
             try:
@@ -245,7 +244,7 @@ class TokenizerUnderTest:
 
     @cached_property
     def forms(self) -> dict[int, tuple[bytes, bool]]:
-        """Every token with whether it matches only inside a pre-token, by id."""
+        """Bytes of every token by id, with True if it matches only inside a pre-token."""
         inside = self.traits.continuation or [False] * len(self.ids)
         return {one: (self.tokens[one], flag) for one, flag in zip(self.ids, inside, strict=True) if one in self.tokens}
 

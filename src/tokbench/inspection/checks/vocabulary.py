@@ -1,8 +1,6 @@
-"""Checks of the vocabulary by itself: ids, forms, marks, broken characters, special tokens, and what is never used.
+"""Vocabulary checks: ids, duplicates, combining marks, incomplete characters, special tokens and unused tokens.
 
-How numbers are cut: told, and whether those of one length are cut alike.
-
-Checks of what stands before the vocabulary: the normaliser that is declared, and the pre-tokens.
+Also the segmentation of numbers, the declared normaliser, and the pre-tokens.
 """
 
 import math
@@ -28,43 +26,43 @@ from tokbench.inspection.checks.round_trip import came_back
 from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
 
 SHOWN = 5
-"""Tokens that are named of many."""
+"""Maximum number of tokens shown per check."""
 LONGEST = 64
-"""Characters of an entry above which a person should look."""
+"""Number of characters of a token above which the check warns."""
 MANY_MARKS, SOME_MARKS = 0.02, 0.005
-"""Shares of entries that begin with a combining mark."""
+"""Shares of tokens that begin with a combining mark."""
 
 
 def named(tokens: Sequence[tuple[int, bytes]], what: str = "") -> list[Example]:
-    """The first few tokens, each with its id."""
+    """Return the first few tokens as examples, each with its id."""
     return [Example(token, f"id {one}{what}") for one, token in tokens[:SHOWN]]
 
 
 def sizes(subject: TokenizerUnderTest) -> Finding:
-    """As many tokens as the length says, each with an id of its own."""
+    """Check that ids are unique and as many as ``len``."""
     ids, length = subject.ids, len(subject.tokenizer)
     twice = [one for one, count in Counter(ids).items() if count > 1]
     mute = [one for one in ids if one not in subject.tokens]
     told = f"{len(ids):,} ids, {length:,} tokens"
     if twice:
-        return Finding(False, f"{told}; {len(twice):,} ids stand twice (first {twice[0]})")
+        return Finding(False, f"{told}; {len(twice):,} ids occur more than once (first {twice[0]})")
     if len(ids) != length or mute:
         return Finding(False, told + (f"; id {mute[0]} and {len(mute) - 1:,} others decode to nothing" if mute else ""))
     return Finding(True, told, numbers={"ids": len(ids)})
 
 
 def holes(subject: TokenizerUnderTest) -> Finding:
-    """Ids from 0 up without a gap."""
+    """Check that ids are consecutive from 0."""
     ids = sorted(set(subject.ids))
     missing = ids[-1] + 1 - len(ids) if ids else 0
     if not missing:
         return Finding(True, f"ids 0 to {len(ids) - 1:,}")
     first = next(place for place, one in enumerate(ids) if one != place)
-    return Finding(False, f"{missing:,} ids up to {ids[-1]:,} are of no token (first {first:,})")
+    return Finding(False, f"{missing:,} ids up to {ids[-1]:,} have no token (first {first:,})")
 
 
 def duplicates(subject: TokenizerUnderTest) -> Finding:
-    """Tokens of the same bytes; one for the start of a pre-token and one for its inside are two."""
+    """Check for tokens with equal bytes; word-initial and word-internal forms are different tokens."""
     seen: dict[tuple[bytes, bool], list[int]] = {}
     for one, form in subject.forms.items():
         seen.setdefault(form, []).append(one)
@@ -74,14 +72,14 @@ def duplicates(subject: TokenizerUnderTest) -> Finding:
 
 
 def every_byte(subject: TokenizerUnderTest) -> Finding:
-    """Each of the 256 bytes as a token."""
+    """Check that each of the 256 bytes is a token."""
     missing = sorted(set(range(256)) - {token[0] for token in subject.tokens.values() if len(token) == 1})
     told = f"{256 - len(missing)} of 256 bytes are tokens"
     return Finding(not missing, told, [Example(bytes([byte])) for byte in missing[:SHOWN]], {"missing": len(missing)})
 
 
 def _texts(subject: TokenizerUnderTest) -> dict[int, str]:
-    """Tokens that are text, by id."""
+    """Return the tokens that are valid UTF-8, by id."""
     found = {}
     for one, token in subject.tokens.items():
         try:
@@ -96,13 +94,13 @@ def _mark(character: str) -> bool:
 
 
 def only_marks(subject: TokenizerUnderTest) -> Finding:
-    """Tokens of combining marks alone, by which text in most scripts of India and Southeast Asia is cut anyway."""
+    """Check for tokens of only combining marks, which are common in scripts of India and Southeast Asia."""
     found = [(one, text.encode()) for one, text in _texts(subject).items() if text and all(map(_mark, text))]
-    return Finding(not found, f"{len(found):,} tokens are combining marks alone", named(found), {"tokens": len(found)})
+    return Finding(not found, f"{len(found):,} tokens are only combining marks", named(found), {"tokens": len(found)})
 
 
 def begin_with_marks(subject: TokenizerUnderTest) -> Finding:
-    """The share of tokens that begin with one."""
+    """Check the share of tokens that begin with a combining mark."""
     found = [(one, text.encode()) for one, text in _texts(subject).items() if text and _mark(text[0])]
     share = len(found) / max(1, len(subject.ids))
     told = f"{of(len(found), len(subject.ids), 'tokens')} begin with a combining mark ({share:.2%})"
@@ -110,30 +108,30 @@ def begin_with_marks(subject: TokenizerUnderTest) -> Finding:
 
 
 def broken_characters(subject: TokenizerUnderTest) -> Finding:
-    """Tokens that are not UTF-8 by themselves, single bytes left out."""
+    """Report tokens that are not valid UTF-8; single bytes are counted, but not shown."""
     text = _texts(subject)
     found = [(one, token) for one, token in subject.tokens.items() if one not in text]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = f"{of(len(found), len(subject.ids), 'tokens')} are no whole characters, "
+    told = f"{of(len(found), len(subject.ids), 'tokens')} are incomplete characters, "
     told += f"{len(longer):,} of them longer than one byte"
     return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
 def long_tokens(subject: TokenizerUnderTest) -> Finding:
-    """Tokens of more than 64 characters."""
+    """Check for tokens of more than 64 characters."""
     found = [(one, token) for one, token in subject.tokens.items() if len(token.decode("utf-8", "replace")) > LONGEST]
     return Finding(not found, f"{len(found):,} tokens have over {LONGEST} characters", named(found))
 
 
 def special_in_text(subject: TokenizerUnderTest) -> Finding:
-    """What some tokenizer takes for a special token is text: it gives no special id, between words neither.
+    """Check that names of special tokens are encoded as text, without special ids, as a text and between words.
 
-    Where a tokenizer loses nothing of the plain probes, such a text comes back, too.
+    If the tokenizer restores all plain probes, these texts must be restored, too.
     """
     special = set(subject.traits.special.values())
     lossless = all(came_back(subject, text) is None for text in EVERY_PROBE)
     if not special and not lossless:
-        return not_applicable("it tells no special tokens, and loses other text as well")
+        return not_applicable("it declares no special tokens and does not restore other text")
     names = dict.fromkeys([*SPECIAL, *subject.traits.special])
     wrong = []
     for name in names:
@@ -146,15 +144,15 @@ def special_in_text(subject: TokenizerUnderTest) -> Finding:
             except EncodeError as error:
                 wrong.append(Example(text, str(error)))
                 break
-    told = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are text in a text"
+    told = f"{of(len(names) - len(wrong), len(names), 'names')} of special tokens are encoded as text"
     return Finding(not wrong, told, sorted(wrong, key=lambda one: len(one.data))[:SHOWN])
 
 
 def special_ids(subject: TokenizerUnderTest) -> Finding:
-    """Special tokens have ids in range, and decode to their names."""
+    """Check that special tokens have ids in range and decode to their names."""
     special = subject.traits.special
     if not special:
-        return not_applicable("it has no special tokens of its own")
+        return not_applicable("it has no special tokens")
     highest = max([*subject.ids, (subject.traits.id_limit or len(subject.tokenizer)) - 1])
     wrong = {name: one for name, one in special.items() if not 0 <= one <= highest or _name(subject, one) != name}
     told = f"{of(len(special) - len(wrong), len(special), 'special tokens')} have an id in range that decodes to them"
@@ -169,18 +167,18 @@ def _name(subject: TokenizerUnderTest, one: int) -> str | None:
 
 
 def special_apart(subject: TokenizerUnderTest) -> Finding:
-    """No two special tokens share an id, and what cannot spell every byte has an unknown token."""
+    """Check that special tokens have unique ids, and that a vocabulary without all bytes has an unknown token."""
     special = subject.traits.special
     equal = len(special) - len(set(special.values()))
     lacks = not every_byte(subject).passes and subject.traits.unknown_id is None
     told = f"{len(special):,} special tokens, {equal:,} with the id of another"
-    return Finding(not equal and not lacks, told + "; no unknown token, though it lacks bytes" * lacks)
+    return Finding(not equal and not lacks, told + "; no unknown token, although bytes are missing" * lacks)
 
 
 def never_used(subject: TokenizerUnderTest) -> Finding:
-    """Tokens that no document has."""
+    """Report tokens that occur in no document."""
     if not subject.documents:
-        return not_applicable("no documents were named")
+        return not_applicable("no documents were given")
     used: set[int] = set()
     for text in subject.documents:
         try:
@@ -189,36 +187,34 @@ def never_used(subject: TokenizerUnderTest) -> Finding:
             continue
     found = [(one, subject.tokens[one]) for one in subject.ids if one not in used and one in subject.tokens]
     longer = [(one, token) for one, token in found if len(token) > 1]
-    told = (
-        f"{of(len(found), len(subject.ids), 'tokens')} are in no document, {len(longer):,} of them longer than one byte"
-    )
+    told = f"{of(len(found), len(subject.ids), 'tokens')} occur in no document, {len(longer):,} of them over one byte"
     return Finding(True, told, named(longer), {"tokens": len(found), "longer": len(longer)})
 
 
 CHECKS = (
-    Check("sizes", "every id is of one token, and there are as many as are told", "failure", sizes, "C14"),
+    Check("sizes", "every id has one token, and their number is len", "failure", sizes, "C14"),
     Check("special_ids", "special tokens have ids in range and decode to their names", "failure", special_ids, "C7"),
-    Check("special_in_text", "names of special tokens are text where they stand in a text", "failure",
+    Check("special_in_text", "names of special tokens in a text are encoded as text", "failure",
           special_in_text),
-    Check("special_apart", "special tokens have ids of their own; what lacks bytes has an unknown token", "warning",
+    Check("special_apart", "special tokens have unique ids; without all bytes there is an unknown token", "warning",
           special_apart, "C7"),
-    Check("holes", "ids leave none out", "warning", holes, "C14"),
+    Check("holes", "ids are consecutive", "warning", holes, "C14"),
     Check("duplicates", "no two tokens have the same bytes", "warning", duplicates),
     Check("bytes", "each of the 256 bytes is a token", "warning", every_byte, "C17"),
-    Check("marks", "no token is of combining marks alone", "warning", only_marks, "C2"),
+    Check("marks", "no token is only combining marks", "warning", only_marks, "C2"),
     Check("leading_marks", "few tokens begin with a combining mark", "warning", begin_with_marks, "C2"),
     Check("long_tokens", f"no token has over {LONGEST} characters", "warning", long_tokens, "C15"),
-    Check("broken_characters", "tokens that are no whole characters", "told", broken_characters),
-    Check("never_used", "tokens that the documents do not use", "told", never_used),
+    Check("broken_characters", "tokens that are incomplete characters", "told", broken_characters),
+    Check("never_used", "tokens that do not occur in the documents", "told", never_used),
 )  # fmt: skip
 
 
 LEAST = 0.99
-"""Consistency below which a person should look."""
+"""Consistency below which the check warns."""
 
 
 def consistency(patterns: Mapping[str, int]) -> float:
-    """1 - H / log2(patterns), where H is the entropy of how often each occurs; 1 where there is one."""
+    """Return 1 - H / log2(number of patterns), where H is their entropy in bits; 1 for a single pattern."""
     if len(patterns) < 2:
         return 1.0
     total = sum(patterns.values())
@@ -227,7 +223,7 @@ def consistency(patterns: Mapping[str, int]) -> float:
 
 
 def how(subject: TokenizerUnderTest) -> Finding:
-    """How often each pattern occurs, by length."""
+    """Report how numbers are split: the frequency of each pattern, by number of digits."""
     found = _told(subject)
     if isinstance(found, Finding):
         return found
@@ -241,19 +237,21 @@ def how(subject: TokenizerUnderTest) -> Finding:
 
 
 def _cut(pattern: str, count: int) -> str:
-    """How many numbers are cut so: ``77 cut 1+1``, ``13 whole``."""
-    return f"{count:,} cut {pattern}" if "+" in pattern else f"{count:,} whole"
+    """Return a text such as ``77 split 1+1`` or ``13 one token``."""
+    return f"{count:,} split {pattern}" if "+" in pattern else f"{count:,} one token"
 
 
 def consistent(subject: TokenizerUnderTest) -> Finding:
-    """Whether numbers of one length have one pattern."""
+    """Check that numbers with equally many digits are split in the same way."""
     found = _told(subject)
     if isinstance(found, Finding):
         return found
     values = {length: consistency(patterns) for length, patterns in sorted(found.items())}
     worst = min(values, key=values.__getitem__)
     told = (
-        f"consistency {values[worst]:.3f} at {worst} digits, the least" if values[worst] < 1 else "one pattern a length"
+        f"consistency {values[worst]:.3f} at {worst} digits, the lowest"
+        if values[worst] < 1
+        else "one pattern per length"
     )
     examples = [] if values[worst] >= LEAST else _unlike(subject, worst, found[worst])
     shown = {str(length): value for length, value in values.items()}
@@ -264,12 +262,12 @@ def _told(subject: TokenizerUnderTest) -> Finding | dict[int, Counter[str]]:
     try:
         found = subject.cuts_of_numbers
     except EncodeError as error:
-        return not_applicable(f"it takes no numbers ({error})")
-    return found or not_applicable("no number comes back from its tokens")
+        return not_applicable(f"it rejects numbers ({error})")
+    return found or not_applicable("no number equals its joined tokens")
 
 
 def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) -> list[Example]:
-    """The least number of each of the two most frequent patterns."""
+    """Return the smallest number of each of the two most frequent patterns."""
     wanted = [pattern for pattern, _ in patterns.most_common(2)]
     shown = []
     for number, ids in subject.numbers.items():
@@ -278,22 +276,22 @@ def _unlike(subject: TokenizerUnderTest, length: int, patterns: Counter[str]) ->
             pattern = "+".join(str(len(piece)) for piece in pieces if piece)
             if pattern in wanted:
                 wanted.remove(pattern)
-                shown.append(Example(number, "cut as " + "|".join(piece.decode() for piece in pieces if piece)))
+                shown.append(Example(number, "split as " + "|".join(piece.decode() for piece in pieces if piece)))
     return shown
 
 
 DIGITS_CHECKS = (
-    Check("numbers", "how 0 to 9999 are cut, by lengths of the parts", "told", how),
-    Check("digits", "numbers of one length are cut alike", "warning", consistent, "C6"),
+    Check("numbers", "how 0 to 9999 are split, by number of digits", "told", how),
+    Check("digits", "numbers with equally many digits are split in the same way", "warning", consistent, "C6"),
 )
 
 
 LEAST_COVERED = 0.999
-"""Share of the bytes that are no blanks that pre-tokens must hold."""
+"""Minimum share of the bytes that are not white space that pre-tokens must cover."""
 
 
 def applied(subject: TokenizerUnderTest) -> Finding:
-    """Composed and decomposed forms that are one after the declared normaliser have the same ids."""
+    """Check that composed and decomposed forms have the same ids if the declared normaliser unifies them."""
     normalized = subject.traits.normalized
     if normalized is None:
         return not_applicable("it declares no normaliser")
@@ -305,17 +303,17 @@ def applied(subject: TokenizerUnderTest) -> Finding:
     same = [pair for pair in pairs if normalized(pair[0]) == normalized(pair[1])]
     wrong = [pair for pair in same if subject.encode(pair[0].encode()) != subject.encode(pair[1].encode())]
     if not wrong:
-        alike = f"the same ids for all {len(same):,} that it makes one" if same else "it makes none of them one"
-        return Finding(True, f"of {len(pairs):,} pairs tried: {alike}")
+        alike = f"the same ids for all {len(same):,} that it unifies" if same else "it unifies none of them"
+        return Finding(True, f"{len(pairs):,} pairs tried: {alike}")
     examples = [Example(decomposed.encode(), "other ids than its composed form") for _, decomposed in wrong[:1]]
-    return Finding(False, f"other ids for {of(len(wrong), len(same), 'pairs')} that it makes one", examples)
+    return Finding(False, f"other ids for {of(len(wrong), len(same), 'pairs')} that it unifies", examples)
 
 
 def covered(subject: TokenizerUnderTest) -> Finding:
-    """Pre-tokens that lie end to end and hold every byte."""
+    """Check that pre-tokens are consecutive and cover every byte."""
     boundaries = subject.traits.boundaries
     if boundaries is None:
-        return not_applicable("it does not tell its pre-tokens")
+        return not_applicable("it does not define its pre-tokens")
     texts = [b"", *EVERY_PROBE, *white_space(), *emoji_sequences(), *invalid_utf8(), *blocks()]
     whole = held = 0
     wrong: list[bytes] = []
@@ -327,12 +325,12 @@ def covered(subject: TokenizerUnderTest) -> Finding:
         whole, held = whole + size, held + size * end_to_end
         if not end_to_end:
             wrong.append(text)
-    told = f"{held:,} of {whole:,} bytes that are no blanks lie in pre-tokens"
+    told = f"{held:,} of {whole:,} bytes that are not white space are in pre-tokens"
     examples = [Example(min(wrong, key=len))] if wrong else []
     return Finding(held >= LEAST_COVERED * whole and not wrong, told, examples, {"bytes": whole, "held": held})
 
 
 NORMALISER_CHECKS = (
-    Check("normaliser", "the normaliser that is declared is applied", "failure", applied, "C4"),
-    Check("pretokens", "pre-tokens hold all of a text", "failure", covered, "C10"),
+    Check("normaliser", "the declared normaliser is applied", "failure", applied, "C4"),
+    Check("pretokens", "pre-tokens cover all of a text", "failure", covered, "C10"),
 )
