@@ -99,7 +99,7 @@ def test_the_command_tells_the_seeds_that_are_needed(tmp_path: Path, tokbench: T
     assert pl.read_parquet(tmp_path / "power" / "seed_plan.parquet")["needed"][0] == needed
     (tmp_path / "bits_comparisons.parquet").unlink()
     lacking = tokbench("power", tmp_path)
-    assert "name the folder statistics of an experiment with models of two or more seeds" in lacking.message
+    assert "pass the folder statistics of an experiment with models of two or more seeds" in lacking.message
 
 
 PUBLISHED = Path(__file__).parents[2] / "results" / "published"

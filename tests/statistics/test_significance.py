@@ -288,7 +288,7 @@ def test_a_seed_that_lacks_a_task_makes_the_cell_missing() -> None:
     assert (row["seeds"], row["deviation"], row["reason"]) == (1, None, "left out, lacking a task: seed 2")
     many = seeded(*((seed, "x", 0.4) for seed in range(1, 21)), (21, "x", 0.4), (21, "y", 0.6))
     assert between_seeds(many)["reason"][0].endswith(f"seed {', '.join(map(str, range(1, 21)))}")
-    with pytest.raises(TokbenchError, match="task x, seed 1 stands twice"):
+    with pytest.raises(TokbenchError, match="task x, seed 1 is duplicated"):
         over_seeds(seeded((1, "x", 0.4), (1, "x", 0.4)))
 
 

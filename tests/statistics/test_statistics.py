@@ -143,7 +143,7 @@ def test_three_in_common_are_enough_for_a_correlation() -> None:
 def test_tables_reject_bad_input() -> None:
     with pytest.raises(TokbenchError, match="no column task"):
         averages(SMALL.drop("task"))
-    with pytest.raises(TokbenchError, match="variant bpe, size 10, task copa stands twice"):
+    with pytest.raises(TokbenchError, match="variant bpe, size 10, task copa is duplicated"):
         compare_pairs(pl.concat([SMALL, SMALL]))
 
 

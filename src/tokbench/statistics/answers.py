@@ -1,7 +1,4 @@
-"""The answers of variants as arrays that line up, so that two are compared without joining tables.
-
-Confidence intervals of accuracies, from the number of questions alone.
-"""
+"""Answers of variants as aligned arrays for comparison without joins, and confidence intervals of accuracies."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -32,18 +29,20 @@ from tokbench.tabulation.columns import (
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable, require, schema
 
 OUTCOME = schema(columns.OUTCOME)
-"""Types of the columns that are needed of the table of outcomes; ``document`` numbers the questions of a task."""
+"""Types of the required columns of the table of outcomes; ``document`` numbers the questions of a task."""
 _PLACE = ["task", "document", "size"]
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Every question at every size of a model and suite, in order of task, document and size; a place is one of them.
+    """Every question at every size of a model and suite, in order of task, document and size; each is a place.
 
     Attributes:
-        cells: size and task, ascending.
+        cells: size and task of each cell, ascending.
         names: ``task`` and ``document`` of each place.
-        cell, question, task: int64 [places], the number of each in its own order.
+        cell: int64 [places], index of the place's cell.
+        question: int64 [places], index of the place's question.
+        task: int64 [places], index of the place's task.
     """
 
     cells: list[Cell]
@@ -53,7 +52,7 @@ class Catalogue:
     task: NDArray[np.int64]
 
     def sheet(self, places: NDArray[np.int64]) -> "Sheet":
-        """The sheet of these places, which ascend."""
+        """Return the sheet of these places, which must be ascending."""
         cell = self.cell[places]
         answers = np.bincount(cell, minlength=len(self.cells))
         rows = self.names[places].with_columns(beside=pl.Series(answers[cell], dtype=pl.UInt32))
@@ -64,15 +63,16 @@ class Catalogue:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """Which questions were answered at which sizes. Most variants share one.
+    """Set of questions that were answered, by size. Most variants share one sheet.
 
     Attributes:
-        catalogue: what the places are of.
+        catalogue: catalogue of the places.
         places: int64 [n], ascending.
-        rows: ``task`` and ``document`` of each, and ``beside``, how many answers its cell has.
-        question: int64 [n], ascending from 0 without a gap.
-        starts: int64, the first question of each task but the first.
-        cells, questions: how many there are.
+        rows: ``task`` and ``document`` of each place, and ``beside``, the number of answers in its cell.
+        question: int64 [n], ascending from 0 without gaps.
+        starts: int64, first question of each task except the first task.
+        cells: number of cells with an answer.
+        questions: number of questions.
     """
 
     catalogue: Catalogue
@@ -91,13 +91,13 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """A value for each place of a sheet: the share of seeds that were right, or the difference of two such shares."""
+    """Value for each place of a sheet: share of seeds with a right answer, or a difference of two such shares."""
 
     sheet: Sheet
     values: NDArray[np.float64]
 
     def __sub__(self, other: "Answered") -> "Answered":
-        """The differences over the places that both have."""
+        """Return the differences over the places that both have."""
         if self.sheet is other.sheet:
             return Answered(self.sheet, self.values - other.values)
         places, ours, theirs = np.intersect1d(
@@ -106,7 +106,10 @@ class Answered:
         return Answered(self.sheet.catalogue.sheet(places), self.values[ours] - other.values[theirs])
 
     def by_question(self) -> list[NDArray[np.float64]]:
-        """By task, a value for every question; all of them add up to the mean over cells of each cell's mean."""
+        """Return a float64 array for each task, with one value per question.
+
+        The sum of all values is the mean over cells of each cell's mean.
+        """
         if not self.sheet.questions:
             return []
         share = pl.col("value") / pl.col("beside") / self.sheet.cells
@@ -115,17 +118,17 @@ class Answered:
         return np.split(questions["value"].to_numpy(), self.sheet.starts)
 
     def sums(self) -> NDArray[np.float64]:
-        """float64 [questions], the sum over sizes of each."""
+        """Return each question's sum over sizes, float64 [questions]."""
         return np.bincount(self.sheet.question, self.values, self.sheet.questions).astype(np.float64, copy=False)
 
 
 def answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str, Answered]]]:
-    """By model and suite, and by variant: the share of seeds that were right, question by question.
+    """Yield for each model and suite the answers by variant: the share of seeds that were right, for every question.
 
-    A question that lacks one of the seeds of its model, suite and size is left out.
+    A question is left out of a variant if one of the seeds of its model, suite and size is missing.
 
     Args:
-        outcomes: see :data:`OUTCOME`; with a column ``seed``, a question's outcome is its mean over seeds.
+        outcomes: see :data:`OUTCOME`. With a column ``seed``, a question's outcome is its mean over seeds.
 
     Raises:
         TokbenchError: a column is missing.
@@ -152,7 +155,7 @@ def answers(outcomes: pl.DataFrame) -> Iterator[tuple[tuple[str, str], dict[str,
 
 
 def restricted(given: dict[str, Answered], cells: set[Cell]) -> dict[str, Answered]:
-    """The answers in these cells alone, of the variants that have any."""
+    """Return only the answers in these cells; variants without any are left out."""
     chosen: dict[Sheet, tuple[NDArray[np.bool_], Sheet]] = {}
     found = {}
     for variant, answered in given.items():
@@ -168,7 +171,7 @@ def restricted(given: dict[str, Answered], cells: set[Cell]) -> dict[str, Answer
 
 
 def without_sizes(answered: Answered, sizes: Collection[int]) -> Answered:
-    """The answers at other vocabulary sizes alone; the same where none is named."""
+    """Return the answers at all other vocabulary sizes; unchanged if ``sizes`` is empty."""
     if not sizes:
         return answered
     catalogue, places = answered.sheet.catalogue, answered.sheet.places
@@ -177,13 +180,13 @@ def without_sizes(answered: Answered, sizes: Collection[int]) -> Answered:
 
 
 def cells_of(given: dict[str, Answered]) -> list[Cell]:
-    """Every cell that has an answer, ascending."""
+    """Return every cell that has an answer, ascending."""
     sheets = {answered.sheet for answered in given.values()}
     return sorted(set(chain.from_iterable(sheet.answered_cells for sheet in sheets)))
 
 
 def _catalogued(part: pl.DataFrame) -> tuple[Catalogue, pl.DataFrame]:
-    """Every place of a model and suite, and its rows with the number of theirs."""
+    """Return the catalogue of a model and suite, and the rows with a column ``place``."""
     places = part.select(_PLACE).unique().sort(_PLACE).with_row_index("place")
     cells = places.select("size", "task").unique().sort("size", "task").with_row_index("cell")
     question = (places["task"] != places["task"].shift()) | (places["document"] != places["document"].shift())
@@ -200,12 +203,12 @@ def _catalogued(part: pl.DataFrame) -> tuple[Catalogue, pl.DataFrame]:
 
 
 def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Interval of a share of n questions (Wilson 1927).
+    """Return the Wilson score interval of a share (Wilson 1927).
 
     Args:
-        share: between 0 and 1.
-        n: questions, at least one.
-        confidence: of the interval.
+        share: share between 0 and 1.
+        n: number of questions, at least one.
+        confidence: confidence level (default: 0.95).
     """
     from tokbench.statistics.distributions import norm
 
@@ -216,21 +219,21 @@ def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float,
 
 
 def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) -> pl.DataFrame:
-    """Interval of each variant's average accuracy, were the same models asked other questions of the same kind.
+    """Return the interval of each variant's average accuracy over other questions of the same kind.
 
-    Questions are taken as independent and the cells as fixed: the standard error of the average of m cells is
-    sqrt(sum of a(1 - a)/n) / m. Training again with another seed, and other tasks, are no part of it.
+    Questions are assumed independent and cells fixed. The standard error of the average of m cells is
+    sqrt(sum of a(1 - a)/n) / m. The interval does not cover training with another seed, or other tasks.
 
     Args:
-        accuracy: the tidy table of accuracies as shares, see :data:`tokbench.tabulation.columns.ACCURACY`.
-        confidence: of the interval.
+        accuracy: table of accuracies as shares, see :data:`tokbench.tabulation.columns.ACCURACY`.
+        confidence: confidence level (default: 0.95).
 
     Returns:
         One row per model, suite and variant: ``average``, ``stderr``, ``low``, ``high`` (shares), ``cells``,
-        ``questions``, ``reason`` (why there is none).
+        ``questions``, ``reason`` (why there is no average).
 
     Raises:
-        TokbenchError: a column is missing, or an accuracy is no share between 0 and 1.
+        TokbenchError: a column is missing, or an accuracy is not a share between 0 and 1.
     """
     require(accuracy, ACCURACY, "accuracy table")
     from tokbench.statistics.distributions import norm
@@ -279,8 +282,8 @@ INTERVALS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average accuracy in percent. The 95 % interval says how it would vary if the same models were asked other "
-            "questions of the same kind: questions are independent draws; tasks, sizes and seeds are fixed.",
+            "Average accuracy in percent. The 95 % interval is for the same models on other questions of the same "
+            "kind: questions are independent draws; tasks, sizes and seeds are fixed.",
             ("variant", "model", "suite", "average", "stderr", "low", "high", "cells", "questions"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

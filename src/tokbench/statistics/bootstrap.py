@@ -12,17 +12,17 @@ from tokbench.kernels.exact import compensated_dot
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 _KEPT = 1000
-"""Things to draw up to which the draws are kept for the next that has as many."""
+"""Largest number of groups for which draws are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """What resampling says of a mean of paired differences.
+    """Interval and p-value of a mean of paired differences, from resampling.
 
     Attributes:
         low, high: percentile interval of the mean.
-        p_value: one-sided, (1 + resamples whose mean is not above zero) / (1 + resamples): the sample itself counts as
-            one, so that it is never zero (Davison and Hinkley 1997, section 4.2).
+        p_value: one-sided, (1 + resamples whose mean is not above zero) / (1 + resamples). The sample itself counts as
+            a resample, so it is never zero (Davison and Hinkley 1997, section 4.2).
     """
 
     low: float
@@ -41,15 +41,15 @@ def paired_bootstrap(
     """Resample paired differences with replacement.
 
     Args:
-        differences: first minus second, a pair each.
-        groups: what is drawn as one, a label for each difference: cells of one task are alike, and to draw tasks
-            whole asks what other tasks would have given. Without groups each difference is drawn by itself.
-        resamples: how many times.
-        confidence: of the interval.
-        seed: of the draws; the same seed gives the same numbers.
+        differences: first minus second, one per pair.
+        groups: label of each difference; differences with one label are drawn together (default: None, each is drawn
+            separately). Cells of one task are correlated, and drawing tasks estimates the result on other tasks.
+        resamples: number of resamples (default: 1000).
+        confidence: confidence level (default: 0.95).
+        seed: seed of the draws (default: 0); equal seeds give equal numbers.
 
     Returns:
-        None for fewer than two things to draw.
+        Interval and p-value; None for fewer than two groups.
     """
     means = resampled_means(differences, groups, resamples=resamples, seed=seed)
     return None if means is None else summarized(means, confidence)
@@ -62,9 +62,9 @@ def resampled_means(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NDArray[np.float64] | None:
-    """The means that :func:`paired_bootstrap` summarizes, float64 [resamples]; None for fewer than two things to draw.
+    """Return the means that :func:`paired_bootstrap` summarizes, float64 [resamples]; None for fewer than two groups.
 
-    Those of the opposite differences are the same with the opposite sign: the draws rest on the number of things alone.
+    The draws depend only on the number of groups, so differences of opposite sign give means of opposite sign.
     """
     values = np.asarray(differences, np.float64)
     _, places = np.unique(np.arange(len(values)) if groups is None else _numbered(groups), return_inverse=True)
@@ -80,18 +80,18 @@ def resampled_means(
 def stratified_sums(
     strata: Sequence[NDArray[np.float64]], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> NDArray[np.float64]:
-    """Sums of values that are drawn with replacement within each stratum, as many as it has.
+    """Return sums of values that are drawn with replacement within each stratum.
 
-    Values that are equal are drawn together, by how often each comes (a multinomial draw), which is the same and
-    takes no room for the many questions of a task.
+    As many values are drawn as the stratum has. Equal values are drawn together by a multinomial draw of their counts,
+    which has the same distribution and needs little memory for tasks with many questions.
 
     Args:
-        strata: float64 values of each.
-        resamples: how many times.
-        seed: of the draws; the same seed gives the same numbers.
+        strata: float64 values of each stratum.
+        resamples: number of resamples (default: 1000).
+        seed: seed of the draws (default: 0); equal seeds give equal numbers.
 
     Returns:
-        float64 [resamples].
+        Sums, float64 [resamples].
     """
     rng = np.random.default_rng(seed)
     sums = np.zeros(resamples)
@@ -102,12 +102,12 @@ def stratified_sums(
 
 
 def summarized(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> Bootstrap:
-    """What resampled means, or sums, say."""
+    """Return interval and p-value of resampled means or sums."""
     return summarized_rows(means[np.newaxis], confidence)[0]
 
 
 def summarized_rows(means: NDArray[np.float64], confidence: float = CONFIDENCE) -> list[Bootstrap]:
-    """The same of each row of float64 [rows, resamples]."""
+    """Return interval and p-value for each row of float64 [rows, resamples]."""
     tail = (1 - confidence) / 2
     ends = np.quantile(means, [tail, 1 - tail], axis=1).T.tolist()
     above = (1 + (means <= 0).sum(1)) / (1 + means.shape[1])
@@ -122,6 +122,6 @@ _kept_draws = lru_cache(maxsize=8)(_draws)
 
 
 def _numbered(groups: Sequence[Hashable]) -> list[int]:
-    """A number for each label, in order of appearance."""
+    """Return a number for each label, in order of appearance."""
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     return [numbers[group] for group in groups]

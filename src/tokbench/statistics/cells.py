@@ -1,7 +1,7 @@
-"""The cells of an experiment, one accuracy each, and which of them are missing.
+"""Cells of an experiment with one accuracy each, and missing cells.
 
-Statistics are taken per model and suite. The cells of a model and suite are all its sizes times all its tasks, as
-found over all variants; a cell without accuracy is missing, and is named wherever that matters.
+Statistics are computed per model and suite. The cells of a model and suite are all its sizes times all its tasks over
+all variants. A cell without accuracy is missing, and reasons name it.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from tokbench.tabulation import columns
 from tokbench.tabulation.table import require, schema
 
 ACCURACY = schema(columns.ACCURACY)
-"""Types of the columns that statistics need of the table of accuracies."""
+"""Types of the columns of the table of accuracies that statistics use."""
 INTRINSIC = schema(columns.INTRINSIC)
 """Types of the columns of the table of intrinsic metrics."""
 
@@ -32,7 +32,7 @@ class Grid:
         sizes: vocabulary sizes, ascending.
         tasks: in alphabetical order.
         accuracies: accuracy of each cell, by variant, in alphabetical order; missing cells are absent.
-        baselines: accuracy of guessing, by task; None where the results do not tell.
+        baselines: accuracy of guessing, by task; None if the results do not give it.
     """
 
     sizes: list[int] = field(default_factory=list)
@@ -41,16 +41,16 @@ class Grid:
     baselines: dict[str, float | None] = field(default_factory=dict)
 
     def missing(self, variant: str, sizes: Iterable[int]) -> list[Cell]:
-        """Cells of the given sizes that the variant lacks."""
+        """Return cells of the given sizes that the variant lacks."""
         known = self.accuracies[variant]
         return [(size, task) for size in sizes for task in self.tasks if (size, task) not in known]
 
 
 def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
-    """Accuracies by (model, suite), in alphabetical order.
+    """Return accuracies by (model, suite), in alphabetical order.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice.
+        TokbenchError: a column is missing, or a cell is duplicated.
     """
     require(accuracy, columns.ACCURACY, "accuracy table")
     rows = accuracy.select(list(ACCURACY)).sort("model", "suite", "variant", "size", "task")
@@ -60,7 +60,7 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
         if (key := (model, suite, variant, size, task)) in seen:
             raise TokbenchError(
                 f"accuracy table: model {model}, suite {suite}, variant {variant}, size {size}, task {task} "
-                "stands twice; keep one row"
+                "is duplicated; keep one row"
             )
         seen.add(key)
         grid = found[model, suite]
@@ -77,7 +77,7 @@ def grids(accuracy: pl.DataFrame) -> dict[tuple[str, str], Grid]:
 
 
 def name_cells(cells: Iterable[Cell], limit: int = 3) -> str:
-    """``size/task, size/task, ...``: the first few of the cells and how many more there are."""
+    """Return ``size/task, size/task, ...``: the first cells up to ``limit`` (default: 3), and the number of others."""
     names = [f"{size}/{task}" for size, task in cells]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

@@ -1,4 +1,4 @@
-"""Two tokenizers side by side on one thing, with an interval of their difference from what was drawn to measure it."""
+"""Contrast of two tokenizers on one text or task, with an interval of their difference."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ Question = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """What two tokenizers have, and how they differ.
+    """Values of two tokenizers and their difference.
 
     Attributes:
         a, b: the two values.
-        difference: of the two, as the function that makes it says.
-        low, high: 95 % interval of the difference: of tokens and bits by Student's t over documents, of answers by the
-            paired bootstrap over questions; None where fewer than two things were drawn.
-        n: things drawn.
-        p_value: two-sided, that the difference is zero; None where there is no test of it.
+        difference: difference of the two, as defined by the function that returns it.
+        low, high: 95 % interval of the difference: by Student's t over documents for tokens and bits, by the paired
+            bootstrap over questions for answers. None for fewer than two documents or questions.
+        n: number of documents, questions or words that the interval is over.
+        p_value: two-sided p-value of a difference of zero; None if it was not tested.
     """
 
     a: float
@@ -39,22 +39,22 @@ class Contrast:
 
     @property
     def side(self) -> int:
-        """1 where the whole interval is above zero, -1 where it is below, 0 where it holds zero or is not known."""
+        """1 if the interval is above zero, -1 if it is below, 0 if it contains zero or is unknown."""
         if self.low is None or self.high is None or self.low <= 0 <= self.high:
             return 0
         return 1 if self.low > 0 else -1
 
 
 def answered(a: Mapping[Question, float], b: Mapping[Question, float]) -> Contrast | None:
-    """Shares of right answers to the questions that both were asked, and a minus b.
+    """Compare shares of right answers to the questions that both were asked; the difference is a minus b.
 
-    A question is drawn with its answers at every size: sizes ask the same questions.
+    A question is drawn with its answers at every size, because all sizes are asked the same questions.
 
     Args:
-        a, b: by question 1 if the answer is right and 0 if not, or the share of seeds with a right answer.
+        a, b: by question 1 for a right answer and 0 for a wrong one, or the share of seeds with a right answer.
 
     Returns:
-        None where no question is common to both.
+        The contrast; None if there is no common question.
     """
     common = sorted(a.keys() & b.keys())
     if not common:
@@ -71,13 +71,13 @@ def answered(a: Mapping[Question, float], b: Mapping[Question, float]) -> Contra
 
 
 def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
-    """Tokens of the same documents, and how many more a needs, as a share of b's: sum of a / sum of b - 1.
+    """Compare token counts of the same documents; the difference is sum of a / sum of b - 1.
 
     Args:
-        a, b: tokens of each document, in one order.
+        a, b: tokens of each document, in the same order.
 
     Returns:
-        None where b has no token.
+        The contrast; None if b has no token.
     """
     left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if not right.sum():
@@ -89,14 +89,14 @@ def token_counts(a: Sequence[int], b: Sequence[int]) -> Contrast | None:
 
 
 def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) -> Contrast | None:
-    """Bits per byte of the same documents under two models, and a minus b.
+    """Compare bits per byte of the same documents under two models; the difference is a minus b.
 
     Args:
-        a, b: bits of each document, in one order.
-        sizes: bytes of each.
+        a, b: bits of each document, in the same order.
+        sizes: bytes of each document.
 
     Returns:
-        None where the documents have no bytes.
+        The contrast; None if the documents have no bytes.
     """
     left, right, whole = (np.asarray(values, np.float64) for values in (a, b, sizes))
     if not whole.sum():
@@ -109,14 +109,16 @@ def bits_per_byte(a: Sequence[float], b: Sequence[float], sizes: Sequence[int]) 
 def bits_over_seeds(
     a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], sizes: Sequence[int]
 ) -> Contrast | None:
-    """Bits per byte of the same documents by models of several seeds, and a minus b; over seeds and documents.
+    """Compare bits per byte of the same documents by models of several seeds, over seeds and documents.
+
+    The difference is a minus b.
 
     Args:
-        a, b: by seed, in one order, bits of each document.
+        a, b: bits of each document by seed, both in the same order.
         sizes: bytes of each document.
 
     Returns:
-        None where the documents have no bytes. With one seed the interval is over documents.
+        The contrast; None if the documents have no bytes. With one seed the interval is over documents only.
     """
     if len(a) < 2 or len(sizes) < 2:
         return bits_per_byte(a[0], b[0], sizes)
@@ -131,19 +133,17 @@ def bits_over_seeds(
 
 
 def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None) -> float | None:
-    """Two-sided p of Student's t test that paired differences, over what they are of, are zero.
+    """Return the two-sided p-value of Student's t test that the ratio of differences to sizes is zero.
 
-    The interval of the same ratio belongs to it, see :func:`tokbench.statistics.estimate.ratio_over_documents`.
-
-    It is never below that of the signs, 2^(1 - n): less than that only the assumption of a normal distribution could
-    say of so few.
+    The interval of the same ratio is :func:`tokbench.statistics.estimate.ratio_over_documents`. The p-value is never
+    below 2^(1 - n), that of the sign test: with so few pairs, only normality could support a lower one.
 
     Args:
-        differences: of each document or question.
-        sizes: of each; all the same where they are not given.
+        differences: paired difference of each document or question.
+        sizes: size of each (default: None, all equal).
 
     Returns:
-        None for fewer than two differences.
+        The p-value; None for fewer than two differences.
     """
     count = len(differences)
     if count < 2:
@@ -157,8 +157,10 @@ def paired_p(differences: Sequence[float], sizes: Sequence[float] | None = None)
 
 
 def _interval_of_ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> tuple[float | None, float | None]:
-    """95 % interval of sum of part / sum of whole by Student's t over documents, as everywhere in a report; see
-    :func:`tokbench.statistics.estimate.ratio_over_documents`."""
+    """Return the 95 % interval of sum of part / sum of whole by Student's t over documents.
+
+    None for fewer than two documents. See :func:`tokbench.statistics.estimate.ratio_over_documents`.
+    """
     if len(whole) < 2:
         return None, None
     return interval(ratio_over_documents(part, whole))

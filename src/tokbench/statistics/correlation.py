@@ -24,7 +24,7 @@ Point = tuple[str, int]
 
 Key = TypeVar("Key", str, Point)
 NORMAL = 1.959963984540054
-"""What a standard normal exceeds with probability 0.025."""
+"""Standard normal quantile: exceeded with probability 0.025."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Correlation:
     """Pearson's r over paired values.
 
     Attributes:
-        r: the coefficient, or None where it is not defined.
-        p_value: two-sided, under normality; None with ``r``.
-        n: pairs.
-        missing: things that have one of the two values only, and are left out.
-        reason: why there is no coefficient.
+        r: the coefficient, or None if it is not defined.
+        p_value: two-sided, under normality; None if ``r`` is.
+        n: number of pairs.
+        missing: items left out because they have only one of the two values.
+        reason: reason why there is no coefficient.
     """
 
     r: float | None
@@ -47,18 +47,18 @@ class Correlation:
 
 
 def _correlation(of: str) -> tuple[Column, ...]:
-    """The columns of :class:`Correlation` over so many things."""
+    """Return the columns of :class:`Correlation` for a kind of item."""
     return (
         Column("r", pl.Float64, "Pearson's coefficient", decimals=3),
-        replace(columns.P_VALUE, definition="two-sided p of r, under normality"),
-        Column("n", pl.Int64, f"{of} that have both values", of),
-        Column("missing", pl.Int64, f"{of} that have one of the two values only, left out", of),
+        replace(columns.P_VALUE, definition="two-sided p-value of r, under normality"),
+        Column("n", pl.Int64, f"{of} with both values", of),
+        Column("missing", pl.Int64, f"{of} left out because they have only one of the two values", of),
         columns.REASON,
     )
 
 
 def pearson(x: Mapping[Key, float], y: Mapping[Key, float]) -> Correlation:
-    """Correlate two values over the things that have both."""
+    """Correlate two values over the items that have both."""
     common = sorted(x.keys() & y.keys())
     missing = len(x.keys() ^ y.keys())
     first, second = [x[key] for key in common], [y[key] for key in common]
@@ -77,15 +77,15 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
     """Correlate the variants' average accuracies at one vocabulary size with those at another.
 
     Args:
-        accuracy: the tidy table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
-        fewer: variant and size of those that are left out, see :mod:`tokbench.statistics.equal_size`.
+        accuracy: table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
+        fewer: variant and size of undersized vocabularies to leave out, see :mod:`tokbench.statistics.equal_size`.
 
     Returns:
         One row per model, suite and pair of sizes: ``size_a``, ``size_b``, ``r``, ``r_squared``, ``p_value``, ``n``
-        (variants), ``missing`` (variants with a ranked average at one of the two sizes only), ``reason``.
+        (variants), ``missing`` (variants with a ranked average at only one of the two sizes), ``reason``.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice.
+        TokbenchError: a column is missing, or a cell is duplicated.
     """
     correlated = {name: dtype for name, dtype in R_SQUARED.schema.items() if name != "r_squared"}
     rows = []
@@ -102,18 +102,18 @@ def between_sizes(accuracy: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFr
 
 
 def metric_with_accuracy(intrinsic: pl.DataFrame, accuracy: pl.DataFrame) -> pl.DataFrame:
-    """Correlate each intrinsic metric with average accuracy over all tokenizers, a variant at a size each.
+    """Correlate each intrinsic metric with average accuracy over all tokenizers (a variant at a vocabulary size).
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
-        accuracy: the tidy table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
+        intrinsic: table of intrinsic metrics, see :data:`tokbench.tabulation.columns.INTRINSIC`.
+        accuracy: table of accuracies, see :data:`tokbench.tabulation.columns.ACCURACY`.
 
     Returns:
         One row per model, suite, corpus, language, metric and definition: ``r``, ``p_value``, ``n`` (tokenizers),
         ``missing`` (tokenizers with only one of the two values), ``reason``.
 
     Raises:
-        TokbenchError: a column is missing, or a value stands twice.
+        TokbenchError: a column is missing, or a value is duplicated.
     """
     measured = _points(intrinsic)
     rows = []
@@ -132,7 +132,7 @@ def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
         ``definition_b``, ``r``, ``p_value``, ``n``, ``missing``, ``reason``.
 
     Raises:
-        TokbenchError: a column is missing, or a value stands twice.
+        TokbenchError: a column is missing, or a value is duplicated.
     """
     rows = []
     for (name_a, a), (name_b, b) in combinations(_points(intrinsic).items(), 2):
@@ -142,8 +142,10 @@ def between_metrics(intrinsic: pl.DataFrame) -> pl.DataFrame:
 
 
 def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]]:
-    """Values by tokenizer, for each (corpus, language, metric, definition); missing values are absent, and so are those
-    by a nominal size of vocabularies that are smaller."""
+    """Return values by tokenizer, for each (corpus, language, metric, definition).
+
+    Missing values are absent. Values that divide by a nominal size are absent for vocabularies smaller than that.
+    """
     require(intrinsic, columns.INTRINSIC, "intrinsic table")
     found: dict[tuple[str, ...], dict[Point, float]] = {}
     smaller = smaller_than_asked(intrinsic)
@@ -155,7 +157,7 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
         name = (corpus, language, metric, definition)
         if (name, variant, size) in seen:
             raise TokbenchError(
-                f"intrinsic table: variant {variant}, size {size}, {', '.join(name)} stands twice; keep one row"
+                f"intrinsic table: variant {variant}, size {size}, {', '.join(name)} is duplicated; keep one row"
             )
         seen.add((name, variant, size))
         points = found.setdefault(name, {})
@@ -165,27 +167,32 @@ def _points(intrinsic: pl.DataFrame) -> dict[tuple[str, ...], dict[Point, float]
     return found
 
 
-SMALLER = (
-    "Tokenizers with fewer tokens than their size, if any, are among the others; a nominal size is the one asked for."
-)
+SMALLER = "Tokenizers with fewer tokens than requested, if any, are included; a nominal size is the requested one."
 R_SQUARED = TidyTable(
     "r_squared",
     "two vocabulary sizes under a model and suite",
     (
         columns.MODEL,
         columns.SUITE,
-        Column("size_a", pl.Int64, "the smaller vocabulary size", "tokens", "size"),
-        Column("size_b", pl.Int64, "the larger one", "tokens", "other size"),
+        Column("size_a", pl.Int64, "smaller vocabulary size", "tokens", "size"),
+        Column("size_b", pl.Int64, "larger vocabulary size", "tokens", "other size"),
         *_correlation("variants"),
-        Column("r_squared", pl.Float64, "variance that the average accuracies at both sizes share", "", "R²", 3),
+        Column(
+            "r_squared",
+            pl.Float64,
+            "share of variance that the average accuracies at both sizes have in common",
+            "",
+            "R²",
+            3,
+        ),
     ),
     maker=between_sizes,
     takes=("accuracy", "fewer"),
     prints=(
         Print(
             "statistics",
-            "Do two vocabulary sizes order the variants alike? R² of their average accuracies at the two sizes; n is "
-            "the number of variants.",
+            "R² of the variants' average accuracies at two vocabulary sizes: a high R² means that both sizes order "
+            "the variants in the same way. n is the number of variants.",
             ("model", "suite", "size_a", "size_b", "r_squared", "n"),
             arranged=True,
         ),
@@ -195,11 +202,14 @@ R_SQUARED = TidyTable(
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
-    """95 % interval of a correlation by Fisher's z (1921), for pairs that are independent and normal; None below four.
+    """Return the 95 % interval of a correlation by Fisher's z (1921), for independent, normally distributed pairs.
 
     Args:
-        r: Pearson's, between -1 and 1.
-        n: pairs.
+        r: Pearson's coefficient, between -1 and 1.
+        n: number of pairs.
+
+    Returns:
+        The interval; None for fewer than four pairs, or if ``abs(r)`` is 1.
     """
     if n < 4 or abs(r) >= 1:
         return None
@@ -209,7 +219,7 @@ def fisher_interval(r: float, n: int) -> tuple[float, float] | None:
 
 CORRELATIONS = TidyTable(
     "correlations",
-    "a metric in one definition on a corpus, under a model and suite",
+    "a metric with one definition on a corpus, under a model and suite",
     (
         columns.MODEL,
         columns.SUITE,
@@ -225,7 +235,7 @@ CORRELATIONS = TidyTable(
         Print(
             "statistics",
             "Pearson's r of each intrinsic measure with average accuracy; n is the number of tokenizers (a variant at "
-            "a vocabulary size), all sizes and pre-tokenizations together. " + SMALLER,
+            "a vocabulary size), over all sizes and pre-tokenizers. " + SMALLER,
             ("model", "suite", "corpus", "metric", "definition", "r", "n"),
             folds_above=30,
             arranged=True,
@@ -235,14 +245,14 @@ CORRELATIONS = TidyTable(
 )
 METRIC_CORRELATIONS = TidyTable(
     "metric_correlations",
-    "two metrics in one definition each, on a corpus",
+    "two metrics with one definition each, on a corpus",
     (
         columns.CORPUS,
         columns.LANGUAGE,
         Column("metric_a", pl.String, "name of one metric"),
-        Column("definition_a", pl.String, "its definition"),
-        Column("metric_b", pl.String, "name of the other"),
-        Column("definition_b", pl.String, "its definition"),
+        Column("definition_a", pl.String, "definition of that metric"),
+        Column("metric_b", pl.String, "name of the other metric"),
+        Column("definition_b", pl.String, "definition of that metric"),
         *_correlation("tokenizers"),
     ),
     maker=between_metrics,
@@ -250,9 +260,8 @@ METRIC_CORRELATIONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Pearson's r of every intrinsic measure with {measures}, each by its first definition; n is the "
-            "number of tokenizers, all sizes and pre-tokenizations together. The source has every pair of measures. "
-            + SMALLER,
+            "Pearson's r of every intrinsic measure with {measures}, each by its first definition; n is the number of "
+            "tokenizers, over all sizes and pre-tokenizers. The source has every pair of measures. " + SMALLER,
             folds_above=30,
             arranged=True,
         ),

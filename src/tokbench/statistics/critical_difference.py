@@ -20,24 +20,23 @@ from tokbench.tabulation.table import Column, Print, TidyTable
 def critical_differences(
     accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None, alpha: float = ALPHA
 ) -> pl.DataFrame:
-    """Average ranks over all cells, and the least difference of average ranks that is significant.
+    """Return average ranks over all cells, and the critical difference of average ranks.
 
-    Each cell, a vocabulary size and task, ranks the variants from 1, the best; ties share their average rank. A variant
-    that lacks a cell is left out whole, and its row says which cells it lacks; so is one whose vocabulary has fewer
-    tokens than others of its size.
+    Each cell (vocabulary size and task) ranks the variants from 1, the best; ties share their average rank. A variant
+    that lacks a cell is left out, and its row names the missing cells. Undersized vocabularies are left out, too.
 
     Args:
-        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.verdicts.fewest`. One training gives no ranks, two give no test.
-        alpha: level of Nemenyi's test.
+        accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.equal_size` (default: none).
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. Ranks need two trainings, tests three.
+        alpha: level of Nemenyi's test (default: 0.05).
 
     Returns:
-        One row per model, suite and variant, by average rank: ``average_rank``, ``blocks`` (cells), ``friedman``
-        (chi-squared, corrected for ties) with its ``p_value``, ``critical_difference``, ``reason``.
+        One row per model, suite and variant, ordered by average rank: ``average_rank``, ``blocks`` (cells),
+        ``friedman`` (chi-squared, corrected for ties) with its ``p_value``, ``critical_difference``, ``reason``.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice.
+        TokbenchError: a column is missing, or a cell is duplicated.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     for (model, suite), grid in grids(accuracy).items():
@@ -60,7 +59,7 @@ def critical_differences(
 
 
 def _why_left_out(grid: Grid, variant: str, fewer: Undersized) -> str:
-    """Why a variant is not ranked beside the others; empty where it is."""
+    """Return the reason why a variant is not ranked; empty if it is."""
     if cells := grid.missing(variant, grid.sizes):
         return f"missing: {name_cells(cells)}"
     smaller = sizes_with_fewer([variant], grid.sizes, fewer)
@@ -68,7 +67,10 @@ def _why_left_out(grid: Grid, variant: str, fewer: Undersized) -> str:
 
 
 def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
-    """Critical difference of average ranks: q sqrt(k (k + 1) / (6 N)), q the studentized range over the root of two."""
+    """Return the critical difference of average ranks.
+
+    It is q sqrt(k (k + 1) / (6 N)) for k variants and N blocks; q is the quantile of the studentized range / sqrt(2).
+    """
     from tokbench.statistics.distributions import studentized_range
 
     quantile = float(studentized_range.isf(alpha, variants, np.inf)) / sqrt(2)
@@ -76,7 +78,7 @@ def nemenyi(variants: int, blocks: int, alpha: float = ALPHA) -> float:
 
 
 def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], float | None, float | None]:
-    """Average rank of each variant, Friedman's statistic, its p-value; no test of one variant or of equals alone."""
+    """Return average ranks by variant, Friedman's statistic and its p-value (None if nothing differs)."""
     if not variants:
         return {}, None, None
     cells = [(size, task) for size in grid.sizes for task in grid.tasks]
@@ -86,13 +88,13 @@ def _friedman(grid: Grid, variants: Sequence[str]) -> tuple[dict[str, float], fl
 
 
 def friedman(values: NDArray[np.float64]) -> tuple[list[float], float | None, float | None]:
-    """Average ranks of columns over the blocks that are rows, the lowest value ranking first.
+    """Rank columns in each row (block), the lowest value first, and test whether average ranks differ.
 
     Args:
         values: float64 [blocks, columns], both one or more.
 
     Returns:
-        The ranks, Friedman's chi-squared corrected for ties, and its p-value; None for both where nothing differs.
+        Average ranks, Friedman's chi-squared corrected for ties, and its p-value; both are None if nothing differs.
     """
     from tokbench.statistics.distributions import rankdata
 
@@ -114,13 +116,14 @@ CRITICAL_DIFFERENCES = TidyTable(
         MODEL,
         SUITE,
         VARIANT,
-        Column("average_rank", pl.Float64, "mean of the ranks in all cells; ties share theirs", "", "average rank", 2),
+        Column("average_rank", pl.Float64, "mean of the ranks in all cells; ties share their average rank", "",
+               "average rank", 2),
         Column("blocks", pl.Int64, "cells (vocabulary size and task) that rank the variants", "cells", "cells"),
         Column("friedman", pl.Float64, "Friedman's chi-squared over all variants, corrected for ties"),
         P_VALUE,
         Column(
             "critical_difference", pl.Float64,
-            "Nemenyi's: the least difference of average ranks that is significant at level 0.05", "",
+            "Nemenyi's smallest difference of average ranks that is significant at level 0.05", "",
             "critical difference", 2,
         ),
         REASON,
@@ -130,8 +133,8 @@ CRITICAL_DIFFERENCES = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average rank of each variant over cells (a vocabulary size and a task each), {of}. The lowest is bold, if "
-            "each was trained twice or more.",
+            "Average rank of each variant over cells (vocabulary size and task), {of}. The lowest is bold, if each was "
+            "trained twice or more.",
             ("variant", "average_rank", "blocks", "critical_difference"),
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),

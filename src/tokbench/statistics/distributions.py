@@ -1,9 +1,7 @@
-"""What statistics take from SciPy, which is imported here and nowhere else.
+"""Distributions: all imports from SciPy, and tail probabilities that are equal on every machine.
 
-Tails of distributions, in arithmetic of more digits than are asked for: the same on every machine.
-
-What a library of doubles gives for them rests on the machine's logarithms and exponentials, and differs in the last
-digit between processors.
+Double-precision libraries depend on the machine's logarithms and exponentials. Their last digit differs between
+processors, so the tails here are computed with 40 digits and rounded once.
 """
 
 from fractions import Fraction
@@ -23,21 +21,21 @@ DIGITS = 40
 
 @lru_cache(maxsize=4096)
 def correlation_tail(square: Fraction, pairs: int) -> float:
-    """Two-sided p-value of Pearson's r over so many pairs under normality (Student 1908), from the square of r."""
+    """Return the two-sided p-value of Pearson's r under normality (Student 1908), from the square of r."""
     with mpmath.workdps(DIGITS):
         rest = mpmath.mpf(square.denominator - square.numerator) / square.denominator
         return float(mpmath.betainc(mpmath.mpf(pairs - 2) / 2, mpmath.mpf(1) / 2, 0, rest, regularized=True))
 
 
 def chi_squared_tail(statistic: float, degrees: int) -> float:
-    """Probability that chi-squared of so many degrees of freedom reaches the statistic."""
+    """Return the probability that chi-squared with these degrees of freedom reaches the statistic."""
     with mpmath.workdps(DIGITS):
         return float(mpmath.gammainc(mpmath.mpf(degrees) / 2, mpmath.mpf(statistic) / 2, regularized=True))
 
 
 @lru_cache(maxsize=4096)
 def binomial_tail(least: int, trials: int) -> float:
-    """Probability of ``least`` heads or more in so many throws of a fair coin; counted whole and rounded once."""
+    """Return the probability of at least ``least`` heads in ``trials`` throws of a fair coin; exact, rounded once."""
     ways = term = comb(trials, max(least, 0))
     for heads in range(max(least, 0), trials):
         term = term * (trials - heads) // (heads + 1)

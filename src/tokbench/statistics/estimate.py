@@ -1,18 +1,14 @@
-"""A ratio of sums over documents with its standard error, and the interval that Student's t gives it.
+"""Estimates with standard errors: ratios of sums over documents, seeds and documents, and languages.
 
-Bits per byte and tokens are such ratios, and this is the interval that they have everywhere: in tables, on the page and
-from ``tokbench compare``. A bootstrap of a handful of documents knows too little: with seven, all on one side give the
-least p there is. Student's t pays for the few.
+Bits per byte and token counts are such ratios. Their intervals by Student's t are the same in tables, on the page and
+in ``tokbench compare``. A bootstrap is unreliable for few documents: if all of seven agree in sign, its p-value is the
+least possible. Student's t allows for the small number.
 
-The mean of differences that were drawn twice over: seeds of the models, and documents that these were tested on.
+Every seed is tested on the same documents, so seeds and documents are crossed random effects. More seeds reduce only
+the variance from training, not the variance from documents.
 
-Every seed is tested on the same documents, so that the two cross. A mean over both varies by either: trained again, the
-models would differ, and other documents would tell otherwise. More seeds make the first smaller, and not the second.
-
-A mean over languages of which each has documents of its own: a linear model with a random intercept by language.
-
-A difference of tokenizers is not the same in every language. To take all documents for independent would say how sure
-it is for these languages; a random intercept says how sure it is for languages like these.
+Differences of tokenizers vary between languages. A linear model with a random intercept by language gives intervals for
+other languages of the same kind; treating all documents as independent would not.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,15 +23,15 @@ from tokbench.statistics.student import quantile
 from tokbench.statistics.verdicts import ALPHA
 
 Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Parts and wholes of things."""
+"""Numerators and denominators, float64 arrays of equal length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A difference, a minus b, its standard error, and degrees of freedom of Student's t.
+    """Difference a minus b, its standard error, and degrees of freedom of Student's t.
 
     Attributes:
-        trainings: seeds that the models of both were trained with; None if no model was trained.
+        trainings: number of seeds that the models of both were trained with (default: None, no trained model).
     """
 
     difference: float
@@ -45,13 +41,14 @@ class Estimate:
 
 
 def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Estimate:
-    """Sum of parts over sum of wholes, its standard error over documents and the degrees of freedom.
+    """Return sum of parts / sum of wholes with its standard error over documents and degrees of freedom.
 
-    As :func:`tokbench.statistics.estimate.ratio_over_both`, without seeds: documents weigh what they hold, and count
-    for as many as equal ones would be.
+    This is :func:`ratio_over_both` without seeds. Documents are weighted by their sizes, and the degrees of freedom
+    count them as the number of equal documents with the same effective size, minus one.
 
     Args:
-        parts, wholes: float64 [documents], two or more; no whole is zero.
+        parts: float64 [documents], numerators.
+        wholes: float64 [documents], denominators, two or more; none is zero.
     """
     count, whole = len(wholes), exact_sum(wholes)
     mean = exact_sum(parts) / whole
@@ -61,14 +58,15 @@ def ratio_over_documents(parts: NDArray[np.float64], wholes: NDArray[np.float64]
 
 
 def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
-    """The difference of two ratios of sums over the same things, each with wholes of its own.
+    """Return the difference of two ratios of sums over the same items, each with its own denominators.
 
-    Both are linearized (Cochran 1977, section 6.4), and what remains is subtracted thing by thing, so that what the two
-    share is not counted against them. Things count by their mean share of the two wholes. With equal wholes this is
-    :func:`ratio_over_documents` of the differences.
+    Both are linearized (Cochran 1977, section 6.4). The residuals are subtracted item by item, so that variation common
+    to both does not count. Items are weighted by their mean share of the two denominators. With equal denominators this
+    is :func:`ratio_over_documents` of the differences.
 
     Args:
-        a, b: parts and wholes of each, float64 [things], two or more; no sum of wholes is zero, but a thing's may be.
+        a, b: numerators and denominators, float64 [items], two or more items. No sum of denominators is zero, but
+            single ones may be.
     """
     count = len(a[0])
     ratios, rests, shares = [], [], []
@@ -83,7 +81,7 @@ def difference_of_ratios(a: Ratio, b: Ratio) -> Estimate:
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
-    """The unweighted mean of independent estimates; degrees of freedom are Satterthwaite's (1946)."""
+    """Return the unweighted mean of independent estimates, with Satterthwaite's degrees of freedom (1946)."""
     count = len(estimates)
     squares = [one.error * one.error for one in estimates]
     whole = fsum(squares)
@@ -93,21 +91,21 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def interval(estimate: Estimate, unit: float = 1.0) -> tuple[float, float]:
-    """95 % interval of an estimate by Student's t, times a unit."""
+    """Return the 95 % interval of an estimate by Student's t, multiplied by ``unit`` (default: 1.0)."""
     half = estimate.error * quantile(ALPHA, estimate.degrees)
     return unit * (estimate.difference - half), unit * (estimate.difference + half)
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A ratio of sums over seeds and documents, and by how much it would vary.
+    """Ratio of sums over seeds and documents, with its components of variance.
 
     Attributes:
-        mean: the ratio of the sums.
-        error: its standard error, both sources together.
-        degrees: of freedom of Student's t, by Satterthwaite.
+        mean: ratio of the sums.
+        error: standard error of the ratio from both sources.
+        degrees: degrees of freedom of Student's t, by Satterthwaite.
         seed_deviation: sample standard deviation of the seeds' ratios.
-        document_error: the part of ``error`` that no further seed makes smaller.
+        document_error: part of ``error`` that more seeds do not reduce.
         seeds: number of seeds.
     """
 
@@ -120,22 +118,22 @@ class Spread:
 
     @property
     def estimate(self) -> Estimate:
-        """The ratio with its standard error, degrees of freedom and number of trainings."""
+        """Estimate: ratio with standard error, degrees of freedom and number of trainings."""
         return Estimate(self.mean, self.error, self.degrees, self.seeds)
 
 
 def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> Spread:
-    """Sum of parts over sum of wholes, with the standard error of seeds and documents as crossed random effects.
+    """Return sum of parts / sum of wholes, with seeds and documents as crossed random effects.
 
-    Documents weigh what they hold: the ratio is taken as the mean of its linearization, R + J (part - R whole) / sum of
-    wholes (Cochran 1977, section 6.4). Its mean squares between seeds, between documents and of the rest give the
-    variance (MS seeds + MS documents - MS rest) / (seeds x documents), never less than of one source alone, and its
-    degrees of freedom (Satterthwaite 1946), never fewer than of the source that has fewer. Documents of unequal size
-    count for as many as equal ones would be, (sum of wholes)^2 / sum of their squares (Kish 1965).
+    The ratio is the mean of its linearization, R + J (part - R whole) / sum of wholes for J documents (Cochran 1977,
+    section 6.4). Its mean squares between seeds, between documents and of the residual give the variance
+    (MS seeds + MS documents - MS residual) / (seeds x documents). The variance is at least that of either source.
+    Degrees of freedom (Satterthwaite 1946) are at least those of the source with fewer. For them, documents of unequal
+    size count as (sum of wholes)^2 / sum of squared wholes equal documents (Kish 1965).
 
     Args:
-        parts: float64 [seeds, documents], two or more of both.
-        wholes: float64 [documents], what each document holds; not all zero.
+        parts: float64 [seeds, documents], numerators, two or more of both.
+        wholes: float64 [documents], size of each document; not all zero.
     """
     seeds, documents = parts.shape
     whole = exact_sum(wholes)
@@ -167,20 +165,20 @@ def _squares(values: NDArray[np.float64]) -> float:
 
 
 LEAST, MOST = -30.0, 30.0
-"""Range of the logarithm of a ratio of variances in which it is looked for."""
+"""Search range of the logarithm of the ratio of variances."""
 STEPS = 121
-"""Points of a first look at that range."""
+"""Grid points of the first search over this range."""
 GOLDEN = (sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """The fixed intercept and the two standard deviations.
+    """Fixed intercept and standard deviations of a mixed model.
 
     Attributes:
-        mean: the intercept, a mean over languages in which those count less that are known less well.
-        error: its standard error; with Student's t of one degree less than languages it gives an interval.
-        between: standard deviation of the languages' own intercepts.
+        mean: intercept, a mean over languages weighted by their precision.
+        error: standard error of ``mean``; use Student's t with one degree of freedom less than languages.
+        between: standard deviation of the languages' intercepts.
         within: standard deviation of a language's documents.
     """
 
@@ -191,13 +189,13 @@ class Mixed:
 
 
 def random_intercept(values: Sequence[NDArray[np.float64]]) -> Mixed:
-    """Fit value = intercept + language + rest by restricted maximum likelihood (Patterson and Thompson 1971).
+    """Fit value = intercept + language + residual by restricted maximum likelihood (Patterson and Thompson 1971).
 
-    Of the two variances only their ratio has to be looked for, which is one number and has one place to be: general
-    programs for mixed models walk to it by gradients, and stop early or fail where a variance is zero.
+    Only the ratio of the two variances is searched: one number with one optimum. General programs for mixed models use
+    gradients, which may stop early or fail if a variance is zero.
 
     Args:
-        values: for each of two languages or more a float64 array of its documents, one or more.
+        values: one float64 array per language with the values of its documents, one or more; two or more languages.
     """
     counts = np.array([len(one) for one in values], np.float64)
     means = np.array([exact_sum(one) / len(one) for one in values])
@@ -209,7 +207,7 @@ def random_intercept(values: Sequence[NDArray[np.float64]]) -> Mixed:
         return Mixed(mean, between / sqrt(len(means)), between, 0.0)
 
     def parts(ratio: float) -> tuple[float, float, float]:
-        """The intercept, the sum of weights, and the sum of squares about it."""
+        """Return the intercept, the sum of weights, and the sum of squares about the intercept."""
         weights = counts / (1 + counts * ratio)
         mean = exact_sum(weights * means) / exact_sum(weights)
         return mean, exact_sum(weights), inside + exact_sum(weights * (means - mean) ** 2)
@@ -229,7 +227,7 @@ def random_intercept(values: Sequence[NDArray[np.float64]]) -> Mixed:
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with one valley between two places is least, by golden sections."""
+    """Return the minimum of a unimodal function between two points, by golden-section search."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = function(left), function(right)
     while high - low > 1e-9:

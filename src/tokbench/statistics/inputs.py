@@ -1,4 +1,4 @@
-"""What the makers of statistics take: the tidy tables of a run, read once, and accuracies over seeds."""
+"""Inputs of the makers of statistics: tidy tables of a run, each read once, and accuracies over seeds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from tokbench.tabulation.columns import BOUNDARIES, SENTENCES, TEXT, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
-"""Metrics that are many numbers together; none of these says anything of a tokenizer by itself."""
+"""Metrics whose values are parts of a distribution or diagram and do not describe a tokenizer one by one."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,12 @@ class StatisticsInputs:
     """The tidy tables of a run.
 
     Attributes:
-        folder: where they lie.
-        experiment: ``variants`` and ``models``, their recipes in full.
-        chosen: variant that others are relative to, by corpus.
-        pilot: folder of a pilot's statistics, where there was one.
-        detect: difference of bits per byte that is to be seen.
-        units: table of the units of documents, by corpus, see :mod:`tokbench.corpus.units`; by default a document is
-            a unit.
+        folder: folder of the tables.
+        experiment: full recipes of ``variants`` and ``models``.
+        chosen: baseline variant by corpus (default: none).
+        pilot: folder of a pilot's statistics (default: None).
+        detect: difference of bits per byte to detect (default: 0.01).
+        units: table of document units by corpus, see :mod:`tokbench.corpus.units` (default: a document is a unit).
     """
 
     folder: Path
@@ -45,37 +44,37 @@ class StatisticsInputs:
 
     @cached_property
     def every(self) -> pl.DataFrame:
-        """Every accuracy, models by their own names."""
+        """Every accuracy, under the models' configured names."""
         return self._read("accuracy")
 
     @cached_property
     def answered(self) -> pl.DataFrame:
-        """The outcome of every question, models by their own names."""
+        """Outcome of every question, under the models' configured names."""
         return self._read("outcomes")
 
     @cached_property
     def texts(self) -> pl.DataFrame:
-        """Bits per byte of the texts of suites, likewise; nothing where no table of them was made."""
+        """Bits per byte of the texts of suites, under the models' configured names; empty if there is no table."""
         return self._read_newer("texts", schema(TEXT))
 
     @cached_property
     def intrinsic(self) -> pl.DataFrame:
-        """Measurements, without those that are parts of a distribution or a diagram."""
+        """Measurements, without parts of distributions and diagrams."""
         return self._read("intrinsic").filter(~pl.col("metric").is_in(IN_PARTS))
 
     @cached_property
     def fewer(self) -> set[tuple[str, int]]:
-        """Variant and size of vocabularies that have fewer tokens than others of their size."""
+        """Variant and size of undersized vocabularies."""
         return undersized_vocabularies(self.intrinsic)
 
     @cached_property
     def seeded(self) -> pl.DataFrame:
-        """Every accuracy, siblings by seed under their common name, with a column ``seed``."""
+        """Every accuracy with a column ``seed``; models that differ only in the seed share a name."""
         return with_seeds(self.every, self._seeds)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
-        """The outcome of every question, likewise."""
+        """Outcome of every question with a column ``seed``; models that differ only in the seed share a name."""
         return with_seeds(self.answered, self._seeds)
 
     @cached_property
@@ -91,14 +90,16 @@ class StatisticsInputs:
 
     @cached_property
     def bits_by_seed(self) -> pl.DataFrame:
-        """Bits of every document by language models, likewise, without tokenizers that do not give back all of a text:
-        they spell other documents than the rest."""
+        """Bits of every document by language models with a column ``seed``, without lossy tokenizers.
+
+        Lossy tokenizers represent other documents than the rest.
+        """
         bits = sum_by_unit(self._read("document_bits"), ("bytes", "bits", "bytes_lost"), self.units)
         return with_seeds(given_back(bits, MODEL_BITS), self._seeds)
 
     @cached_property
     def pilot_comparisons(self) -> pl.DataFrame:
-        """What a pilot's models told of every pair; nothing where there was none."""
+        """Comparisons of a pilot's models by bits per byte; empty if there is no pilot."""
         return pl.DataFrame(schema=BITS_COMPARISONS.schema) if self.pilot is None else compared_in(self.pilot)
 
     @cached_property
@@ -108,8 +109,10 @@ class StatisticsInputs:
 
     @cached_property
     def ngram_documents(self) -> pl.DataFrame:
-        """Bits of every document by token n-gram models, without tokenizers that do not give back all of a text: they
-        spell other documents than the rest."""
+        """Bits of every document by token n-gram models, without lossy tokenizers.
+
+        Lossy tokenizers represent other documents than the rest.
+        """
         from tokbench.statistics.ngram_bits import KEY
 
         bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
@@ -117,40 +120,40 @@ class StatisticsInputs:
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:
-        """Tokens of every document; nothing where an older version has made the tables."""
+        """Tokens of every document; empty if the tables are of an older version."""
         tokens = self._read_newer("tokens_by_document", schema(TOKENS))
         return sum_by_unit(tokens, ("documents", "bytes", "tokens"), self.units)
 
     @cached_property
     def alignment_by_word(self) -> pl.DataFrame:
-        """Boundaries of every word of gold data, likewise."""
+        """Boundary counts of every word of gold data; empty if the tables are of an older version."""
         return self._read_newer("alignment_by_word", schema(BOUNDARIES))
 
     @cached_property
     def translation_sentences(self) -> pl.DataFrame:
-        """Scores of every translated sentence, siblings by seed under their common name."""
+        """Scores of every translated sentence; models that differ only in the seed share a name."""
         sentences = self._read_newer("translation_sentences", schema(SENTENCES))
         seeds = same_but_for_seed(self.experiment.get("translation_models", {}))
         return with_seeds(sentences, seeds).drop("seed")
 
     @cached_property
     def baselines_of_tokenizers(self) -> dict[str, str]:
-        """The variant that each variant with token n-gram models is relative to."""
+        """Baseline of each variant with token n-gram models."""
         return self._baselines_of(self.ngram_documents)
 
     @cached_property
     def imported(self) -> pl.DataFrame:
-        """Tokenizers made elsewhere, with what they lose."""
+        """External tokenizers, with their losses."""
         return self._read("imported")
 
     @cached_property
     def baselines_of_all(self) -> dict[str, str]:
-        """The variant that each measured variant is relative to."""
+        """Baseline of each measured variant."""
         return self._baselines_of(self.intrinsic)
 
     @cached_property
     def pretokenizers_of_all(self) -> dict[str, str]:
-        """The pre-tokenizer of each variant, as tables name it: ``pretokenizer`` of its recipe, or its setting."""
+        """Pre-tokenizer of each variant: ``pretokenizer`` of its recipe, or its setting ``pretokenization``."""
         recipes = self.experiment.get("variants", {})
         named = {name: one.get("pretokenizer", one.get("pretokenization")) for name, one in recipes.items()}
         found = {name: label for name, label in named.items() if isinstance(label, str)}
@@ -158,7 +161,7 @@ class StatisticsInputs:
 
     @cached_property
     def baselines(self) -> dict[str, str]:
-        """The variant that each variant is relative to: that of its corpus, or the only one there is."""
+        """Baseline of each variant: that of its corpus, or the only baseline of the experiment."""
         return self._baselines_of(self.every)
 
     def _baselines_of(self, frame: pl.DataFrame) -> dict[str, str]:
@@ -175,7 +178,7 @@ class StatisticsInputs:
         return same_but_for_seed(self.experiment.get("models", {}))
 
     def _read_newer(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-        """A table that older versions did not make: without rows where it is not there."""
+        """Read a table that older versions did not write; without rows if it is missing."""
         if not (self.folder / f"{name}.parquet").is_file():
             return pl.DataFrame(schema=columns)
         return self._read(name)
@@ -188,9 +191,9 @@ def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, 
     """Sum the rows of documents over the documents of each unit.
 
     Args:
-        frame: a table with a row for each document: columns ``corpus``, ``document`` and others.
-        summed: columns of numbers that are summed; rows that differ in any other column stay apart.
-        units: the table of units of each corpus that has one, see :mod:`tokbench.corpus.units`.
+        frame: table with a row per document: columns ``corpus``, ``document`` and others.
+        summed: numeric columns to sum; rows that differ in another column are not added together.
+        units: table of units by corpus, see :mod:`tokbench.corpus.units`.
 
     Returns:
         The same columns; ``document`` is the first of its unit. Rows of other corpora are unchanged.
@@ -210,19 +213,19 @@ def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, 
 
 
 def compared_in(pilot: Path) -> pl.DataFrame:
-    """The table of a pilot's comparisons by bits per byte, in the folder of its statistics.
+    """Read the comparisons by bits per byte from a folder of a pilot's statistics.
 
     Raises:
-        TokbenchError: it is not there, or lacks a column.
+        TokbenchError: the table is missing or lacks a column.
     """
     frame = read_frame(
         pilot / f"{BITS_COMPARISONS.name}.parquet",
-        "name the folder statistics of an experiment with models of two or more seeds",
+        "pass the folder statistics of an experiment with models of two or more seeds",
     )
     require(frame, BITS_COMPARISONS.columns, f"{pilot}")
     return frame
 
 
 def analyse(material: StatisticsInputs) -> Tables:
-    """Every statistic of the tidy tables of a run."""
+    """Compute every statistic from the tidy tables of a run."""
     return make_tables(tables_of("analyse"), material)

@@ -74,24 +74,24 @@ def _p_value(one: Estimate) -> float:
 
 
 def judgement_columns(over: str, family: str) -> tuple[Column, ...]:
-    """The columns of a judgement.
+    """Return the columns of a judgement.
 
     Args:
-        over: what the interval has in it.
-        family: what the tests are corrected for.
+        over: sources of variation in the interval.
+        family: tests that the p-values are corrected for.
     """
     return (
-        Column("difference", pl.Float64, "of a minus that of b", BITS, "a − b (bits per byte)", 4),
-        Column("low", pl.Float64, f"lower end of a 95 % interval of it, {over}", BITS, "low", 4),
-        Column("high", pl.Float64, "upper end", BITS, "high", 4),
-        Column("p_value", pl.Float64, "two-sided p by Student's t", PROBABILITY, "p"),
-        Column("holm", pl.Float64, f"p adjusted by Holm's procedure among {family}", PROBABILITY, "p, Holm"),
-        Column("verdict", pl.String, "of a: better (fewer bits), worse, or not told apart at level 0.05 by Holm's p; "
-               "not tested where trainings are fewer than three", "", "a is"),
-        Column("excluded", pl.Float64, "where not told apart: a difference above it, on either side, is excluded by "
-               "intervals that hold for all pairs of the family together with 95 %", BITS, "excluded above", 4,
+        Column("difference", pl.Float64, "value of a minus that of b", BITS, "a − b (bits per byte)", 4),
+        Column("low", pl.Float64, f"lower end of its 95 % interval, {over}", BITS, "low", 4),
+        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 4),
+        Column("p_value", pl.Float64, "two-sided p-value of Student's t test", PROBABILITY, "p"),
+        Column("holm", pl.Float64, f"p-value after Holm's correction over {family}", PROBABILITY, "p, Holm"),
+        Column("verdict", pl.String, "verdict on a by Holm's p at level 0.05: better (fewer bits), worse, or not told "
+               "apart (no significant difference); not tested with fewer than three trainings", "", "a is"),
+        Column("excluded", pl.Float64, "if not significant: larger differences, of either sign, are excluded by "
+               "simultaneous 95 % intervals for all pairs of the family", BITS, "excluded above", 4,
                "the difference is significant"),
-        Column("detectable", pl.Float64, "true difference that the test, uncorrected, sees with probability 0.8", BITS,
+        Column("detectable", pl.Float64, "true difference that the uncorrected test detects with probability 0.8", BITS,
                "detectable", 4),
         REASON,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tokenizers compared over languages: what a difference would be in languages like these, not in these documents."""
+"""Comparison of tokenizers over languages, with intervals for other languages of the same kind."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -28,10 +28,10 @@ PLACE = ["language", "document", "bytes"]
 def ngrams_over_languages(
     ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
 ) -> pl.DataFrame:
-    """Every two tokenizers by the token n-gram models of the highest order on the largest budget.
+    """Compare every two tokenizers by the token n-gram models of the highest order on the largest budget.
 
     Returns:
-        The columns of :data:`NGRAM_LANGUAGES`; no row for a corpus without two languages.
+        The columns of :data:`NGRAM_LANGUAGES`; no row for a corpus with fewer than two languages.
     """
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     frame = ngram_documents.filter(last).with_columns(seed=pl.lit(0))
@@ -42,12 +42,12 @@ def ngrams_over_languages(
 def models_over_languages(
     bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
 ) -> pl.DataFrame:
-    """Every two tokenizers by the language models of a corpus, suite and size, whose seeds vary, too.
+    """Compare every two tokenizers by the language models of a corpus, suite and size, over languages and seeds.
 
     Returns:
-        The columns of :data:`BITS_LANGUAGES`; no row for a corpus without two languages. With one seed there is a
-        difference and no interval; with fewer than three seeds there is no test, nor where one of the two has fewer
-        tokens than others.
+        The columns of :data:`BITS_LANGUAGES`; no row for a corpus with fewer than two languages. With one seed there is
+        a difference without interval. There is no test with fewer than three seeds, or if one of the two vocabularies
+        is undersized.
     """
     rows = [(*row, seeds) for row, seeds in _compared(bits_by_seed, MODEL_KEY, baselines, fewer, trained=True)]
     return pl.DataFrame(rows, schema=BITS_LANGUAGES.schema, orient="row")
@@ -55,23 +55,25 @@ def models_over_languages(
 
 @dataclass(frozen=True)
 class _Text:
-    """The documents of a group, laid out by language.
+    """Documents of a group, ordered by language.
 
     Attributes:
         sizes: float64 [documents], bytes.
-        starts: int64, the first document of each language but the first.
+        starts: int64, first document of each language except the first language.
     """
 
     sizes: NDArray[np.float64]
     starts: NDArray[np.int64]
 
     def ratios(self, bits: NDArray[np.float64]) -> list[float]:
-        """Bits over bytes of each language."""
+        """Return bits / bytes of each language."""
         return [exact_sum(part) / exact_sum(size) for part, size in self._parts(bits)]
 
     def linearized(self, bits: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """For each document of each language a value whose mean is the language's ratio, see
-        :func:`tokbench.statistics.estimate.ratio_over_both`."""
+        """Return for each language an array with a value per document whose mean is the language's ratio.
+
+        See :func:`tokbench.statistics.estimate.ratio_over_both` for the linearization.
+        """
         found = []
         for part, size in self._parts(bits):
             ratio = exact_sum(part) / exact_sum(size)
@@ -90,7 +92,7 @@ def _compared(
     *,
     trained: bool = False,
 ) -> Iterator[tuple[Row, int]]:
-    """A row for each pair of each group with two languages or more, and its seeds."""
+    """Yield a row for each pair of each group with at least two languages, and the number of common seeds."""
     for head, part in frame.sort(*key, "variant").group_by(*key, maintain_order=True):
         variants = part["variant"].unique().sort().to_list()
         shared = part.group_by(PLACE).agg(pl.col("variant").n_unique()).filter(variant=len(variants)).sort(PLACE)
@@ -116,7 +118,7 @@ def _compared(
 
 
 def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None, NDArray[np.float64]]]:
-    """Bits of the wanted documents, by variant and by each seed that has them all."""
+    """Return bits of the wanted documents, by variant and by each seed that has all of them."""
     bits: dict[str, dict[int | None, NDArray[np.float64]]] = {}
     for (variant, seed), one in part.group_by("variant", "seed", maintain_order=True):
         lined_up = wanted.join(one, on=PLACE, how="inner", maintain_order="left")
@@ -128,7 +130,11 @@ def _bits(part: pl.DataFrame, wanted: pl.DataFrame) -> dict[str, dict[int | None
 def _estimated(
     text: _Text, a: Mapping[int | None, NDArray[np.float64]], b: Mapping[int | None, NDArray[np.float64]], trained: bool
 ) -> tuple[Mixed, Estimate | str, int]:
-    """The fit to the differences, means over the seeds that both have; what is tested, or why nothing is; the seeds."""
+    """Fit the differences, means over common seeds.
+
+    Returns:
+        The fit; the estimate to test, or the reason why there is none; the number of common seeds.
+    """
     seeds = [seed for seed in a if seed in b]
     apart = [a[seed] - b[seed] for seed in seeds] or [next(iter(a.values())) - next(iter(b.values()))]
     fit = random_intercept(text.linearized(np.mean(apart, axis=0)))
@@ -146,14 +152,14 @@ def _estimated(
 
 
 _COMMON = (
-    Column("between", pl.Float64, "standard deviation of the difference from language to language", BITS,
+    Column("between", pl.Float64, "standard deviation of the difference between languages", BITS,
            "between languages", 4),
     Column("within", pl.Float64, "standard deviation of a document's difference within a language", BITS),
     Column("languages", pl.Int64, "languages", "languages", "languages"),
-    Column("documents", pl.Int64, "their documents", "documents", "documents"),
+    Column("documents", pl.Int64, "documents in these languages", "documents", "documents"),
 )  # fmt: skip
 _MODEL = (
-    "a linear model with a random intercept by language, fitted by restricted maximum likelihood; t with one degree of "
+    "a linear model with a random intercept by language, fitted by restricted maximum likelihood; t has one degree of "
     "freedom less than languages"
 )
 _SHOWN = ("a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "between", "languages")

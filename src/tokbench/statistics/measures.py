@@ -1,4 +1,4 @@
-"""Which measure that needs no language model orders two tokenizers as language models do."""
+"""Agreement of cheap measures with language models on the order of two tokenizers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,24 +16,24 @@ Row = tuple[Any, ...]
 Point = tuple[str, int]
 NGRAM = "ngram_bits_per_byte"
 CLAIMED: Mapping[str, Direction] = {"renyi_efficiency": "highest", "gap": "lowest", NGRAM: "lowest"}
-"""Ends that are claimed to be the better ones, by the beginning of a measure's name, beside those of which the field
-agrees: Rényi efficiency by Zouhar et al. 2023, few tokens by the papers on compression."""
+"""Better ends of measures that their authors claim, by the beginning of a measure's name: Rényi efficiency by Zouhar et
+al. 2023, few tokens by the papers on compression. Metrics with an undisputed direction are not listed."""
 NO_PAIR = "no pair of language models differs significantly"
 
 
 def measures_against_models(
     bits_comparisons: pl.DataFrame, intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
 ) -> pl.DataFrame:
-    """How many of the pairs that language models tell apart a measure orders alike.
+    """Count how many significant differences between language models a measure orders in the same way.
 
     Args:
         bits_comparisons: see :data:`tokbench.statistics.model_bits.BITS_COMPARISONS`.
-        intrinsic: the tidy table of intrinsic metrics.
-        ngram_bits: the tidy table of bits per byte of token n-gram models.
+        intrinsic: table of intrinsic metrics.
+        ngram_bits: table of bits per byte of token n-gram models.
 
     Returns:
-        The columns of :data:`MEASURES`, a row for each model, suite, measure and text that it was taken on. Measures of
-        which neither end is claimed to be the better one are left out.
+        The columns of :data:`MEASURES`, a row per model, suite, measure and text that it was measured on. Measures
+        without a claimed better end are left out.
     """
     measured = list(_measured(intrinsic, ngram_bits))
     rows: list[Row] = []
@@ -56,14 +56,14 @@ def measures_against_models(
 
 
 def claimed_end(metric: str) -> Direction | None:
-    """The end of a measure that is claimed to be the better one; None where none is, or another row tells the same."""
+    """Return the claimed better end of a measure; None if there is none or a row repeats another metric."""
     if metric.startswith("relative_"):
         return None
     return direction(metric) or next((end for name, end in CLAIMED.items() if metric.startswith(name)), None)
 
 
 def clopper_pearson(hits: int, of: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """Exact interval of a share (Clopper and Pearson 1934)."""
+    """Return the exact interval of a share (Clopper and Pearson 1934)."""
     from tokbench.statistics.distributions import beta
 
     low = float(beta.ppf(alpha / 2, hits, of - hits + 1)) if hits else 0.0
@@ -83,8 +83,10 @@ def _agreement(pairs: list[tuple[float, str]], end: Direction, why_none: str) ->
 def _measured(
     intrinsic: pl.DataFrame, ngram_bits: pl.DataFrame
 ) -> Iterator[tuple[tuple[str, str, str], Direction, dict[Point, float]]]:
-    """Corpus, metric and definition of each measure, its better end, and its value for every tokenizer; a nominal size
-    gives none to vocabularies that are smaller."""
+    """Yield corpus, metric and definition of each measure, its better end, and its value by tokenizer.
+
+    Measures that divide by a nominal size have no value for smaller vocabularies.
+    """
     smaller = smaller_than_asked(intrinsic)
     alone = pl.col("language").n_unique().over("corpus") == 1
     whole = intrinsic.filter((pl.col("language") == "") | alone).drop_nulls("value")
@@ -107,23 +109,23 @@ def _values(part: pl.DataFrame) -> dict[Point, float]:
 
 MEASURES = TidyTable(
     "measures",
-    "a measure of a tokenizer, beside a model and suite",
+    "a measure of tokenizers, compared with a model and suite",
     (
         MODEL,
         SUITE,
         CORPUS,
         COLUMNS_METRIC,
         DEFINITION,
-        Column("end", pl.String, "which end is claimed to be the better one: highest or lowest", "", "better"),
-        Column("pairs", pl.Int64, "pairs of tokenizers at one size that language models tell apart, and that have the "
-               "measure", "pairs", "pairs"),
-        Column("agreed", pl.Int64, "those that the measure orders alike", "pairs", "alike"),
-        Column("tied", pl.Int64, "those of which it says nothing; they are not counted as ordered alike", "pairs",
+        Column("end", pl.String, "claimed better end: highest or lowest", "", "better"),
+        Column("pairs", pl.Int64, "pairs of tokenizers at one size with the measure whose language models differ "
+               "significantly", "pairs", "pairs"),
+        Column("agreed", pl.Int64, "pairs that the measure orders in the same way", "pairs", "alike"),
+        Column("tied", pl.Int64, "pairs with equal values of the measure; they count as not ordered alike", "pairs",
                "tied"),
-        Column("share", pl.Float64, "those ordered alike over the pairs", SHARE, "share (%)", 0),
-        Column("low", pl.Float64, "lower end of an exact 95 % interval of the share (Clopper and Pearson), pairs taken "
-               "as independent", SHARE, "low", 0),
-        Column("high", pl.Float64, "upper end", SHARE, "high", 0),
+        Column("share", pl.Float64, "agreed / pairs", SHARE, "share (%)", 0),
+        Column("low", pl.Float64, "lower end of an exact 95 % interval of the share (Clopper and Pearson), for "
+               "independent pairs", SHARE, "low", 0),
+        Column("high", pl.Float64, "upper end of this interval", SHARE, "high", 0),
         REASON,
     ),
     maker=measures_against_models,
@@ -131,10 +133,10 @@ MEASURES = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Which measure orders tokenizers as the bits per byte of {model} do ({suite})? Of the pairs that these "
-            "bits tell apart after Holm's correction, how many the measure orders the same way, with an exact binomial "
-            "interval; chance gives a half. Pairs share tokenizers, so the interval is too narrow rather than too "
-            "wide. " + SMALLER,
+            "Measures that order tokenizers as the bits per byte of {model} do ({suite}). Of the pairs that these bits "
+            "separate significantly after Holm's correction: how many the measure orders in the same way, with an "
+            "exact binomial interval; chance gives one half. Pairs share tokenizers, so the interval is rather too "
+            "narrow than too wide. " + SMALLER,
             ("corpus", "metric", "definition", "end", "pairs", "agreed", "tied", "share", "low", "high"),
             by=("model", "suite"),
             folds_above=40,

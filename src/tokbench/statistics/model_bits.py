@@ -1,8 +1,8 @@
 """Tokenizers compared by the bits per byte of language models, paired by seed and document.
 
 Two tokenizers at one size, under one model and budget, are trained from the same seeds and tested on the same
-documents. What differs between them is therefore taken seed by seed and document by document, and its interval has both
-in it: how it would vary if the models were trained again, and if other documents were read.
+documents. Differences are computed by seed and document. The interval covers both sources: training the models again,
+and testing on other documents.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,19 +32,20 @@ ONE_DOCUMENT = "one document: how much the difference varies from document to do
 def compare_model_bits(
     bits_by_seed: pl.DataFrame, baselines: Mapping[str, str], fewer: Undersized = NONE
 ) -> pl.DataFrame:
-    """Every two tokenizers of a corpus, model, suite and size.
+    """Compare every two tokenizers of a corpus, model, suite and size.
 
     Args:
-        bits_by_seed: the tidy table of bits by document, siblings by seed under their common name, with a column
-            ``seed``, which is null where a model was trained once.
-        baselines: each variant's, for pairs where variants are many; see
+        bits_by_seed: table of bits by document with a column ``seed``, which is null for models trained once. Models
+            that differ only in the seed share a name.
+        baselines: baseline by variant, used if there are many variants; see
             :func:`tokbench.statistics.pairs.compared`.
-        fewer: variant and size of vocabularies that are not compared, see :mod:`tokbench.statistics.equal_size`.
+        fewer: variant and size of undersized vocabularies, which are not compared; see
+            :mod:`tokbench.statistics.equal_size` (default: none).
 
     Returns:
-        A row for each pair, each two variants once, over the seeds and documents that both have: the columns of
-        :data:`BITS_COMPARISONS`. With one seed or one document, and where one of the two has fewer tokens than others,
-        there is a difference and no interval; with fewer than three seeds there is no test.
+        One row for each unordered pair, over common seeds and documents: the columns of :data:`BITS_COMPARISONS`. With
+        one seed or one document, or if one vocabulary is undersized, there is a difference without interval. With fewer
+        than three seeds there is no test.
     """
     rows: list[Row] = []
     for group in groups(bits_by_seed):
@@ -62,12 +63,12 @@ def compare_model_bits(
 
 @dataclass(frozen=True)
 class VariantGroup:
-    """The variants of a corpus, model, suite and size.
+    """Variants of a corpus, model, suite and size.
 
     Attributes:
-        key: see :data:`KEY`.
-        bits: float64 [documents] of each seed, by variant; a seed that lacks a document is left out.
-        sizes: float64 [documents], their bytes.
+        key: values of :data:`KEY`.
+        bits: float64 [documents] by variant and seed; a seed that lacks a document is left out.
+        sizes: float64 [documents], bytes of the documents.
     """
 
     key: Row
@@ -76,19 +77,19 @@ class VariantGroup:
 
     @property
     def variants(self) -> list[str]:
-        """In alphabetical order."""
+        """Variants in alphabetical order."""
         return sorted(self.bits)
 
     def level(self, variant: str) -> float:
-        """Bits of all documents, a mean over seeds."""
+        """Return bits of all documents, a mean over seeds."""
         return fsum(fsum(of_seed.tolist()) for of_seed in self.bits[variant].values()) / len(self.bits[variant])
 
     def common(self, a: str, b: str) -> list[int | None]:
-        """Seeds that both have."""
+        """Return the seeds that both variants have."""
         return [seed for seed in self.bits[a] if seed in self.bits[b]]
 
     def spread(self, a: str, b: str) -> Spread | str:
-        """The difference over seeds and documents, or why nothing is said of it."""
+        """Return the difference over seeds and documents, or the reason why there is none."""
         seeds = self.common(a, b)
         if not seeds:
             return "no seed in common"
@@ -99,7 +100,7 @@ class VariantGroup:
         return ratio_over_both(np.stack([self.bits[a][seed] - self.bits[b][seed] for seed in seeds]), self.sizes)
 
     def row(self, pair: Pair, spread: Spread | str, told: Judgement | None) -> Row:
-        """A row of the table."""
+        """Return a row of the table."""
         a, b = pair
         seeds = self.common(a, b)
         counts = (len(seeds), len(self.sizes))
@@ -113,14 +114,14 @@ class VariantGroup:
         return (*self.key, *pair, *astuple(told), *counts, *spreads)
 
     def run_deviation(self, pair: Pair, seeds: list[int | None]) -> float:
-        """Standard deviation of a tokenizer's own bits per byte from seed to seed, the two pooled."""
+        """Return the standard deviation of a tokenizer's bits per byte between seeds, pooled over the pair."""
         whole = fsum(self.sizes.tolist())
         own = [deviation([fsum(self.bits[one][seed].tolist()) / whole for seed in seeds]) or 0.0 for one in pair]
         return sqrt(fsum(one * one for one in own) / 2)
 
 
 def groups(documents: pl.DataFrame) -> Iterator[VariantGroup]:
-    """Documents that no variant lacks, and the seeds that have them all."""
+    """Yield groups with the documents that all their variants have, and the seeds that have all of these."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         variants = part["variant"].n_unique()
         place = ["document", "language", "bytes"]
@@ -150,14 +151,14 @@ BITS_COMPARISONS = TidyTable(
         B,
         *judgement_columns("seeds and documents as crossed random effects",
                            "all pairs of the corpus, model, suite and size"),
-        Column("seeds", pl.Int64, "seeds that both were trained with", "seeds"),
-        Column("documents", pl.Int64, "documents that both were tested on", "documents"),
-        Column("run_deviation", pl.Float64, "standard deviation of one tokenizer's bits per byte from seed to seed, "
-               "the two pooled", BITS, "deviation of a run", 4),
-        Column("seed_deviation", pl.Float64, "standard deviation of the paired difference from seed to seed", BITS,
+        Column("seeds", pl.Int64, "seeds that both models were trained with", "seeds"),
+        Column("documents", pl.Int64, "documents that both models were tested on", "documents"),
+        Column("run_deviation", pl.Float64, "standard deviation of a tokenizer's bits per byte between seeds, "
+               "pooled over the two", BITS, "deviation of a run", 4),
+        Column("seed_deviation", pl.Float64, "standard deviation of the paired difference between seeds", BITS,
                "of the difference", 4),
-        Column("document_error", pl.Float64, "part of the difference's standard error that comes of the documents, "
-               "which no further seed makes smaller", BITS, "error by documents", 4),
+        Column("document_error", pl.Float64, "part of the difference's standard error that is due to the documents; "
+               "more seeds do not reduce it", BITS, "error by documents", 4),
     ),
     maker=compare_model_bits,
     takes=("bits_by_seed", "baselines", "fewer"),
@@ -166,7 +167,7 @@ BITS_COMPARISONS = TidyTable(
             "statistics",
             "Bits per byte of a minus those of b, {model} on the evaluation split of {corpus} at vocabulary size "
             "{size}, paired by seed and document; the 95 % interval allows for both. Fewer bits are better. Where "
-            "Holm's procedure finds no significant difference, the table says which differences are excluded. With "
+            "Holm's procedure finds no significant difference, the table shows which differences are excluded. With "
             "fewer than three seeds nothing is tested.",
             (
                 "a", "b", "difference", "low", "high", "holm", "verdict", "excluded", "detectable", "seeds",

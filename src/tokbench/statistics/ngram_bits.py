@@ -1,13 +1,8 @@
-"""Tokenizers ranked by the bits of their token n-gram models, document by document.
+"""Comparison of tokenizers by the bits of their token n-gram models: ranks over documents, and verdicts on pairs.
 
-All tokenizers encode the same documents. Those that lose some of a text have less to predict, and are not ranked, nor
-are vocabularies that have fewer tokens than others of their size; how much two differ,
-:mod:`tokbench.statistics.ngram_bits` tells.
-
-What token n-gram models say of each pair of tokenizers: better, worse, or not told apart and within what.
-
-A bootstrap draws the documents that there are, and of a handful it knows too little: with seven, all on one side give
-the least p that there is. Student's t pays for the few.
+All tokenizers encode the same documents. Tokenizers that lose text have less to predict and are not ranked, nor are
+undersized vocabularies. Pairs are tested by Student's t over documents. A bootstrap is unreliable for few documents: if
+all of seven agree in sign, its p-value is the least possible.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,11 +28,12 @@ KEY = ("corpus", "training_bytes", "order", "size")
 
 
 def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> pl.DataFrame:
-    """Average rank of each variant over documents, and Nemenyi's critical difference.
+    """Return average ranks of variants over documents, and Nemenyi's critical difference.
 
     Args:
         ngram_documents: bits of every document by token n-gram models.
-        fewer: variant and size of those that are not ranked, see :mod:`tokbench.statistics.equal_size`.
+        fewer: variant and size of undersized vocabularies, which are not ranked; see
+            :mod:`tokbench.statistics.equal_size` (default: none).
 
     Returns:
         One row per corpus, budget, order, size and variant: ``average_rank``, ``blocks`` (documents), ``friedman``
@@ -59,12 +55,12 @@ def rank_ngram_bits(ngram_documents: pl.DataFrame, fewer: Undersized = NONE) -> 
 
 @dataclass(frozen=True)
 class _Group:
-    """The variants of a corpus, order, budget and size.
+    """Variants of a corpus, order, budget and size.
 
     Attributes:
-        key: see :data:`KEY`.
-        variants: that are ranked, in alphabetical order.
-        smaller: those that have fewer tokens than others, likewise.
+        key: values of :data:`KEY`.
+        variants: ranked variants, in alphabetical order.
+        smaller: variants with undersized vocabularies, in alphabetical order.
         bits: float64 [documents, variants].
     """
 
@@ -75,7 +71,7 @@ class _Group:
 
 
 def _groups(documents: pl.DataFrame, fewer: Undersized) -> Iterator[_Group]:
-    """Documents that a variant lacks are left out of its group."""
+    """Yield groups with the documents that all their variants have."""
     for key, part in documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):
         wide = part.pivot("variant", index=["document", "bytes"], values="bits").drop_nulls().sort("document")
         names = [name for name in wide.columns if name not in ("document", "bytes")]
@@ -94,13 +90,13 @@ NGRAM_RANKS = TidyTable(
         ORDER,
         SIZE,
         VARIANT,
-        Column("average_rank", pl.Float64, "mean over documents of its rank by bits, 1 the fewest; ties share theirs",
-               "", "average rank", 2),
+        Column("average_rank", pl.Float64, "mean over documents of its rank by bits (1 is fewest); ties share their "
+               "average rank", "", "average rank", 2),
         Column("blocks", pl.Int64, "documents that rank the variants", "documents", "documents"),
         Column("friedman", pl.Float64, "Friedman's chi-squared over all variants, corrected for ties"),
         P_VALUE,
         Column("critical_difference", pl.Float64,
-               "Nemenyi's: the least difference of average ranks that tells two variants apart at level 0.05", "",
+               "Nemenyi's smallest difference of average ranks that is significant at level 0.05", "",
                "critical difference", 2),
         REASON,
     ),
@@ -111,7 +107,8 @@ NGRAM_RANKS = TidyTable(
             "statistics",
             "Average rank of the variants at vocabulary size {size} over the documents of the evaluation split of "
             "{corpus}, by their bits under token n-gram models of order {order} trained on {training_bytes} bytes; the "
-            "fewest bits to the left. A bar joins variants that Nemenyi's test at level 0.05 does not tell apart. "
+            "fewest bits to the left. A bar joins variants without a significant difference in Nemenyi's test at level "
+            "0.05. "
             + CANNOT,
             by=("corpus", "training_bytes", "order", "size"),
             files=("ngram_bits/{variant}/{size}.json",),
@@ -129,11 +126,11 @@ ONE_DOCUMENT = "one document: how much other documents would differ is not known
 def judge_ngram_bits(
     ngram_documents: pl.DataFrame, baselines_of_tokenizers: Mapping[str, str], fewer: Undersized = NONE
 ) -> pl.DataFrame:
-    """Every two tokenizers of a corpus, size, order and budget, by Student's t over documents.
+    """Compare every two tokenizers of a corpus, size, order and budget, by Student's t over documents.
 
     Returns:
-        The columns of :data:`NGRAM_VERDICTS`, each two variants once. With one document, and where one of the two has
-        fewer tokens than others, there is a difference and no interval.
+        The columns of :data:`NGRAM_VERDICTS`, one row per unordered pair. With one document, or if one vocabulary is
+        undersized, there is a difference without interval.
     """
     rows: list[tuple[Any, ...]] = []
     for key, part in ngram_documents.sort(*KEY, "variant").group_by(*KEY, maintain_order=True):

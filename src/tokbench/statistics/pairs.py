@@ -1,11 +1,9 @@
-"""Pairwise comparison of variants ("Tokenization Is More Than Compression", section 5.1 and figure 2).
+"""Pairwise comparison of variants by accuracy ("Tokenization Is More Than Compression", section 5.1 and figure 2).
 
-Which variants are compared with which.
-
-Every ordered pair of a model and suite, as long as there are few variants. The pairs of a thousand are a million, which
-nobody reads and whose correction leaves no power: above a limit each variant is compared with its baseline and with the
-best alone. A p-value is corrected for the tests that are made. The best is chosen by the same accuracies that it is
-tested on, which no correction for these tests allows for; the baseline is chosen beforehand.
+All ordered pairs of a model and suite are compared if there are few variants. A thousand variants have a million pairs:
+nobody reads them, and correcting for them leaves no power. Above a limit each variant is therefore compared only with
+its baseline and with the best. P-values are corrected for the tests that are made. The best variant is chosen by the
+accuracies that it is tested on, and no correction for these tests allows for that. The baseline is chosen beforehand.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,24 +31,25 @@ from tokbench.tabulation import columns
 from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
 WHICH = (
-    f"of more than {columns.MAX_PAIRWISE_VARIANTS} variants those with the baseline of the corpus and with the best "
-    "alone"
+    f"only pairs with the corpus baseline or the best variant if there are more than "
+    f"{columns.MAX_PAIRWISE_VARIANTS} variants"
 )
-"""What the tables of comparisons hold, in a phrase."""
+"""Pairs in the tables of comparisons, in a phrase."""
 Pair = tuple[str, str]
 
 
 def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, baselines: Mapping[str, str]) -> list[Pair]:
-    """The ordered pairs to compare, of the variants of one model and suite.
+    """Return the ordered pairs of variants to compare, for one model and suite.
 
-    Above :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants these are the pairs of each variant with
-    its baseline and with the best, both ways round. Where neither is among the variants, the first of them stands in.
+    These are all pairs, or above :data:`tokbench.tabulation.columns.MAX_PAIRWISE_VARIANTS` variants the pairs of each
+    variant with its baseline and with the best, in both orders. If no such pair exists, each variant is paired with the
+    first.
 
     Args:
-        variants: in the order in which their pairs come.
-        best: the variant of the highest average accuracy, or the best of each variant's group by variant; None where
-            no variant has all cells.
-        baselines: each variant's, the baseline of its corpus.
+        variants: variants, in the order of the pairs.
+        best: variant of the highest average accuracy, or the best of each variant's group by variant. None if no
+            variant has all cells.
+        baselines: baseline by variant.
     """
     if len(variants) <= columns.MAX_PAIRWISE_VARIANTS:
         return list(permutations(variants, 2))
@@ -69,23 +68,23 @@ def compared(variants: Sequence[str], best: str | Mapping[str, str] | None, base
 
 
 def best_of(ranks: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """The variant of the highest average by model and suite, of equals the first by name.
+    """Return the variant of the highest average by model and suite; ties go to the first by name.
 
     Args:
-        ranks: columns ``model``, ``suite``, ``variant`` and ``rank``, null where a variant has none.
+        ranks: columns ``model``, ``suite``, ``variant`` and ``rank``, which is null for variants without a rank.
     """
     first = ranks.filter(rank=1).sort("model", "suite", "variant").unique(["model", "suite"], keep="first")
     return {(model, suite): variant for model, suite, variant in first.select("model", "suite", "variant").iter_rows()}
 
 
 def of_every_pair(pairs: pl.DataFrame) -> bool:
-    """Whether a table of comparisons of one model and suite has every ordered pair of its variants, or they are few."""
+    """Return True if a table for one model and suite has every ordered pair, or if its variants are few."""
     count = pl.concat([pairs["a"], pairs["b"]]).n_unique()
     return count <= columns.MAX_PAIRWISE_VARIANTS or pairs.height == count * (count - 1)
 
 
 def unordered(pairs: Sequence[Pair]) -> list[Pair]:
-    """Each two variants once, in the order in which they first come."""
+    """Return each unordered pair once, in the order of first occurrence."""
     found: dict[frozenset[str], Pair] = {}
     for pair in pairs:
         found.setdefault(frozenset(pair), pair)
@@ -94,20 +93,20 @@ def unordered(pairs: Sequence[Pair]) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """What the paired accuracies of two variants say; all None where they have no cell in common.
+    """Paired comparison of the accuracies of two variants; all None if they have no common cell.
 
     Attributes:
-        mean_difference: of the accuracies, first minus second.
-        low, high: 95 % interval of it, by the paired bootstrap over cells.
-        task_low, task_high: the same with tasks drawn whole, all their sizes together; None for a single task.
-        bootstrap_p: one-sided, by the same resamples of cells: how many have a mean difference not above zero.
-        rank_biserial: effect size that belongs to the test, -1 to 1.
-        standardized_mean: mean over standard deviation of the differences.
-        detectable: mean difference that the test would see with probability 0.8.
-        statistic: of the signed-rank test, the sum of the ranks of positive differences.
-        n: differences that are not zero.
-        zeros: differences that are.
-        p_value: one-sided, exact.
+        mean_difference: mean difference of the accuracies, first minus second.
+        low, high: 95 % interval of the mean, by the paired bootstrap over cells.
+        task_low, task_high: the same interval with tasks drawn with all their sizes; None for a single task.
+        bootstrap_p: one-sided p-value from the resamples of cells: share with a mean difference not above zero.
+        rank_biserial: effect size of the signed-rank test, -1 to 1.
+        standardized_mean: mean / standard deviation of the differences.
+        detectable: mean difference that the test detects with probability 0.8.
+        statistic: statistic of the signed-rank test, the sum of the ranks of positive differences.
+        n: number of differences that are not zero.
+        zeros: number of differences that are zero.
+        p_value: one-sided exact p-value of the signed-rank test.
     """
 
     mean_difference: float | None
@@ -127,7 +126,7 @@ class PairedDifference:
 
 NOTHING = PairedDifference(None, None, None, None, None, None, None, None, None, None, 0, 0, None)
 ADJUSTED = {"holm": holm, "benjamini_hochberg": benjamini_hochberg}
-"""Corrections, by the name of their column."""
+"""Corrections by column name."""
 
 
 def compare_pairs(
@@ -139,29 +138,28 @@ def compare_pairs(
     *,
     null: Null = "tied",
 ) -> pl.DataFrame:
-    """One-sided exact Wilcoxon signed-rank test of "a is better than b", for ordered pairs of variants.
+    """Test "a is better than b" by the one-sided exact Wilcoxon signed-rank test, for ordered pairs of variants.
 
-    Every pair, or of many variants those with the baseline and the best, see
-    :func:`tokbench.statistics.pairs.compared`. Accuracies are paired by vocabulary size and task within one model and
-    suite, over the cells that both have and at whose size neither has fewer tokens than others. The p-values are
-    adjusted for the number of tests that are made here for the model and suite.
+    Pairs are chosen by :func:`compared`. Accuracies are paired by vocabulary size and task within one model and suite,
+    over the cells that both variants have and in which neither vocabulary is undersized. P-values are adjusted for the
+    number of tests of the model and suite.
 
     Args:
-        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        ranks: the table of ranks, for the best of each model and suite.
-        baselines: each variant's, by variant.
-        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
-            intervals are given, and no p-values.
-        null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank`.
+        accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        ranks: table of ranks, to find the best variant of each model and suite (default: None, no best).
+        baselines: baseline by variant (default: none).
+        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.equal_size` (default: none).
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. With fewer than three there are differences and
+            intervals, but no p-values.
+        null: null distribution under ties, see :func:`tokbench.statistics.wilcoxon.signed_rank` (default: "tied").
 
     Returns:
-        One row per model, suite and ordered pair: the columns of :class:`Difference`, ``holm`` and
+        One row per model, suite and ordered pair: the columns of :class:`PairedDifference`, ``holm`` and
         ``benjamini_hochberg`` (adjusted p-values), ``missing`` (cells that only one of the two has), and ``reason``,
         which names the missing cells. Pairs without a common cell have null values.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice.
+        TokbenchError: a column is missing, or a cell is duplicated.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     best = {} if ranks is None else best_of(ranks)
@@ -188,11 +186,11 @@ def compare_pairs(
 
 
 def why_left_out(single: Sequence[Cell], smaller: str | None) -> str | None:
-    """Why a comparison of two is not over all that either has; None where it is.
+    """Return the reason why a comparison does not cover all cells of its two variants; None if it does.
 
     Args:
-        single: cells that one of the two has alone.
-        smaller: what is said of sizes at which one has fewer tokens, see
+        single: cells that only one of the two has.
+        smaller: text about sizes at which one vocabulary is undersized, see
             :func:`tokbench.statistics.equal_size.left_out`.
     """
     alone = f"left out, in one of the two only: {name_cells(single)}" if single else None
@@ -203,7 +201,7 @@ def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Pa
     """Compare two variants by the differences of their accuracies, first minus second, cell by cell.
 
     Returns:
-        The first against the second, and the second against the first, by the same resamples.
+        The first against the second, and the second against the first, from the same resamples.
     """
     if not of_cells:
         return NOTHING, NOTHING
@@ -219,7 +217,7 @@ def differences(of_cells: Mapping[Cell, float], null: Null = "tied") -> tuple[Pa
 
 
 def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstrap], null: Null) -> PairedDifference:
-    """One direction, with its resamples of cells and of tasks, where there are any."""
+    """Return one direction; ``cells`` and ``tasks`` have at most one element."""
     test = signed_rank(values, null)
     low, high, bootstrap_p = (cells[0].low, cells[0].high, cells[0].p_value) if cells else (None, None, None)
     task_low, task_high = (tasks[0].low, tasks[0].high) if tasks else (None, None)
@@ -241,7 +239,7 @@ def _difference(values: list[float], cells: list[Bootstrap], tasks: list[Bootstr
 
 
 def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
-    """A table of tests with p-values adjusted among all of a model and suite, beside those of the tests."""
+    """Add p-values adjusted over all tests of a model and suite to a table of tests."""
     tests = ["model", "suite", "a", "b"]
     parts = [pl.DataFrame(schema=dict.fromkeys(tests, pl.String) | dict.fromkeys(ADJUSTED, pl.Float64))]
     for _, part in pairs.drop_nulls("p_value").group_by("model", "suite", maintain_order=True):
@@ -253,20 +251,20 @@ def adjusted(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def unadjusted(table: TidyTable) -> dict[str, type[pl.DataType]]:
-    """Types of a table of tests before their p-values are adjusted."""
+    """Return the schema of a table of tests before its p-values are adjusted."""
     return {name: dtype for name, dtype in table.schema.items() if name not in ADJUSTED}
 
 
 def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
-    """What the comparisons of a model and suite could have seen.
+    """Summarize the detectable differences of a model and suite.
 
     Args:
-        pairs: the table of :func:`compare_pairs`.
+        pairs: table of :func:`compare_pairs`.
 
     Returns:
         One row per model and suite: ``detectable_lowest``, ``detectable``, ``detectable_highest`` (least, median and
-        largest detectable difference over the unordered pairs), ``pairs`` of variants, ``without`` (pairs that have
-        none, for too few cells or because they do not differ).
+        largest detectable difference over the unordered pairs), ``pairs`` of variants, ``without`` (pairs without a
+        detectable difference, because of too few cells or no variation).
     """
     unordered = pairs.filter(pl.col("a") < pl.col("b"))
     detectable = pl.col("detectable")
@@ -282,7 +280,7 @@ def power_table(pairs: pl.DataFrame) -> pl.DataFrame:
 _INTERVAL, _TASKS = "an interval needs two cells", "an interval over tasks needs two tasks"
 COMPARISONS = TidyTable(
     "comparisons",
-    f"an ordered pair of variants under a model and suite, asking whether a is better than b; {WHICH}",
+    f"an ordered pair of variants under a model and suite, testing whether a is better than b; {WHICH}",
     (
         columns.MODEL,
         columns.SUITE,
@@ -291,26 +289,28 @@ COMPARISONS = TidyTable(
         columns.MEAN_DIFFERENCE,
         replace(columns.LOW, heading="low", empty=_INTERVAL),
         replace(columns.HIGH, heading="high", empty=_INTERVAL),
-        Column("task_low", pl.Float64, "the same with tasks drawn whole", DIFFERENCE, "low, tasks", 2, _TASKS),
-        Column("task_high", pl.Float64, "upper end", DIFFERENCE, "high, tasks", 2, _TASKS),
+        Column("task_low", pl.Float64, "lower end of the interval with tasks drawn with all their sizes", DIFFERENCE,
+               "low, tasks", 2, _TASKS),
+        Column("task_high", pl.Float64, "upper end of this interval", DIFFERENCE, "high, tasks", 2, _TASKS),
         columns.BOOTSTRAP_P,
         Column(
             "rank_biserial", pl.Float64, "effect size of the test, (W+ - W-) / (W+ + W-)", "", "rank-biserial", 2,
             "every difference is zero",
         ),
         Column(
-            "standardized_mean", pl.Float64, "mean over standard deviation of the differences", "", "mean / sd", 2,
-            "the differences do not vary, or there is one alone",
+            "standardized_mean", pl.Float64, "mean / standard deviation of the differences", "", "mean / sd", 2,
+            "the differences do not vary, or there is only one",
         ),
         Column(
-            "detectable", pl.Float64, "mean difference that the test sees with probability 0.8", DIFFERENCE,
+            "detectable", pl.Float64, "mean difference that the test detects with probability 0.8", DIFFERENCE,
             "detectable (points)", 2,
-            "fewer than five cells allow no p-value under 0.05, and differences that do not vary tell nothing",
+            "fewer than five cells allow no p-value under 0.05, and differences that do not vary have no standard "
+            "deviation",
         ),
-        Column("statistic", pl.Float64, "of the signed-rank test: the sum of the ranks of positive differences"),
+        Column("statistic", pl.Float64, "statistic of the signed-rank test: sum of the ranks of positive differences"),
         Column("n", pl.Int64, "differences that are not zero", "cells", "n"),
-        Column("zeros", pl.Int64, "differences that are", "cells", "zeros"),
-        replace(columns.P_VALUE, definition="p of the one-sided exact Wilcoxon signed-rank test"),
+        Column("zeros", pl.Int64, "differences that are zero", "cells", "zeros"),
+        replace(columns.P_VALUE, definition="p-value of the one-sided exact Wilcoxon signed-rank test"),
         columns.HOLM,
         columns.BENJAMINI_HOCHBERG,
         replace(columns.MISSING, heading="missing"),
@@ -321,8 +321,8 @@ COMPARISONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Is a better than b, by the accuracy of {model} on {suite}? p of the {test}; n: differences that are not "
-            "zero, zeros: those that are.",
+            "Tests of whether a is better than b, by the accuracy of {model} on {suite}. p of the {test}; n: "
+            "differences that are not zero, zeros: differences that are.",
             (
                 "a", "b", "mean_difference", "low", "high", "task_low", "task_high", "p_value", "holm",
                 "benjamini_hochberg", "bootstrap_p", "rank_biserial", "standardized_mean", "detectable", "n", "zeros",
@@ -346,14 +346,14 @@ POWER = TidyTable(
         Column("detectable", pl.Float64, "median detectable difference of two variants", DIFFERENCE),
         Column("detectable_highest", pl.Float64, "largest detectable difference of two variants", DIFFERENCE),
         Column("pairs", pl.Int64, "unordered pairs of variants that are compared", "pairs"),
-        Column("without", pl.Int64, "those that have none: too few cells, or no difference", "pairs"),
+        Column("without", pl.Int64, "pairs without a detectable difference: too few cells, or no variation", "pairs"),
     ),
     maker=power_table,
     takes=("comparisons",),
     prints=(
         Print(
             "statistics",
-            "Which differences the comparisons of {model} on {suite} could have detected.",
+            "Differences that the comparisons of {model} on {suite} could detect.",
             by=("model", "suite"),
             arranged=True,
             form="sentence",

@@ -1,8 +1,8 @@
-"""Variants compared question by question, and averages with intervals, from the outcome of every question.
+"""Comparison of variants by question, and averages with intervals, from the outcome of every question.
 
-Accuracies alone hide which questions two variants answered alike, and that every vocabulary size was asked the same
-ones. Here a question is drawn, or counted, as one whatever the sizes. Averages are those of the other statistics: over
-cells (size and task), each the mean of its questions.
+Accuracies do not show which questions two variants answered in the same way, or that all vocabulary sizes were asked
+the same questions. Here a question is drawn or counted once, with all its sizes. Averages are those of the other
+statistics: means over cells (size and task) of the mean over the cell's questions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ NO_QUESTION = "no question in common"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the questions that both of two variants answered say; all None where there is none.
+    """Comparison of two variants over the questions that both answered; all None if there are none.
 
     Attributes:
-        mean_difference: of the average accuracies, first minus second.
-        low, high: 95 % interval of it, by the paired bootstrap over the questions of each task; None for one question.
-        bootstrap_p: one-sided, by the same resamples.
+        mean_difference: difference of the average accuracies, first minus second.
+        low, high: its 95 % interval, by the paired bootstrap over the questions of each task; None for one question.
+        bootstrap_p: one-sided p-value from the same resamples.
         better, worse: questions that the first answered right at more sizes than the second, and at fewer.
-        p_value: of the one-sided exact sign test on these, which for a single size is McNemar's (1947).
-        questions: answered by both.
+        p_value: p-value of the one-sided exact sign test on these; for a single size, McNemar's test (1947).
+        questions: questions answered by both.
     """
 
     mean_difference: float | None
@@ -56,17 +56,17 @@ def compare_questions(
     fewer: Undersized = NONE,
     trainings: Trainings | None = None,
 ) -> pl.DataFrame:
-    """Compare variants over the questions that both answered, at sizes for which neither has fewer tokens than others.
+    """Compare variants over the questions that both answered, at sizes where neither vocabulary is undersized.
 
     Args:
-        outcomes: see :data:`tokbench.statistics.answers.OUTCOME`; with a column ``seed``, a question's outcome is its
+        outcomes: see :data:`tokbench.statistics.answers.OUTCOME`. With a column ``seed``, a question's outcome is its
             mean over seeds.
-        ranks: the table of ranks, for the best of each model and suite, see
+        ranks: table of ranks, to find the best variant of each model and suite (default: None, no best), see
             :func:`tokbench.statistics.pairs.compared`.
-        baselines: each variant's, likewise.
-        fewer: variant and size of those with fewer tokens, see :mod:`tokbench.statistics.equal_size`.
-        trainings: see :func:`tokbench.statistics.verdicts.fewest`; with fewer than three, differences and their
-            intervals are given, and no p-values.
+        baselines: baseline by variant (default: none).
+        fewer: variant and size of undersized vocabularies, see :mod:`tokbench.statistics.equal_size` (default: none).
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. With fewer than three there are differences and
+            intervals, but no p-values.
 
     Returns:
         One row per model, suite and ordered pair: the columns of :class:`Answers`, ``holm`` and
@@ -102,10 +102,10 @@ def compare_questions(
 
 
 def question_intervals(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """Average accuracy of every variant with its 95 % interval, by the bootstrap over the questions of each task.
+    """Return average accuracy of every variant with its 95 % interval, by the bootstrap over questions of each task.
 
     Args:
-        outcomes: as for :func:`compare_questions`.
+        outcomes: see :func:`compare_questions`.
 
     Returns:
         The columns of :data:`QUESTION_INTERVALS`, one row per model, suite and variant.
@@ -126,15 +126,15 @@ def behind_the_best(
     """Test every accuracy against the best of its model, suite, size and task, on the questions that both answered.
 
     Args:
-        outcomes: as for :func:`compare_questions`.
-        fewer: variant and size of those that are tested beside none, likewise.
-        trainings: likewise. There is no row for a model that was trained once.
+        outcomes: see :func:`compare_questions`.
+        fewer: variant and size of undersized vocabularies, which are not tested (default: none).
+        trainings: see :func:`tokbench.statistics.verdicts.fewest`. Models that were trained once have no row.
 
     Returns:
         One row per variant that is not the best, for every task and, with an empty ``task``, for the average over
-        tasks, among variants that have them all: ``best`` (of equals the first by name), ``p_value`` (two-sided;
-        of a task that of the exact sign test, of the average that of the bootstrap; null for a single question and
-        for two trainings), ``questions``.
+        tasks. Averages are compared among variants that have all tasks. ``best`` is the best variant (ties go to the
+        first by name). ``p_value`` is two-sided: of the exact sign test for a task, of the bootstrap for the average;
+        null for a single question and for two trainings. ``questions`` counts the questions of both.
     """
     rows: list[tuple[str | float | int | None, ...]] = []
     for head, given in answers(outcomes):
@@ -160,7 +160,7 @@ def behind_the_best(
 def _behind(
     given: Mapping[str, Answered], averaged: bool, tested: bool
 ) -> Iterator[tuple[str, str, float | None, int]]:
-    """Variant, best variant, p-value and answers to the same questions, of several variants in the same cells."""
+    """Yield variant, best variant, p-value and number of common answers, for variants in the same cells."""
     if not given:
         return
     best = max(sorted(given), key=lambda variant: _total(given[variant].by_question()))
@@ -184,13 +184,13 @@ def _sign_test(differences: Answered) -> list[float | None]:
 
 
 def _counted(differences: Answered) -> tuple[int, int]:
-    """Questions that the first answered right more often, and the second."""
+    """Return the number of questions that the first answered right more often, and that of the second."""
     sums = np.round(differences.sums(), DECIMALS)
     return int((sums > 0).sum()), int((sums < 0).sum())
 
 
 def _compared(differences: Answered) -> tuple[Answers, Answers]:
-    """The first against the second, and the second against the first."""
+    """Return the first against the second, and the second against the first."""
     values, questions = differences.by_question(), differences.sheet.questions
     if not values:
         nothing = Answers(None, None, None, None, 0, 0, None, 0)
@@ -225,7 +225,7 @@ QUESTION_COMPARISONS = TidyTable(
         replace(columns.BOOTSTRAP_P, empty=_TWO),
         Column("better", pl.Int64, "questions that a answered right at more sizes", "questions", "a better"),
         Column("worse", pl.Int64, "questions that b answered right at more sizes", "questions", "b better"),
-        replace(columns.P_VALUE, definition="p of the one-sided exact sign test on these", empty=_TWO),
+        replace(columns.P_VALUE, definition="p-value of the one-sided exact sign test on these", empty=_TWO),
         replace(columns.HOLM, empty=_TWO),
         replace(columns.BENJAMINI_HOCHBERG, empty=_TWO),
         replace(columns.QUESTIONS, definition="questions that both answered"),
@@ -237,10 +237,11 @@ QUESTION_COMPARISONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Is a better than b on the questions that both answered, by {model} on {suite}? How many questions one of "
-            "the two answered right more often than the other, over all sizes, and p of the one-sided exact sign test "
-            "on these (of a single size McNemar's test). low, high: 95 % interval of the difference of the averages, "
-            "by the paired bootstrap over the questions of each task; a question is drawn with all its sizes.",
+            "Tests of whether a is better than b on the questions that both answered, by {model} on {suite}: questions "
+            "that one of the two answered right more often than the other, over all sizes, and p of the one-sided "
+            "exact sign test on these (McNemar's test for a single size). low, high: 95 % interval of the difference "
+            "of the averages, by the paired bootstrap over the questions of each task; a question is drawn with all "
+            "its sizes.",
             (
                 "a", "b", "mean_difference", "low", "high", "bootstrap_p", "better", "worse", "p_value", "holm",
                 "benjamini_hochberg", "questions", "missing",
@@ -285,18 +286,18 @@ QUESTION_INTERVALS = TidyTable(
 )
 BEHIND_THE_BEST = TidyTable(
     "behind_the_best",
-    "a variant at a vocabulary size that is not the best at a task, under a model and suite",
+    "a variant that is not the best at a task and vocabulary size, under a model and suite",
     (
         columns.MODEL,
         columns.SUITE,
         columns.SIZE,
         replace(columns.TASK, definition="name of the task; empty for the average over tasks"),
         columns.VARIANT,
-        Column("best", pl.String, "the best variant, of equals the first by name"),
+        Column("best", pl.String, "best variant; ties go to the first by name"),
         replace(
             columns.P_VALUE,
-            definition="two-sided p against the best: of a task by the sign test, of the average by the bootstrap; "
-            "none for fewer than three trainings",
+            definition="two-sided p-value against the best: sign test for a task, bootstrap for the average; empty for "
+            "fewer than three trainings",
         ),
         replace(columns.QUESTIONS, definition="questions that both answered"),
     ),
@@ -305,7 +306,7 @@ BEHIND_THE_BEST = TidyTable(
     prints=(
         Print(
             "downstream",
-            "Which accuracies are not significantly below the highest, in the tables of accuracies.",
+            "Accuracies that are not significantly below the highest, in the tables of accuracies.",
             by=("model", "suite", "size"),
             arranged=True,
             form="signs",

@@ -1,17 +1,15 @@
-"""Average accuracy, rank, and distance from random guessing, per variant.
+"""Ranks of variants: average accuracies, and places by any measure with differences from the best and the baseline.
 
-Averages over different cells cannot be compared. A variant that lacks a cell of its model and suite therefore has no
-average and no rank, and the row says which cells are missing. One whose vocabulary has fewer tokens than others of its
-size keeps its average and has no rank. Neither has any variant of a model that was trained once.
-
-Place of every tokenizer of a family by one measure: value, best of its pre-tokenizer, difference from the baseline.
+Averages over different cells are not comparable. A variant that lacks a cell of its model and suite has no average and
+no rank; its row names the missing cells. An undersized vocabulary has an average and no rank. A model that was trained
+once gives no ranks.
 
 Tokenizers are ranked only among those of the same pre-tokenizer. The best is chosen by the numbers that it is tested
-on. All pairs of the family are therefore tested together and corrected by Holm's procedure, whichever is the best. Of
-very many variants only those with the best and the baseline are tested; the report says so. A pair has one test:
-its interval and its verdict always come from the same estimate.
+on. All pairs of the family are therefore tested together and corrected by Holm's procedure. With very many variants
+only pairs with the best and the baseline are tested, and the report says so. A pair has one test: its interval and its
+verdict come from the same estimate.
 
-For trained models, :mod:`tokbench.statistics.verdicts` decides how many trainings a rank and a test need.
+For trained models, :mod:`tokbench.statistics.verdicts` defines how many trainings a rank and a test need.
 """
 
 from bisect import bisect_right
@@ -50,21 +48,22 @@ RanksRow = tuple[str | int | float | None, ...]
 def averages_by_size(
     accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None
 ) -> pl.DataFrame:
-    """Average over tasks, with ranks among the variants of the same model, suite and size.
+    """Return averages over tasks, with ranks among the variants of the same model, suite and size.
 
     Args:
-        accuracy: the tidy table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
-        fewer: variant and size of those that are not ranked, see :mod:`tokbench.statistics.equal_size`.
+        accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.
+        fewer: variant and size of undersized vocabularies, which are not ranked; see
+            :mod:`tokbench.statistics.equal_size` (default: none).
         trainings: see :func:`tokbench.statistics.verdicts.fewest`.
 
     Returns:
         One row per model, suite, size and variant: ``average`` (unit of the accuracies), ``rank`` (1 is best, equal
         averages share the smaller rank), ``random_baseline`` (average of the tasks' baselines), ``above_random``
-        (their difference), ``n`` (cells), ``reason``. Rows follow the rank; after these come averages that are not
-        ranked, variants without average last.
+        (their difference), ``n`` (cells), ``reason``. Rows are ordered by rank, then come averages without a rank,
+        then variants without an average.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice.
+        TokbenchError: a column is missing, or a cell is duplicated.
     """
     rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
@@ -75,10 +74,10 @@ def averages_by_size(
 
 
 def averages(accuracy: pl.DataFrame, fewer: Undersized = NONE, trainings: Trainings | None = None) -> pl.DataFrame:
-    """Average over sizes and tasks, with ranks among the variants of the same model and suite.
+    """Return averages over sizes and tasks, with ranks among the variants of the same model and suite.
 
     Returns:
-        As :func:`averages_by_size`, without ``size``.
+        The columns of :func:`averages_by_size` without ``size``.
     """
     rows: list[RanksRow] = []
     for (model, suite), grid in grids(accuracy).items():
@@ -116,10 +115,10 @@ def _ranked(grid: Grid, sizes: Sequence[int], fewer: Undersized, ranked: bool) -
 
 _AVERAGED = (
     AVERAGE,
-    Column("rank", pl.Int64, "place by average, 1 the best; equal averages share the smaller one; none for a "
-           "vocabulary with fewer tokens than others of its size, nor for a model that was trained once"),
-    Column("random_baseline", pl.Float64, "mean of the tasks' expected accuracies of guessing", SHARE),
-    Column("above_random", pl.Float64, "average minus random_baseline", DIFFERENCE, "above random"),
+    Column("rank", pl.Int64, "rank by average, 1 is best; equal averages share the smaller rank; empty for an "
+           "undersized vocabulary and for a model that was trained once"),
+    Column("random_baseline", pl.Float64, "mean over tasks of the expected accuracy of guessing", SHARE),
+    Column("above_random", pl.Float64, "average − random_baseline", DIFFERENCE, "above random"),
     Column("n", pl.Int64, "cells averaged", "cells"),
     REASON,
 )  # fmt: skip
@@ -133,8 +132,8 @@ RANKS = TidyTable(
         Print(
             "downstream",
             "Average accuracy of {model} on {suite} in percent: unweighted mean over tasks and vocabulary sizes, "
-            "the average at each size, and the distance from random guessing in points; n is the number of scores. The "
-            "highest is bold, if each was trained twice or more.",
+            "the average at each size, and the difference from random guessing in points; n is the number of scores. "
+            "The highest is bold, if each was trained twice or more.",
             by=("model", "suite"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
@@ -166,21 +165,21 @@ RANKS_BY_SIZE = TidyTable(
 Row = tuple[Any, ...]
 BEST, ALIKE, UNTESTED, UNRANKED = "best", NOT_TOLD, NOT_TESTED, "not ranked"
 BASELINE = "baseline"
-"""Verdict on the baseline itself; differences from it are better, worse, no significant difference or not tested."""
+"""Verdict for the baseline; differences from it are better, worse, no significant difference or not tested."""
 NO_INTERVAL = "no interval could be had"
 NO_BASELINE = "the experiment has no baseline for it"
 UNBOUNDED = "the interval has no upper end, from so few documents"
 
 
 class Value(NamedTuple):
-    """What one tokenizer has.
+    """Value of one tokenizer.
 
     Attributes:
-        value: the number; None where there is none.
-        low, high: 95 % interval of it; None where nothing was drawn.
-        n: things drawn.
-        reason: why there is no value, or why it is not ranked.
-        ranked: whether it is compared with the others.
+        value: the number; None if it is missing.
+        low, high: its 95 % interval; None if there is none (default).
+        n: number of items drawn for the interval (default: None).
+        reason: reason why there is no value, or why it is not ranked (default: None).
+        ranked: True if it is compared with the others (default).
     """
 
     value: float | None
@@ -196,16 +195,16 @@ class ComparisonFamily:
     """Tokenizers of one size that are compared by one measure.
 
     Attributes:
-        head: what the rows begin with, but for the variant.
-        over: what the intervals have in them; empty where there are none.
-        end: the better end.
-        values: by variant.
-        differ: the difference of two variants, the first minus the second, or None where it has no standard error.
-            Its number of trainings decides whether it is tested.
-        untested: why nothing is tested; empty where it is.
-        relative: whether differences are shares of the second one's value.
-        same_pretokenizer: whether values of different pre-tokenizers are not comparable at all.
-        trainings: number of trainings of each variant's model; empty where no model was trained.
+        head: first values of the rows, before the variant.
+        over: items that intervals are over; empty if there are no intervals.
+        end: better end of the measure.
+        values: values by variant.
+        differ: function that returns the difference of two variants, first minus second, or None if it has no standard
+            error (default: always None). The estimate's number of trainings decides whether it is tested.
+        untested: reason why nothing is tested (default: none).
+        relative: True if differences are shares of the second variant's value (default: False).
+        same_pretokenizer: True if values of different pre-tokenizers are not comparable (default: False).
+        trainings: number of trainings of each variant's model; empty if no model was trained (default).
     """
 
     head: Row
@@ -219,34 +218,34 @@ class ComparisonFamily:
     trainings: Mapping[str, int] = field(default_factory=dict)
 
     def behind(self, variant: str, best: str) -> float | None:
-        """The difference of two values."""
+        """Return the difference of two values, or None if one is missing or the divisor is zero."""
         one, other = self.values[variant].value, self.values[best].value
         if one is None or other is None:
             return None
         return one - other if not self.relative else one / other - 1 if other else None
 
     def compares(self, variant: str) -> bool:
-        """Whether a variant is ranked: it has a value, is comparable, and was trained often enough."""
+        """Return True if a variant is ranked: it has a comparable value, and its model was trained often enough."""
         return self.comparable(variant) and may_rank(self.trainings.get(variant))
 
     def comparable(self, variant: str) -> bool:
-        """Whether a variant has a value that may be compared, however often its model was trained."""
+        """Return True if a variant has a comparable value, for any number of trainings."""
         one = self.values.get(variant)
         return one is not None and one.ranked and one.value is not None
 
     def why_untested(self, *variants: str) -> str:
-        """Return why a difference of some variants is not tested."""
+        """Return the reason why a difference of some variants is not tested."""
         known = [self.trainings[one] for one in variants if one in self.trainings]
         return why_untested(min(known, default=None)) or self.untested or NO_INTERVAL
 
 
 class VariantDifference(NamedTuple):
-    """A difference of two variants, the first minus the second.
+    """Difference of two variants, first minus second.
 
     Attributes:
-        difference, low, high: with its 95 % interval.
-        holm: p after correction; None where it is not tested.
-        reason: why it is not tested.
+        difference, low, high: difference with its 95 % interval.
+        holm: corrected p-value; None if it is not tested.
+        reason: reason why it is not tested (default: None).
     """
 
     difference: float
@@ -258,15 +257,15 @@ class VariantDifference(NamedTuple):
 
 Tested = Mapping[tuple[str, str], VariantDifference]
 Pretokenizers = Mapping[str, str]
-"""The pre-tokenizer of each variant; a variant that is not named shares one with all others that are not."""
+"""Pre-tokenizer by variant; all variants without an entry share one."""
 
 
 def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str, str]:
-    """For each ranked variant the one at the better end among those of its pre-tokenizer, of equals the first by name.
+    """Return for each ranked variant the best variant of its pre-tokenizer; ties go to the first by name.
 
     Args:
         family: the variants.
-        pretokenizers: by variant.
+        pretokenizers: pre-tokenizer by variant.
     """
     sign = 1 if family.end == "lowest" else -1
     ranked = {name: one.value for name, one in family.values.items() if one.value is not None and family.compares(name)}
@@ -277,13 +276,15 @@ def bests_of(family: ComparisonFamily, pretokenizers: Pretokenizers) -> dict[str
 
 
 def ranking_rows(family: ComparisonFamily, baselines: Mapping[str, str], pretokenizers: Pretokenizers) -> list[Row]:
-    """Return a row for each variant: head, variant and pre-tokenizer, value with interval, difference from the best of
-    the pre-tokenizer, reason, difference from the baseline.
+    """Return a row for each variant.
+
+    A row has head, variant and pre-tokenizer, value with interval, difference from the best of the pre-tokenizer,
+    reason, and difference from the baseline.
 
     Args:
         family: the variants.
-        baselines: each variant's, see :func:`tokbench.statistics.pairs.compared`.
-        pretokenizers: by variant.
+        baselines: baseline by variant, see :func:`tokbench.statistics.pairs.compared`.
+        pretokenizers: pre-tokenizer by variant.
     """
     bests = bests_of(family, pretokenizers)
     tested = _tested(family, bests, baselines)
@@ -299,7 +300,7 @@ def ranking_rows(family: ComparisonFamily, baselines: Mapping[str, str], pretoke
 
 
 def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tested) -> Row:
-    """The best, by how much the variant is behind it, p, the verdict and the reason."""
+    """Return the best variant, the difference from it with its interval and p-value, the verdict and the reason."""
     one = family.values[variant]
     if best is None and family.comparable(variant):
         return (None, None, None, None, None, UNTESTED, one.reason or ONE_TRAINING)
@@ -318,7 +319,7 @@ def _place(family: ComparisonFamily, variant: str, best: str | None, tested: Tes
 def _next_to_baseline(
     family: ComparisonFamily, variant: str, baseline: str | None, pretokenizers: Pretokenizers, tested: Tested
 ) -> Row:
-    """The baseline and its pre-tokenizer, the difference with its interval and p, the verdict, and why none."""
+    """Return the baseline, its pre-tokenizer, the difference with its interval and p-value, verdict and reason."""
     if baseline is None:
         return (None, None, None, None, None, None, UNTESTED, NO_BASELINE)
     other = pretokenizers.get(baseline)
@@ -353,9 +354,9 @@ def _next_to_baseline(
 
 
 def _opposite(one: VariantDifference, relative: bool) -> VariantDifference | None:
-    """The difference seen from the other side; None where its interval has no upper end.
+    """Return the difference of the reversed pair; None if its interval has no upper end.
 
-    A share of the one is mapped to a share of the other, end by end: the same interval, so that the same test.
+    A relative difference is mapped end by end, so that interval and test remain the same.
     """
     if not relative:
         return one._replace(difference=-one.difference, low=-one.high, high=-one.low)
@@ -368,8 +369,10 @@ def _opposite(one: VariantDifference, relative: bool) -> VariantDifference | Non
 def _tested(
     family: ComparisonFamily, bests: Mapping[str, str], baselines: Mapping[str, str]
 ) -> dict[tuple[str, str], VariantDifference]:
-    """Every pair that has an interval, the best of a pre-tokenizer or else the baseline second, after correction among
-    all pairs of the family that are tested."""
+    """Return every pair with an interval, after correction over all tested pairs of the family.
+
+    The second variant of a pair is the best of the pre-tokenizer or else the baseline.
+    """
     ranked = sorted(bests)
     pairs = unordered(compared(ranked, bests, baselines)) if len(ranked) > 1 else []
     ordered = [(b, a) if bests[b] == a or (bests[a] != b and baselines.get(b) == a) else (a, b) for a, b in pairs]

@@ -1,6 +1,6 @@
-"""The scoreboard: every tokenizer by the first measures of a reader, ranked among those of the same pre-tokenizer.
+"""Scoreboard: the most important measures of every tokenizer, ranked within each pre-tokenizer.
 
-Every number has its difference from the baseline, paired over the documents, words, questions or seeds that it was
+Every number has a difference from the baseline, paired over the documents, words, questions or seeds that it was
 measured on, with the interval and the verdict of one test.
 """
 
@@ -52,20 +52,19 @@ def scoreboard(
     baselines_of_all: Mapping[str, str],
     pretokenizers_of_all: Pretokenizers,
 ) -> pl.DataFrame:
-    """Every measure of every tokenizer.
+    """Build the scoreboard: every measure of every tokenizer.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics.
-        imported: that of tokenizers made elsewhere: those that lose some of a text are not ranked, nor are
-            vocabularies that have fewer tokens than others of their size.
-        tokens_by_document: tokens of documents, or of groups of them.
-        ngram_documents: bits of documents by token n-gram models, without tokenizers that lose some of a text.
+        intrinsic: table of intrinsic metrics. Undersized vocabularies are not ranked.
+        imported: table of external tokenizers; lossy ones are not ranked.
+        tokens_by_document: token counts of documents, or of groups of them.
+        ngram_documents: bits of documents by token n-gram models, without lossy tokenizers.
         bits_by_seed: bits of documents by language models, with a column ``seed``.
         ranks_by_size: average accuracies.
-        outcomes: every answer, with a column ``seed`` where models have several.
-        alignment_by_word: boundaries of words of gold data.
-        baselines_of_all: each variant's, which it is compared with.
-        pretokenizers_of_all: each variant's; only those of one are ranked together.
+        outcomes: every answer, with a column ``seed`` if models have several.
+        alignment_by_word: boundary counts of words of gold data.
+        baselines_of_all: baseline by variant.
+        pretokenizers_of_all: pre-tokenizer by variant; variants are ranked only within one.
 
     Returns:
         The columns of :data:`SCOREBOARD`.
@@ -85,7 +84,7 @@ def scoreboard(
 
 
 def _without(family: ComparisonFamily, lossy: set[str]) -> ComparisonFamily:
-    """The family in which those are not ranked that do not give back all of a text."""
+    """Return the family with lossy tokenizers unranked."""
     values = {
         name: one._replace(ranked=False, low=None, high=None, n=None, reason=one.reason or LOSSY)
         if name in lossy
@@ -96,8 +95,7 @@ def _without(family: ComparisonFamily, lossy: set[str]) -> ComparisonFamily:
 
 
 def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFamily:
-    """The family in which those are not ranked that have fewer tokens: what they lack would count for or against
-    how they were built."""
+    """Return the family with undersized vocabularies unranked; missing tokens would bias the comparison."""
     size = family.head[1]
     values = {
         name: one._replace(ranked=False, reason=one.reason or FEWER) if (name, size) in fewer else one
@@ -107,13 +105,13 @@ def _of_equal_size(family: ComparisonFamily, fewer: Undersized) -> ComparisonFam
 
 
 def _whole(intrinsic: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Rows of one metric over whole texts."""
+    """Return rows of one metric over full texts."""
     alone = pl.col("language").n_unique().over("corpus") == 1
     return intrinsic.filter((pl.col("language") == "") | alone).filter(metric=metric)
 
 
 def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
-    """Tokens of the evaluation split, and the gap to the bound, which no two pre-tokenizers share."""
+    """Yield families for tokens of the evaluation split, and for the gap to the bound within each pre-tokenizer."""
     counted = _whole(intrinsic, "corpus_token_count").sort("corpus", "size", "variant")
     gaps = _whole(intrinsic, "gap")
     for (corpus, size), part in counted.group_by("corpus", "size", maintain_order=True):
@@ -135,7 +133,7 @@ def _tokens(intrinsic: pl.DataFrame, documents: pl.DataFrame) -> Iterator[Compar
 
 
 def _by_document(documents: pl.DataFrame) -> tuple[NDArray[np.float64], Documents]:
-    """Bytes of the documents, and their tokens by variant, of those that have them for every document."""
+    """Return bytes of the documents, and tokens of variants that have counts for every document."""
     part = documents.sort("variant", "document")
     if part.is_empty():
         return np.empty(0), {}
@@ -149,7 +147,7 @@ def _real(frame: pl.DataFrame, name: str) -> NDArray[np.float64]:
 
 
 def _count(row: Mapping[str, Any], sizes: NDArray[np.float64], tokens: NDArray[np.float64] | None) -> Value:
-    """Tokens of a text, and how many one of as many bytes would take, were its documents others like these."""
+    """Return the token count of a text with its interval over other documents of the same total size."""
     if row["value"] is None:
         return Value(None, reason=row["reason"])
     if tokens is None or len(sizes) < 2 or float(tokens.sum()) != row["value"]:
@@ -165,7 +163,7 @@ def _more_tokens(by_document: Documents, a: str, b: str) -> Estimate | None:
 
 
 def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
-    """Bits per byte by the token n-gram models of the highest order and the largest budget."""
+    """Yield families for bits per byte by the token n-gram models of the highest order and the largest budget."""
     last = [pl.col(name) == pl.col(name).max().over("corpus") for name in ("order", "training_bytes")]
     keys = ["corpus", "size", "order", "training_bytes"]
     for key, part in ngram_documents.filter(*last).sort(*keys, "variant").group_by(keys, maintain_order=True):
@@ -181,51 +179,52 @@ def _ngram_bits(ngram_documents: pl.DataFrame) -> Iterator[ComparisonFamily]:
         yield over_documents(head, bits, sizes)
 
 
-OWN = "in the measure's own unit; of tokens as a share of the best one's"
+OWN = "in the measure's unit; for tokens, as a share of the best value"
 SCOREBOARD = TidyTable(
     "scoreboard",
-    "a tokenizer by one of the measures that a reader asks for first",
+    "a tokenizer by one of the most important measures",
     (
         CORPUS,
         SIZE,
-        Column("measure", pl.String, f"{TOKENS}, {GAP} (tokens above the fewest that any vocabulary of the size needs, "
-               f"as a share), {NGRAM}, {BITS} (of a language model), {ACCURACY} (an unweighted mean over tasks, as a "
-               f"share) or {ALIGNMENT} (F1 of token boundaries with those of morphemes, on the words "
-               "that the tokenizer can be scored on)"),
+        Column("measure", pl.String, f"{TOKENS}, {GAP} (tokens above the proven minimum for any vocabulary of this "
+               f"size, as a share), {NGRAM}, {BITS} (of a language model), {ACCURACY} (unweighted mean over tasks, as "
+               f"a share) or {ALIGNMENT} (F1 of token boundaries against morpheme boundaries, on the words that the "
+               "tokenizer can be scored on)"),
         MODEL,
         SUITE,
-        Column("definition", pl.String, "what exactly was measured"),
+        Column("definition", pl.String, "exact definition of the measure"),
         VARIANT,
-        Column("pretokenization", pl.String, "its pre-tokenizer; empty where it is not known"),
-        Column("value", pl.Float64, "the number, in the measure's own unit"),
-        Column("low", pl.Float64, "lower end of a 95 % interval of it"),
-        Column("high", pl.Float64, "upper end"),
-        Column("n", pl.Int64, "things drawn for the interval"),
-        Column("over", pl.String, "what they are: documents, questions, words of gold data, or seeds and documents"),
+        Column("pretokenization", pl.String, "pre-tokenizer; empty if it is not known"),
+        Column("value", pl.Float64, "measured value, in the measure's unit"),
+        Column("low", pl.Float64, "lower end of a 95 % interval of the value"),
+        Column("high", pl.Float64, "upper end of this interval"),
+        Column("n", pl.Int64, "number of items drawn for the interval"),
+        Column("over", pl.String, "kind of these items: documents, questions, words of gold data, or seeds and "
+               "documents"),
         Column("seeds", pl.Int64, "seeds that the language model was trained with; an interval that is not over seeds "
-               "says nothing of models trained again"),
-        Column("best", pl.String, "the variant at the better end at this size, among those that are ranked and have "
-               "the same pre-tokenizer"),
-        Column("behind", pl.Float64, f"value minus that of the best, {OWN}"),
-        Column("behind_low", pl.Float64, "lower end of a 95 % interval of it"),
-        Column("behind_high", pl.Float64, "upper end"),
-        Column("holm", pl.Float64, "two-sided p of its being zero, adjusted by Holm's procedure among all pairs of the "
-               "measure at one size, and on one corpus, model and suite", PROBABILITY),
-        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best at level 0.05; {WORSE}; {UNTESTED}, see "
+               "does not cover training again"),
+        Column("best", pl.String, "best variant of this size among the ranked ones with the same pre-tokenizer"),
+        Column("behind", pl.Float64, f"value minus the best value, {OWN}"),
+        Column("behind_low", pl.Float64, "lower end of a 95 % interval of this difference"),
+        Column("behind_high", pl.Float64, "upper end of this interval"),
+        Column("holm", pl.Float64, "two-sided p-value of this difference after Holm's correction over all pairs of the "
+               "measure, size, corpus, model and suite", PROBABILITY),
+        Column("verdict", pl.String, f"{BEST}; {ALIKE} from the best (no significant difference at level 0.05); "
+               f"{WORSE}; {UNTESTED}, see "
                f"reason; or {UNRANKED}, see reason"),
         REASON,
-        Column("baseline", pl.String, "the variant that it is compared with"),
-        Column("baseline_pretokenization", pl.String, "the baseline's pre-tokenizer; where it is another, the "
-               "difference is one of pre-tokenizers, too"),
-        Column("difference", pl.Float64, "value minus that of the baseline, in the measure's own unit; of tokens as a "
-               "share of the baseline's"),
-        Column("difference_low", pl.Float64, "lower end of a 95 % interval of it, paired over what it was measured on, "
-               "not corrected for several pairs"),
-        Column("difference_high", pl.Float64, "upper end"),
-        Column("difference_holm", pl.Float64, "two-sided p of the same test, adjusted like holm", PROBABILITY),
-        Column("difference_verdict", pl.String, f"{BETTER} than the baseline or {WORSE}, at level 0.05 by the adjusted "
-               f"p; {NO_DIFFERENCE}; {UNTESTED}, see difference_reason; or {BASELINE}, of the baseline itself"),
-        Column("difference_reason", pl.String, "why nothing was tested"),
+        Column("baseline", pl.String, "baseline variant"),
+        Column("baseline_pretokenization", pl.String, "pre-tokenizer of the baseline; if it differs, the difference "
+               "is also one of pre-tokenizers"),
+        Column("difference", pl.Float64, "value minus the baseline's, in the measure's unit; for tokens, as a share of "
+               "the baseline's"),
+        Column("difference_low", pl.Float64, "lower end of its 95 % interval, paired over the items measured, not "
+               "corrected for multiple pairs"),
+        Column("difference_high", pl.Float64, "upper end of this interval"),
+        Column("difference_holm", pl.Float64, "two-sided p-value of the same test, corrected like holm", PROBABILITY),
+        Column("difference_verdict", pl.String, f"{BETTER} or {WORSE} than the baseline at level 0.05 by the corrected "
+               f"p-value; {NO_DIFFERENCE}; {UNTESTED}, see difference_reason; or {BASELINE}, for the baseline itself"),
+        Column("difference_reason", pl.String, "reason why the difference was not tested"),
     ),
     maker=scoreboard,
     takes=(
@@ -235,7 +234,7 @@ SCOREBOARD = TidyTable(
     prints=(
         Print(
             "summary",
-            "Every tokenizer by what is asked first.",
+            "The most important measures of every tokenizer.",
             files=("intrinsic/{variant}/{size}.json",),
             arranged=True,
         ),

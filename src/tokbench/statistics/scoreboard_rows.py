@@ -1,8 +1,6 @@
-"""Average accuracies for the scoreboard, with intervals over the questions that were asked.
+"""Families of the scoreboard: average accuracies, bits per byte of language models, and morphological alignment.
 
-Bits per byte of language models for the scoreboard: over seeds and documents where there are several seeds.
-
-Alignment with morphemes for the scoreboard, with intervals over the words of the gold data.
+Intervals are over questions, over seeds and documents, and over words of the gold data.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,19 +29,19 @@ from tokbench.statistics.ranks import ComparisonFamily, Row, Value
 from tokbench.statistics.verdicts import may_rank
 
 Tasks = list[NDArray[np.float64]]
-"""For each task the answers to its questions: 1 where right, 0 where not, or the share of seeds that were right."""
+"""Answers to the questions of each task: 1 if right, 0 if wrong, or the share of seeds that were right."""
 
 
 def accuracies(measure: str, ranks_by_size: pl.DataFrame, outcomes: pl.DataFrame) -> Iterator[ComparisonFamily]:
-    """Average accuracy of every model, suite and size.
+    """Yield average accuracies of every model, suite and size.
 
-    Questions of a task are independent draws, all variants are asked the same, tasks are fixed, and a mean over tasks
-    counts each alike. Seeds are averaged before; what they vary by is in no interval here.
+    Questions of a task are independent draws and the same for all variants. Tasks are fixed and have equal weight.
+    Seeds are averaged first; no interval here covers their variation.
 
     Args:
-        measure: what the measure is called.
+        measure: name of the measure.
         ranks_by_size: see :data:`tokbench.statistics.ranks.RANKS_BY_SIZE`.
-        outcomes: see :data:`tokbench.statistics.answers.OUTCOME`, with a column ``seed`` or without.
+        outcomes: see :data:`tokbench.statistics.answers.OUTCOME`, with or without a column ``seed``.
     """
     keys = ["model", "suite", "size"]
     answered = dict(outcomes.group_by(keys))
@@ -84,7 +82,7 @@ def _differences(sheets: Mapping[str, Tasks], seeds: int) -> Callable[[str, str]
 
 
 def _sheets(outcomes: pl.DataFrame) -> dict[str, Tasks]:
-    """The answers of each variant that answered every question that any did, means over seeds."""
+    """Return the answers, means over seeds, of each variant that answered every question that any did."""
     place = ["task", "document"]
     means = outcomes.group_by("variant", *place).agg(pl.col("correct").mean())
     wide = means.pivot("variant", index=place, values="correct").sort(place)
@@ -102,10 +100,10 @@ def _average(sheet: Tasks) -> float:
 
 
 def _estimate(sheet: Tasks) -> Estimate:
-    """The mean over tasks of each task's mean, its standard error over questions, and degrees of freedom.
+    """Return the mean over tasks of each task's mean, its standard error over questions, and degrees of freedom.
 
-    Tasks are strata: the variance of a mean of m tasks is the sum of theirs over m squared; degrees of freedom are
-    Satterthwaite's.
+    Tasks are strata: the variance of a mean of m tasks is the sum of their variances / m squared. Degrees of freedom
+    are Satterthwaite's.
     """
     squares = []
     for task in sheet:
@@ -125,13 +123,13 @@ ONE_DOCUMENT = "a test needs two documents"
 def over_documents(
     head: Row, bits: Documents, sizes: NDArray[np.float64], trainings: Mapping[str, int] | None = None
 ) -> ComparisonFamily:
-    """Bits per byte of variants on the same documents, by Student's t over these.
+    """Return bits per byte of variants on the same documents, by Student's t over documents.
 
     Args:
-        head: what the rows begin with.
+        head: first values of the rows.
         bits: float64 [documents] by variant.
-        sizes: float64 [documents], their bytes, none of them zero.
-        trainings: number of trainings by variant; None where no model was trained.
+        sizes: float64 [documents], bytes of the documents; none is zero.
+        trainings: number of trainings by variant (default: None, no trained model).
     """
     seeds = trainings or {}
     if len(sizes) < 2:
@@ -150,12 +148,12 @@ def over_documents(
 
 
 def model_bits(measure: str, bits_by_seed: pl.DataFrame) -> Iterator[ComparisonFamily]:
-    """Bits per byte of every model and size.
+    """Yield bits per byte of every model and size.
 
-    Intervals are over seeds and documents for variants with several seeds, and over documents for those with one.
+    Intervals are over seeds and documents for variants with several seeds, and over documents for others.
 
     Args:
-        measure: what the measure is called.
+        measure: name of the measure.
         bits_by_seed: see :func:`tokbench.statistics.model_bits.compare_model_bits`.
     """
     for group in groups(bits_by_seed):
@@ -189,22 +187,22 @@ METRIC = "morphological_alignment"
 ALL_RESOURCES = "all resources"
 UNKEPT = "what each word adds was not kept"
 SLACK = 1e-9
-"""What a mean may be off by where its words are added up in another order."""
+"""Tolerance of a mean whose words are added in another order."""
 Sheet = list[Ratio]
-"""For each resource the right boundaries of its words, and what F1 has them over: with half of all that are wrong or
-missed. Both are 0 for a word that the tokenizer is not scored on."""
+"""For each resource the right boundaries of its words and the denominators of F1: right boundaries plus half of the
+wrong and missed ones. Both are 0 for a word that the tokenizer is not scored on."""
 
 
 def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> Iterator[ComparisonFamily]:
-    """Alignment with morphemes at every size: the mean over all resources where there are several.
+    """Yield alignment with morphemes at every size: the mean over all resources if there are several.
 
-    F1 of pooled boundaries is a ratio of sums over words. Words are drawn, those of one resource independently of those
-    of another, and resources are fixed. Each tokenizer is scored on words of its own, those that are no token while all
-    their segments are; what a word gives to both of two tokenizers is set against each other.
+    F1 of pooled boundaries is a ratio of sums over words. Words are drawn independently in each resource; resources are
+    fixed. A tokenizer is scored on words that are not tokens while all their gold segments are, so each has its own
+    words. Contributions of a word to two tokenizers are paired.
 
     Args:
-        measure: what the measure is called.
-        measured: the values, rows of the tidy table of intrinsic metrics.
+        measure: name of the measure.
+        measured: values, rows of the table of intrinsic metrics.
         by_word: see :data:`tokbench.tabulation.columns.BOUNDARIES`.
     """
     for (corpus, size), part in (
@@ -224,14 +222,14 @@ def alignment(measure: str, measured: pl.DataFrame, by_word: pl.DataFrame) -> It
 
 
 def foremost(measured: pl.DataFrame) -> pl.DataFrame:
-    """The rows that are told of first: means over all resources where there are several, in one definition."""
+    """Return the rows to report first: means over all resources if there are several, with the first definition."""
     if ALL_RESOURCES in measured["corpus"]:
         measured = measured.filter(corpus=ALL_RESOURCES)
     return measured.filter(pl.col("definition") == pl.col("definition").min().over("corpus"))
 
 
 def sheets_of(by_word: pl.DataFrame) -> dict[str, Sheet]:
-    """Of every variant, resource by resource, the words that any variant is scored on; all are of one size."""
+    """Return for every variant and resource the words that any variant is scored on; all rows are of one size."""
     found: dict[str, Sheet] = {name: [] for name in by_word["variant"].unique().sort()}
     rows = by_word.with_columns(over=pl.col("right") + (pl.col("wrong") + pl.col("missed")) / 2)
     for _, part in rows.sort("corpus", "word").group_by("corpus", maintain_order=True):
@@ -244,7 +242,7 @@ def sheets_of(by_word: pl.DataFrame) -> dict[str, Sheet]:
 
 
 def agreement(sheet: Sheet) -> Estimate | None:
-    """The mean over resources; None where a resource has fewer than two words that the tokenizer is scored on."""
+    """Return the mean over resources; None if a resource has fewer than two words that the tokenizer is scored on."""
     kept = [(right[over > 0], over[over > 0]) for right, over in sheet]
     if not kept or min(len(over) for _, over in kept) < 2:
         return None
@@ -252,15 +250,15 @@ def agreement(sheet: Sheet) -> Estimate | None:
 
 
 def apart(a: Sheet, b: Sheet) -> Estimate:
-    """The difference of two such means of which there is an :func:`agreement`."""
+    """Return the difference of two means over resources; both must have an :func:`agreement`."""
     return mean_of([_apart(*both) for both in zip(a, b, strict=True)])
 
 
 def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Contrast | None:
-    """Two tokenizers' means over resources, and a minus b; None where their words do not give both values.
+    """Compare two tokenizers' means over resources; None if their words do not reproduce both values.
 
     Args:
-        a, b: the boundaries of each one's words, see :data:`tokbench.tabulation.columns.BOUNDARIES`, and its value.
+        a, b: boundary counts by word, see :data:`tokbench.tabulation.columns.BOUNDARIES`, and the mean.
     """
     named = [part.with_columns(variant=pl.lit(side)) for side, (part, _) in zip("ab", (a, b), strict=True)]
     sheets = sheets_of(pl.concat(named))
@@ -276,14 +274,14 @@ def contrast(a: tuple[pl.DataFrame, float], b: tuple[pl.DataFrame, float]) -> Co
 
 
 def drawn(*sheets: Sheet) -> int:
-    """Words that any of some tokenizers is scored on."""
+    """Return the number of words that at least one of the tokenizers is scored on."""
     return sum(
         int(np.any([over > 0 for _, over in of_resource], axis=0).sum()) for of_resource in zip(*sheets, strict=True)
     )
 
 
 def _value(value: float | None, reason: str | None, sheet: Sheet | None) -> Value:
-    """The mean over resources, and what it would be with other words, where the words give it."""
+    """Return the mean over resources, with its interval over words if the words reproduce it."""
     found = None if value is None or sheet is None else agreement(sheet)
     if value is None or sheet is None or found is None or abs(found.difference - value) > SLACK:
         return Value(value, reason=reason)

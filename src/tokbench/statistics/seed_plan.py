@@ -1,8 +1,8 @@
-"""How many seeds a comparison needs, told before it is run, from a pilot that was.
+"""Number of seeds that a comparison needs, planned from a pilot before the runs.
 
-Models trained from the same seeds are compared by paired differences, whose standard deviation a pilot tells. With
-n seeds the difference has the variance seed_deviation^2 / n + document_error^2: the second part, which comes of the
-documents that all of them are tested on, no seed makes smaller.
+Models trained from the same seeds are compared by paired differences; a pilot estimates their standard deviation. With
+n seeds the difference has the variance seed_deviation^2 / n + document_error^2. The second part is due to the test
+documents, and more seeds do not reduce it.
 """
 
 from collections.abc import Iterator
@@ -21,26 +21,26 @@ from tokbench.tabulation.columns import CORPUS, MODEL, REASON, SIZE, SUITE
 from tokbench.tabulation.table import PROBABILITY, Column, Print, TidyTable
 
 RULE = 15.7
-"""2 (z of 0.975 + z of 0.8)^2: runs of each of two independent samples are RULE (deviation / difference)^2."""
+"""2 (z of 0.975 + z of 0.8)^2: two independent samples need RULE (deviation / difference)^2 runs each."""
 MOST = 1000
-"""Seeds beyond which none are looked for."""
+"""Largest number of seeds in the search."""
 SHOWN = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
-"""Numbers of seeds of which a table tells what they see."""
+"""Numbers of seeds in the table of detectable differences."""
 KEY = ("corpus", "model", "suite", "size")
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot tells of one corpus, model, suite and size.
+    """Estimates from a pilot for one corpus, model, suite and size.
 
     Attributes:
-        key: see :data:`KEY`.
-        pairs, seeds, documents: how many it had.
-        run_deviation: of one tokenizer's bits per byte from seed to seed, pooled.
-        seed_deviation: of paired differences from seed to seed, pooled.
-        highest: upper end of a 95 % interval of that.
-        document_error: of a difference, pooled; of the documents that the pilot had.
+        key: values of :data:`KEY`.
+        pairs, seeds, documents: numbers of each in the pilot.
+        run_deviation: standard deviation of one tokenizer's bits per byte between seeds, pooled.
+        seed_deviation: standard deviation of paired differences between seeds, pooled.
+        highest: upper end of a 95 % interval of ``seed_deviation``.
+        document_error: standard error of a difference over the pilot's documents, pooled.
     """
 
     key: Row
@@ -53,7 +53,8 @@ class Pilot:
     document_error: float
 
     def error(self, seeds: int, deviation: float | None = None) -> tuple[float, float]:
-        """Standard error of a difference over so many seeds, and its degrees of freedom (Satterthwaite 1946)."""
+        """Return the standard error of a difference over some seeds, and its degrees of freedom (Satterthwaite
+        1946)."""
         of_seeds = (self.seed_deviation if deviation is None else deviation) ** 2 / seeds
         of_documents = self.document_error**2
         whole = of_seeds + of_documents
@@ -61,12 +62,12 @@ class Pilot:
         return sqrt(whole), whole * whole / parts if parts else seeds - 1.0
 
     def seen(self, difference: float, seeds: int, deviation: float | None = None) -> float:
-        """Probability that a two-sided t test at level 0.05 sees a true difference."""
+        """Return the probability that a two-sided t test at level 0.05 detects a true difference."""
         error, degrees = self.error(seeds, deviation)
         return power_of(difference / error, degrees) if error else 1.0
 
     def needed(self, difference: float, deviation: float | None = None) -> int | None:
-        """Fewest seeds that see it with probability 0.8; None where a thousand do not."""
+        """Return the fewest seeds that detect it with probability 0.8; None if 1,000 do not."""
         if self.seen(difference, MOST, deviation) < POWER:
             return None
         low, high = 1, MOST
@@ -77,10 +78,10 @@ class Pilot:
 
 
 def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[Row, str]]:
-    """What each corpus, model, suite and size of a pilot tells, or why it tells nothing.
+    """Yield the estimates for each corpus, model, suite and size of a pilot, or the reason why there are none.
 
     The variance of paired differences, pooled over all pairs of k tokenizers, has (k - 1) (seeds - 1) degrees of
-    freedom where tokenizers vary alike.
+    freedom if all tokenizers have the same variance.
     """
     from tokbench.statistics.distributions import chi2
 
@@ -101,14 +102,14 @@ def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[Row, str]]:
 
 
 def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
-    """Seeds that are needed to see a difference.
+    """Return the numbers of seeds that are needed to detect a difference.
 
     Args:
-        pilot_comparisons: the table ``bits_comparisons`` of a pilot.
-        detect: the difference, in bits per byte.
+        pilot_comparisons: table ``bits_comparisons`` of a pilot.
+        detect: difference in bits per byte.
 
     Returns:
-        The columns of :data:`SEED_PLAN`, a row for each corpus, model, suite and size of the pilot.
+        The columns of :data:`SEED_PLAN`, a row per corpus, model, suite and size of the pilot.
     """
     rows: list[Row] = []
     for one in pilots(pilot_comparisons):
@@ -131,11 +132,11 @@ def plan_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
 
 
 def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFrame:
-    """What so many seeds see.
+    """Return the differences that given numbers of seeds detect.
 
     Returns:
-        The columns of :data:`SEEN_BY_SEEDS`, a row for each corpus, model, suite and size of the pilot and number of
-        seeds; none where the pilot tells nothing.
+        The columns of :data:`SEEN_BY_SEEDS`, a row per corpus, model, suite and size of the pilot and number of seeds;
+        no rows if the pilot has no estimates.
     """
     rows: list[Row] = []
     for one in pilots(pilot_comparisons):
@@ -148,7 +149,7 @@ def seen_by_seeds(pilot_comparisons: pl.DataFrame, detect: float) -> pl.DataFram
 
 
 def told(plan: pl.DataFrame) -> Iterator[str]:
-    """A sentence on each row of :func:`plan_seeds`."""
+    """Yield a sentence for each row of :func:`plan_seeds`."""
     for row in plan.iter_rows(named=True):
         what = f"{row['model']} on {row['corpus'] or 'an unnamed corpus'} at {row['size']}"
         if row["run_deviation"] is None:
@@ -167,64 +168,67 @@ def told(plan: pl.DataFrame) -> Iterator[str]:
 _HEAD = (CORPUS, MODEL, SUITE, SIZE)
 _CAPTION = (
     "Stated before the runs, from a pilot: differences are paired by seed, and a two-sided t test at level 0.05, not "
-    "corrected for the number of pairs, is to see them with probability 0.8."
+    "corrected for the number of pairs, should detect them with probability 0.8."
 )
 SEED_PLAN = TidyTable(
     "seed_plan",
     "a corpus, model, suite and vocabulary size of a pilot",
     (
         *_HEAD,
-        Column("detect", pl.Float64, "difference that is to be seen", BITS, "to be seen", 4),
-        Column("pairs", pl.Int64, "pairs of variants that the pilot has", "pairs"),
-        Column("pilot_seeds", pl.Int64, "seeds that the pilot has", "seeds", "pilot's seeds"),
-        Column("run_deviation", pl.Float64, "standard deviation of a tokenizer's bits per byte from seed to seed, "
+        Column("detect", pl.Float64, "difference to detect", BITS, "to be seen", 4),
+        Column("pairs", pl.Int64, "pairs of variants in the pilot", "pairs"),
+        Column("pilot_seeds", pl.Int64, "seeds in the pilot", "seeds", "pilot's seeds"),
+        Column("run_deviation", pl.Float64, "standard deviation of a tokenizer's bits per byte between seeds, "
                "pooled over pairs", BITS, "deviation of a run", 4),
-        Column("seed_deviation", pl.Float64, "standard deviation of paired differences from seed to seed, pooled", BITS,
+        Column("seed_deviation", pl.Float64, "standard deviation of paired differences between seeds, pooled", BITS,
                "of the difference", 4),
-        Column("highest", pl.Float64, "upper end of a 95 % interval of that, tokenizers varying alike", BITS,
+        Column("highest", pl.Float64, "upper end of its 95 % interval, for tokenizers of equal variance", BITS,
                "deviation at most", 4),
-        Column("document_error", pl.Float64, "standard error of a difference by the pilot's documents, pooled", BITS,
+        Column("document_error", pl.Float64, "standard error of a difference over the pilot's documents, pooled", BITS,
                "error by documents", 4),
-        Column("floor", pl.Float64, "difference that would be seen on these documents with any number of seeds", BITS,
+        Column("floor", pl.Float64, "difference that any number of seeds detects on these documents", BITS,
                "floor", 4),
-        Column("by_rule", pl.Int64, "seeds by the rule n = 15.7 (deviation of a run / difference)^2, which is that of "
-               "runs that are not paired, and knows no documents", "seeds", "seeds, by rule"),
-        Column("needed", pl.Int64, "seeds by the power of the paired t test, documents included", "seeds",
+        Column("by_rule", pl.Int64, "seeds by the rule n = 15.7 (deviation of a run / difference)^2, for unpaired runs "
+               "and without variance from documents", "seeds", "seeds, by rule"),
+        Column("needed", pl.Int64, "seeds by the power of the paired t test, including variance from documents",
+               "seeds",
                "seeds needed"),
-        Column("needed_at_most", pl.Int64, "the same, were the deviation at the upper end of its interval", "seeds",
+        Column("needed_at_most", pl.Int64, "the same, for a deviation at the upper end of its interval", "seeds",
                "seeds at most"),
         REASON,
     ),
     maker=plan_seeds,
     takes=("pilot_comparisons", "detect"),
-    prints=(Print("statistics", f"Seeds that a difference of bits per byte needs. {_CAPTION}", arranged=True),),
+    prints=(Print("statistics", f"Seeds needed to detect a difference of bits per byte. {_CAPTION}", arranged=True),),
 )  # fmt: skip
 SEEN_BY_SEEDS = TidyTable(
     "seen_by_seeds",
     "a number of seeds, for a corpus, model, suite and vocabulary size of a pilot",
     (
         *_HEAD,
-        Column("seeds", pl.Int64, "seeds", "seeds"),
-        Column("detectable", pl.Float64, "true difference that they see, documents included", BITS, "detectable", 4),
-        Column("by_rule", pl.Float64, "that by the rule n = 15.7 (deviation of a run / difference)^2", BITS, "by rule",
+        Column("seeds", pl.Int64, "number of seeds", "seeds"),
+        Column("detectable", pl.Float64, "true difference that they detect, including variance from documents", BITS,
+               "detectable", 4),
+        Column("by_rule", pl.Float64, "difference by the rule n = 15.7 (deviation of a run / difference)^2", BITS,
+               "by rule",
                4),
-        Column("power", pl.Float64, "probability that they see the difference that is asked for", PROBABILITY,
+        Column("power", pl.Float64, "probability that they detect the requested difference", PROBABILITY,
                "probability"),
     ),
     maker=seen_by_seeds,
     takes=("pilot_comparisons", "detect"),
     prints=(
-        Print("statistics", f"Differences of bits per byte that a number of seeds sees. {_CAPTION}", arranged=True),
+        Print("statistics", f"Differences of bits per byte that a number of seeds detects. {_CAPTION}", arranged=True),
     ),
 )  # fmt: skip
 
 
 def seed_tables(pilot: Path, detect: float) -> dict[TidyTable, pl.DataFrame]:
-    """The tables of the seeds that a difference needs.
+    """Build the tables of seeds needed to detect a difference.
 
     Args:
-        pilot: folder of the statistics of an experiment that trained like models with two seeds or more.
-        detect: difference of bits per byte that is to be seen.
+        pilot: folder of the statistics of an experiment that trained models with two or more seeds.
+        detect: difference in bits per byte.
     """
     comparisons = compared_in(pilot)
     return {SEED_PLAN: plan_seeds(comparisons, detect), SEEN_BY_SEEDS: seen_by_seeds(comparisons, detect)}

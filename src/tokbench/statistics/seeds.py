@@ -1,6 +1,6 @@
-"""Several seeds per cell: their means, which every comparison takes, and the variance between them.
+"""Several seeds per cell: means, which every comparison uses, and variance between seeds.
 
-A table of accuracies that has a column ``seed`` may hold a cell several times, once a seed.
+A table of accuracies with a column ``seed`` may have several rows per cell, one per seed.
 """
 
 import re
@@ -15,20 +15,20 @@ from tokbench.tabulation.columns import ACCURACY, MODEL, REASON, SIZE, SUITE, VA
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable, require, schema
 
 SEVERAL = re.compile(r" \((\d+) seeds\)$")
-"""The end of the common name of models that differ in the seed alone; no file bears such a name."""
+"""End of the common name of models that differ only in the seed; no file has such a name."""
 UNNAMED = 17
-"""Seed of a recipe that names none, the default of language models."""
+"""Seed of a recipe without one: the default seed of language models."""
 KEYS = ["variant", "size", "model", "suite", "task"]
 
 
 def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, int]]:
-    """Models whose recipes differ in nothing but the seed are one model, trained several times.
+    """Group models whose recipes differ only in the seed.
 
     Args:
-        models: every recipe, by name, in the order of the configuration; a recipe without a seed has :data:`UNNAMED`.
+        models: recipes by name, in the order of the configuration; a recipe without a seed has :data:`UNNAMED`.
 
     Returns:
-        For each model that has such a sibling: the name of all of them together, ``FIRST (3 seeds)``, and its seed.
+        For each model in a group of several: the group's common name, ``FIRST (3 seeds)``, and the model's seed.
     """
     alike: dict[str, list[str]] = {}
     for name, recipe in models.items():
@@ -40,13 +40,13 @@ def same_but_for_seed(models: Mapping[str, Mapping[str, Any]]) -> dict[str, tupl
 
 
 def trainings_of(model: str) -> int:
-    """Return the number of seeds behind a model's name in tables: that of its common name, or one."""
+    """Return the number of seeds in a model's common name, or 1."""
     found = SEVERAL.search(model)
     return int(found[1]) if found else 1
 
 
 def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> pl.DataFrame:
-    """The table with siblings under their common name, and their seeds in the column ``seed``; others have none."""
+    """Return the table with common names of models, and their seeds in the column ``seed`` (null without siblings)."""
     common = {model: name for model, (name, _) in seeds.items()}
     numbers = {model: seed for model, (_, seed) in seeds.items()}
     seed = pl.col("model").replace_strict(numbers, default=None, return_dtype=pl.Int64)
@@ -54,18 +54,19 @@ def with_seeds(accuracy: pl.DataFrame, seeds: Mapping[str, tuple[str, int]]) -> 
 
 
 def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
-    """Mean accuracy of each cell over its seeds; a cell that lacks a seed of its model, suite and size is missing.
+    """Return the mean accuracy of each cell over its seeds; a cell that lacks a seed is missing.
 
-    Sizes may have different seeds: variants are compared within a size.
+    The expected seeds are those of the cell's model, suite and size. Sizes may have different seeds, because variants
+    are compared within a size.
 
     Args:
-        accuracy: the tidy table of accuracies, with a column ``seed`` or without.
+        accuracy: table of accuracies, with or without a column ``seed``.
 
     Returns:
-        The table without the column: one row per cell, its accuracy null where a seed is missing.
+        The table without the column: one row per cell. The accuracy is null if a seed is missing.
 
     Raises:
-        TokbenchError: a column is missing, or a cell stands twice under one seed.
+        TokbenchError: a column is missing, or a cell is duplicated for one seed.
     """
     require(accuracy, ACCURACY, "accuracy table")
     if "seed" not in accuracy.columns:
@@ -74,7 +75,7 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
     if not twice.is_empty():
         row = twice.row(0, named=True)
         cell = ", ".join(f"{key} {row[key]}" for key in (*KEYS, "seed"))
-        raise TokbenchError(f"accuracy table: {cell} stands twice; keep one row")
+        raise TokbenchError(f"accuracy table: {cell} is duplicated; keep one row")
     compared = ["model", "suite", "size"]
     wanted = accuracy.group_by(compared).agg(pl.col("seed").n_unique().alias("wanted"))
     known = pl.col("accuracy").fill_nan(None)
@@ -90,17 +91,17 @@ def over_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
 
 
 def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
-    """How much a tokenizer's average accuracy varies from seed to seed.
+    """Return the variation of a tokenizer's average accuracy between seeds.
 
     Args:
-        accuracy: the tidy table of accuracies as shares, with a column ``seed``.
+        accuracy: table of accuracies as shares, with a column ``seed``.
 
     Returns:
-        One row per model, suite, variant and size of two seeds or more: ``seeds``, ``average`` over seeds and tasks,
-        ``deviation`` (sample standard deviation of the seeds' averages), ``lowest``, ``highest``,
-        ``question_deviation`` (what a finite number of independent questions alone gives an average; less than it
-        ``deviation`` may be, since all seeds answer the same questions), ``reason``: which seeds are left out because
-        they lack a task.
+        One row per model, suite, variant and size with two or more seeds. ``seeds`` is their number, ``average`` the
+        mean over seeds and tasks, ``deviation`` the sample standard deviation of the seeds' averages. ``lowest`` and
+        ``highest`` are averages of single seeds. ``question_deviation`` is the standard deviation from sampling
+        independent questions; ``deviation`` may be smaller, because all seeds answer the same questions. ``reason``
+        names seeds that are left out because they lack a task.
     """
     require(accuracy, ACCURACY, "accuracy table")
     rows: list[tuple[str | float | int | None, ...]] = []
@@ -133,19 +134,20 @@ def between_seeds(accuracy: pl.DataFrame) -> pl.DataFrame:
 
 SEEDS = TidyTable(
     "seeds",
-    "a tokenizer under a model that was trained with two seeds or more, and a suite",
+    "a tokenizer under a suite and a model that was trained with two or more seeds",
     (
         MODEL,
         SUITE,
         VARIANT,
         SIZE,
-        Column("seeds", pl.Int64, "seeds that have every task", "seeds"),
-        Column("average", pl.Float64, "accuracy, a mean over seeds and tasks", SHARE, "average (%)", 2),
+        Column("seeds", pl.Int64, "seeds with every task", "seeds"),
+        Column("average", pl.Float64, "mean accuracy over seeds and tasks", SHARE, "average (%)", 2),
         Column("deviation", pl.Float64, "sample standard deviation of the seeds' averages", SHARE, "deviation", 2),
-        Column("lowest", pl.Float64, "least average of a seed", SHARE, decimals=2),
-        Column("highest", pl.Float64, "greatest average of a seed", SHARE, decimals=2),
+        Column("lowest", pl.Float64, "lowest average of a seed", SHARE, decimals=2),
+        Column("highest", pl.Float64, "highest average of a seed", SHARE, decimals=2),
         Column(
-            "question_deviation", pl.Float64, "what so many independent questions alone give an average", SHARE,
+            "question_deviation", pl.Float64, "standard deviation of the average from sampling this many questions",
+            SHARE,
             "deviation by questions", 2,
         ),
         REASON,
@@ -155,8 +157,8 @@ SEEDS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Average accuracy over the tasks, in percent, from seed to seed: mean, sample standard deviation, least "
-            "and greatest. Beside the deviation: the one that chance would give in as many questions.",
+            "Average accuracy over the tasks, in percent, by seed: mean, sample standard deviation, lowest and "
+            "highest. Next to the deviation: the deviation expected from sampling as many questions.",
             (
                 "variant", "size", "model", "suite", "seeds", "average", "deviation", "lowest", "highest",
                 "question_deviation",

@@ -1,4 +1,4 @@
-"""Student's t: p-values and intervals of a mean, and the difference that a test of it would see."""
+"""Student's t: p-values, quantiles, power, and detectable differences."""
 
 from functools import lru_cache
 from math import lgamma, log, sqrt
@@ -8,13 +8,13 @@ import numpy as np
 from tokbench.statistics.verdicts import ALPHA, POWER
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(200)
-"""Gauss and Legendre's, from -1 to 1."""
+"""Nodes and weights of Gauss-Legendre quadrature on -1 to 1."""
 REACH = 10.0
-"""Standard deviations of chi, which are less than one, within which it is integrated."""
+"""Integration range on either side of the mean of chi, whose standard deviation is below 1."""
 
 
 def two_sided(statistic: float, degrees: float) -> float:
-    """Probability that t reaches the statistic on either side."""
+    """Return the probability that t reaches the statistic on either side."""
     from tokbench.statistics.distributions import t
 
     return float(min(1.0, 2 * t.sf(abs(statistic), degrees)))
@@ -22,22 +22,22 @@ def two_sided(statistic: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def quantile(alpha: float, degrees: float) -> float:
-    """The t that is exceeded with probability ``alpha`` on either side together; half an interval over its error."""
+    """Return the two-sided critical value of t at level ``alpha``: half an interval's width / the standard error."""
     from tokbench.statistics.distributions import t
 
     return float(t.isf(alpha / 2, degrees))
 
 
 def power_of(difference: float, degrees: float, alpha: float = ALPHA) -> float:
-    """Probability that a two-sided t test rejects, at a true difference in units of its standard error.
+    """Return the probability that a two-sided t test rejects, at a true difference in units of its standard error.
 
-    Exact under normality: the standard error's own distribution, that of chi over the root of the degrees, is
-    integrated out (Johnson, Kotz and Balakrishnan 1995, chapter 31). SciPy's noncentral t gives no number in far tails.
+    Exact under normality: the distribution of the standard error (chi over the root of the degrees) is integrated out
+    (Johnson, Kotz and Balakrishnan 1995, chapter 31). SciPy's noncentral t fails in far tails.
 
     Args:
-        difference: the noncentrality.
-        degrees: of freedom, 1 or more.
-        alpha: level.
+        difference: noncentrality parameter.
+        degrees: degrees of freedom, 1 or more.
+        alpha: level of the test (default: 0.05).
     """
     from tokbench.statistics.distributions import ndtr
 
@@ -52,7 +52,7 @@ def power_of(difference: float, degrees: float, alpha: float = ALPHA) -> float:
 
 @lru_cache(maxsize=4096)
 def detectable(degrees: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """True difference, in units of its standard error, that a two-sided t test sees with probability ``power``."""
+    """Return the difference, in standard errors, that a two-sided t test detects with probability ``power``."""
     low, high = 0.0, 1.0
     while power_of(high, degrees, alpha) < power:
         low, high = high, 2 * high

@@ -1,10 +1,10 @@
-"""Translation models compared: the paired bootstrap over sentences (Koehn 2004), and the paired t test.
+"""Comparison of translation models: paired bootstrap over sentences (Koehn 2004), and paired t test.
 
-Models that differ in the seed alone are one: a sentence is then drawn with the translations of all of them, and the
-score is that of all these together. Intervals are over sentences, not over seeds. With fewer than three seeds nothing
-is tested, see :mod:`tokbench.statistics.verdicts`.
+Models that differ only in the seed are one model. A sentence is drawn with the translations of all seeds, and the score
+is that of all of them together. Intervals are over sentences, not over seeds. With fewer than three seeds nothing is
+tested, see :mod:`tokbench.statistics.verdicts`.
 
-BLEU and chrF of any sample of sentences, from statistics of each: sums of whole numbers, resampled with no text.
+BLEU and chrF of a sample are computed from integer statistics of its sentences, without their text.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,14 @@ Score = Callable[[Counts], Scores]
 
 
 def bleu(sums: Counts) -> Scores:
-    """BLEU (Papineni et al. 2002) as sacrebleu has it by default, with exponential smoothing.
+    """Return BLEU (Papineni et al. 2002) as in sacrebleu's defaults, with exponential smoothing.
 
     Args:
-        sums: int64 [..., 10]: tokens of the translations and of the references, n-grams in common and n-grams of the
-            translations for n from 1 to 4.
+        sums: int64 [..., 10]: tokens of the translations, tokens of the references, matching n-grams for n from 1 to 4,
+            and n-grams of the translations for n from 1 to 4.
 
     Returns:
-        From 0 to 100, float64 [...].
+        Scores from 0 to 100, float64 [...].
     """
     ours, theirs = sums[..., 0].astype(float), sums[..., 1].astype(float)
     common, total = sums[..., 2:6], sums[..., 6:10]
@@ -52,15 +52,16 @@ def bleu(sums: Counts) -> Scores:
 
 
 def chrf(sums: Counts) -> Scores:
-    """chrF2 (Popović 2015) as sacrebleu has it by default: over orders that both sides have, precision and recall are
-    averaged first.
+    """Return chrF2 (Popović 2015) as in sacrebleu's defaults.
+
+    Precision and recall are first averaged over the orders that both sides have.
 
     Args:
-        sums: int64 [..., 18]: for n from 1 to 6 the n-grams of characters of the translations, of the references, and
-            those in common.
+        sums: int64 [..., 18]: for each n from 1 to 6 the character n-grams of the translations, of the references, and
+            the matching ones.
 
     Returns:
-        From 0 to 100, float64 [...].
+        Scores from 0 to 100, float64 [...].
     """
     ours, theirs, common = (sums[..., place::3].astype(float) for place in range(3))
     both = (ours > 0) & (theirs > 0)
@@ -73,23 +74,23 @@ def chrf(sums: Counts) -> Scores:
 
 
 def mean(sums: Any) -> Scores:
-    """The mean of sentences' scores: sums [..., 2] of the scores and of how many there are."""
+    """Return the mean of sentence scores from [..., 2]: sum of the scores and their number."""
     return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 def resampled(statistics: Any, score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Scores:
-    """The score of samples of sentences, drawn with replacement (Koehn 2004).
+    """Return scores of samples of sentences that are drawn with replacement (Koehn 2004).
 
-    Two systems that translate the same sentences get the same draws, so that their scores are paired.
+    Systems that translate the same sentences get the same draws, so their scores are paired.
 
     Args:
-        statistics: [sentences, numbers].
-        score: of their sums.
-        resamples: how many samples.
-        seed: of the draws.
+        statistics: statistics of each sentence, [sentences, numbers].
+        score: function that maps their sums to a score.
+        resamples: number of samples (default: 1000).
+        seed: seed of the draws (default: 0).
 
     Returns:
-        float64 [resamples].
+        Scores, float64 [resamples].
     """
     count = len(statistics)
     draws = np.random.default_rng(seed).integers(count, size=(resamples, count))
@@ -101,13 +102,13 @@ SCORES: dict[str, Score] = {"BLEU": bleu, "chrF": chrf, "COMET": mean}
 
 
 def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
-    """Every two tokenizers of one model on one test by one metric.
+    """Compare every two tokenizers of one model on one test by one metric.
 
     Args:
-        sentences: the table ``translation_sentences``, siblings by seed under their common name.
+        sentences: table ``translation_sentences``; models that differ only in the seed share a name.
 
     Returns:
-        The columns of :data:`TRANSLATION_COMPARISONS`; a pair is missing where one lacks sentences of the other.
+        The columns of :data:`TRANSLATION_COMPARISONS`. A pair has no row if their sentences differ.
     """
     rows = []
     for names, part in sentences.group_by(KEYS, maintain_order=True):
@@ -132,9 +133,11 @@ def translation_comparisons(sentences: pl.DataFrame) -> pl.DataFrame:
 
 
 def summed(own: pl.DataFrame, metric: str) -> tuple[list[tuple[int, int]], Any, NDArray[np.float64]]:
-    """The sentences of one model with one pair of tokenizers by one metric, seeds taken together.
+    """Sum the sentences of one model, pair of tokenizers and metric over seeds.
 
-    Sentences with how often each was translated, their statistics and their mean scores, all in one order."""
+    Returns:
+        Sentences with their numbers of translations, their statistics and their mean scores, in the same order.
+    """
     pairs: list[tuple[int, int]] = []
     statistics, values = [], []
     for (pair,), part in own.sort("pair", maintain_order=True).group_by("pair", maintain_order=True):
@@ -173,15 +176,16 @@ def _compared(a: str, b: str, systems: dict[str, Any], samples: dict[str, Any], 
 
 
 def _normal(difference: float, error: float) -> float:
-    """Two-sided p of a difference with the standard error that its resamples have; 1 where these do not vary.
+    """Return the two-sided p-value of a difference by the standard error of its resamples; 1 if these do not vary.
 
-    The share of 1,000 resamples beyond zero is never below .001: after correction for 50 pairs it would tell none.
+    The share of 1,000 resamples beyond zero is never below .001 and could not be significant after correction for 50
+    pairs.
     """
     return chi_squared_tail((difference / error) ** 2, 1) if error else 1.0
 
 
 def _t_test(differences: NDArray[np.float64]) -> float | None:
-    """Two-sided p of the mean of paired differences; None for fewer than two, or where all are one."""
+    """Return the two-sided p-value of the mean paired difference; None for fewer than two or without variation."""
     count = len(differences)
     spread = float(differences.std(ddof=1)) if count > 1 else 0.0
     return two_sided(float(differences.mean()) / (spread / sqrt(count)), count - 1) if spread else None
@@ -198,27 +202,28 @@ TRANSLATION_COMPARISONS = TidyTable(
         Column("score_a", pl.Float64, "score of a", decimals=2, heading="a’s"),
         Column("score_b", pl.Float64, "score of b", decimals=2, heading="b’s"),
         Column("difference", pl.Float64, "score of a minus that of b", decimals=2, heading="a − b"),
-        Column("low", pl.Float64, "lower end of a 95 % interval of it, by the paired bootstrap", decimals=2),
-        Column("high", pl.Float64, "upper end", decimals=2),
+        Column("low", pl.Float64, "lower end of its 95 % interval, by the paired bootstrap", decimals=2),
+        Column("high", pl.Float64, "upper end of this interval", decimals=2),
         Column(
-            "bootstrap_p", pl.Float64, "one-sided p by the paired bootstrap: resamples in which a is not above b",
+            "bootstrap_p", pl.Float64, "one-sided p-value of the paired bootstrap: share of resamples in which a is "
+            "not above b",
             PROBABILITY, "p, bootstrap",
         ),
         Column(
-            "p_value", pl.Float64, "two-sided p of the difference by its standard error in the same resamples",
+            "p_value", pl.Float64, "two-sided p-value of the difference by the standard error of the same resamples",
             PROBABILITY, "p, two sides",
         ),
         Column(
             "holm", pl.Float64,
-            "that p, adjusted by Holm's procedure among all pairs of this model, test, size and metric",
+            "this p-value after Holm's correction over all pairs of the model, test, size and metric",
             PROBABILITY, "p, Holm",
         ),
         Column(
-            "t_test_p", pl.Float64, "two-sided p of a paired t test of the sentences' own scores", PROBABILITY, "p, t",
+            "t_test_p", pl.Float64, "two-sided p-value of a paired t test of the sentence scores", PROBABILITY, "p, t",
             empty="no spread between the sentences",
         ),
         Column("n", pl.Int64, "sentences of the test", "sentences"),
-        Column("seeds", pl.Int64, "seeds whose translations are taken together; fewer than three allow no test"),
+        Column("seeds", pl.Int64, "seeds whose translations are pooled; tests need three"),
     ),
     maker=translation_comparisons,
     takes=("translation_sentences",),

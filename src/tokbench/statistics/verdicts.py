@@ -1,10 +1,8 @@
-"""Verdicts on differences, and the number of trainings that a verdict needs.
+"""Verdicts on differences, the number of trainings that they need, and detectable differences.
 
-A model that is trained again with another seed gives another number. One training of each tokenizer therefore allows
-no verdict and no rank, two allow a rank, and three allow a significant difference. Measures without a trained model
-are exempt: their number of trainings is None.
-
-What a comparison could have seen: the smallest difference that the test finds with a stated probability.
+A model that is trained again with another seed has another score. One training of each tokenizer therefore allows no
+verdict and no rank, two allow a rank, and three allow a significant difference. Measures without a trained model are
+exempt: their number of trainings is None.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,8 +33,10 @@ def fewest(trainings: Trainings | None, model: str, suite: str, sizes: Iterable[
     """Return the fewest trainings of a model at some sizes.
 
     Args:
-        trainings: of every model; None for published numbers, which are compared as their papers compare them.
-        model, suite: of the answers.
+        trainings: number of trainings of every model; None for published numbers, which are compared as in their
+            papers.
+        model: name of the model.
+        suite: name of the suite.
         sizes: vocabulary sizes; a size without an entry counts as trained once.
     """
     if trainings is None:
@@ -45,7 +45,7 @@ def fewest(trainings: Trainings | None, model: str, suite: str, sizes: Iterable[
 
 
 def may_rank(trainings: int | None) -> bool:
-    """Return whether tokenizers may be ranked.
+    """Return True if tokenizers may be ranked.
 
     Args:
         trainings: fewest trainings of any of them; None if no model was trained.
@@ -74,9 +74,9 @@ def in_full(reason: str | None) -> str:
 ALPHA = 0.05
 POWER = 0.8
 DETECT = 0.01
-"""Difference in bits per byte that is to be seen where none is named."""
+"""Default difference in bits per byte to detect."""
 LEAST = 1e-6
-"""The least that may be asked for."""
+"""Smallest difference that may be requested."""
 EFFICIENCY = 3 / pi
 """Asymptotic relative efficiency of the signed-rank test to Student's t under normality (Pitman; Lehmann 1975)."""
 
@@ -86,18 +86,17 @@ def detectable_difference(
 ) -> float | None:
     """Mean difference at which the one-sided signed-rank test rejects with probability ``power``.
 
-    Shifted normal differences are assumed, and the test's asymptotic efficiency: (z_alpha + z_power) times the standard
-    error of a mean, over the square root of 3 / pi.
+    Assumes shifted normal differences and the test's asymptotic efficiency: (z_alpha + z_power) times the standard
+    error of a mean, divided by the square root of 3 / pi.
 
     Args:
-        deviation: standard deviation of the paired differences; its unit is that of the result.
-        pairs: how many.
-        alpha: level of the test.
-        power: probability of a rejection.
+        deviation: standard deviation of the paired differences, in the unit of the result; None if unknown.
+        pairs: number of pairs.
+        alpha: level of the test (default: 0.05).
+        power: probability of a rejection (default: 0.8).
 
     Returns:
-        None where the deviation is unknown or zero, and where so few pairs allow no rejection at all, the least
-        p-value being 2^-pairs.
+        The difference. None if the deviation is unknown or zero, or if the least p-value, 2^-pairs, is above ``alpha``.
     """
     if not deviation or 0.5**pairs > alpha:
         return None

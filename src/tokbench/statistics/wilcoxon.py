@@ -1,6 +1,6 @@
-"""One-sided exact Wilcoxon signed-rank test (Wilcoxon 1945, "Individual comparisons by ranking methods").
+"""Exact one-sided Wilcoxon signed-rank test (Wilcoxon 1945, "Individual comparisons by ranking methods").
 
-Corrections of p-values for the number of tests: Holm (1979), and Benjamini and Hochberg (1995).
+Also corrections of p-values for multiple tests: Holm (1979), and Benjamini and Hochberg (1995).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DECIMALS = 9
-"""Differences are rounded to so many decimals, so that floating-point noise neither makes nor breaks a tie."""
+"""Decimals to which differences are rounded, so that floating-point noise does not create or break ties."""
 
 Null = Literal["tied", "untied"]
 
@@ -24,10 +24,9 @@ class SignedRank:
 
     Attributes:
         statistic: sum of the ranks of the positive differences; half-integral under ties.
-        n: differences that are not zero.
-        zeros: differences dropped because they are zero.
-        p_value: probability, under the null hypothesis of symmetry about zero, of a statistic at least as large;
-            1 where every difference is zero.
+        n: number of differences that are not zero.
+        zeros: number of differences dropped because they are zero.
+        p_value: probability of a statistic at least as large under symmetry about zero; 1 if all differences are zero.
     """
 
     statistic: float
@@ -39,18 +38,18 @@ class SignedRank:
 def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null = "tied") -> SignedRank:
     """Test whether paired differences tend to be positive.
 
-    Zeros are dropped and ties share their average rank. The null distribution, every rank positive or negative with
-    probability 1/2, is exact.
+    Zeros are dropped and ties share their average rank. The null distribution is exact: every rank is positive or
+    negative with probability 1/2.
 
     Args:
         differences: paired differences, first minus second.
-        null: "tied" takes the distribution of the ranks as they are, averages included, which is exact under ties.
-            "untied" takes that of the ranks 1 to n, as printed tables and ``scipy.stats.wilcoxon(method="exact")``
-            do, with the statistic rounded down: the published p-values come from differences whose ties are often
-            due to rounding, and this null is closer to some of them.
+        null: "tied" (default) uses the distribution of the actual ranks, averages included, and is exact under ties.
+            "untied" uses that of the ranks 1 to n, as printed tables and ``scipy.stats.wilcoxon(method="exact")`` do,
+            with the statistic rounded down. Published p-values come from differences whose ties are often due to
+            rounding, and this null is closer to some of them.
 
     Returns:
-        The statistic, what it is over, and its p-value.
+        The statistic, the numbers of differences, and the p-value.
     """
     rounded = np.round(np.asarray(differences, np.float64), DECIMALS)
     kept = rounded[rounded != 0.0]
@@ -66,24 +65,24 @@ def signed_rank(differences: Sequence[float] | NDArray[np.float64], null: Null =
 
 
 def doubled_ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Twice the rank of each value from 1, the least; ties share their average rank, which may be a half."""
+    """Return twice the rank of each value, 1 being the least; ties share their average rank, hence the doubling."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (2 * np.cumsum(counts) - counts + 1)[inverse]
 
 
 def upper_tail(ranks: NDArray[np.int64], statistic: int) -> float:
-    """Probability that a sum over ranks, each taken with probability 1/2, reaches ``statistic``.
+    """Return the probability that a sum over ranks, each included with probability 1/2, reaches ``statistic``.
 
     Args:
         ranks: int64 [n], positive.
-        statistic: the sum to reach.
+        statistic: threshold of the sum.
     """
     return min(1.0, float(_null(tuple(ranks.tolist()))[statistic:].sum()))
 
 
 @lru_cache(maxsize=64)
 def _null(ranks: tuple[int, ...]) -> NDArray[np.float64]:
-    """Probability of each sum over ranks from 0. Pairs without ties share one, and the two directions of a pair do."""
+    """Return the probability of each sum over ranks, from 0; cached because pairs without ties share it."""
     mass = np.zeros(sum(ranks) + 1)
     mass[0] = 1.0
     for rank in ranks:
@@ -93,10 +92,10 @@ def _null(ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
-    """Adjust for the chance of one false rejection or more, whatever the dependence between the tests.
+    """Adjust p-values to control the probability of any false rejection, under any dependence of the tests.
 
     Returns:
-        float64 [n], in the order given: the smallest level at which Holm's step-down procedure rejects each.
+        float64 [n], in the order given: smallest level at which Holm's step-down procedure rejects each.
     """
     values = np.asarray(p_values, np.float64)
     order = np.argsort(values, kind="stable")
@@ -107,10 +106,10 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
-    """Adjust for the expected share of false rejections among all rejections.
+    """Adjust p-values to control the expected share of false rejections among all rejections.
 
     Returns:
-        float64 [n], in the order given: the smallest false discovery rate at which the step-up procedure rejects each.
+        float64 [n], in the order given: smallest false discovery rate at which the step-up procedure rejects each.
     """
     from tokbench.statistics.distributions import false_discovery_control
 
@@ -118,12 +117,12 @@ def benjamini_hochberg(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
-    """Matched-pairs rank-biserial correlation (Kerby 2014, "The simple difference formula").
+    """Return the matched-pairs rank-biserial correlation (Kerby 2014, "The simple difference formula").
 
     Returns:
         (W+ - W-) / (W+ + W-), where W+ and W- are the sums of the ranks of the positive and of the negative
-        differences, zeros dropped and ties sharing their average rank: 1 where every difference is positive, -1
-        where every one is negative. None where every difference is zero.
+        differences. Zeros are dropped and ties share their average rank. 1 if every difference is positive, -1 if
+        every one is negative, None if every difference is zero.
     """
     rounded = np.round(np.asarray(differences, np.float64), DECIMALS)
     kept = rounded[rounded != 0.0]
@@ -134,10 +133,10 @@ def rank_biserial(differences: Sequence[float] | NDArray[np.float64]) -> float |
 
 
 def standardized_mean(differences: Sequence[float] | NDArray[np.float64]) -> float | None:
-    """Cohen's d of paired differences, d_z: their mean over their standard deviation (Cohen 1988, section 2.3.5).
+    """Return Cohen's d_z of paired differences: mean / standard deviation (Cohen 1988, section 2.3.5).
 
     Returns:
-        None for fewer than two differences, and where they do not vary.
+        d_z; None for fewer than two differences, or if they do not vary.
     """
     spread = deviation(differences)
     if spread is None or spread < 10**-DECIMALS:
@@ -146,7 +145,7 @@ def standardized_mean(differences: Sequence[float] | NDArray[np.float64]) -> flo
 
 
 def deviation(values: Sequence[float] | NDArray[np.float64]) -> float | None:
-    """Sample standard deviation, with n - 1; None for fewer than two values."""
+    """Return the sample standard deviation with n - 1; None for fewer than two values."""
     if len(values) < 2:
         return None
     mean = fsum(values) / len(values)
