@@ -418,7 +418,7 @@ def test_a_text_that_is_no_text(two: list[Path], tokbench: Tokbench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["text"], "show: no tokenizer given; tokbench show TOKENIZER 'some text'"),
+        (["text"], "show: no tokenizer or no text; tokbench show TOKENIZER 'some text'"),
         (["nowhere", "text"], "nowhere: not a folder of a tokenizer"),
         (["--file", "nowhere"], "Missing argument"),
     ],

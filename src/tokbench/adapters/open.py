@@ -335,7 +335,7 @@ def open_tokenizer(path: str, reading: ImportOptions = AS_IT_IS) -> "Tokenizer":
 
 def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     from tokbench.adapters.forms import FORMS
-    from tokbench.adapters.forms.transformers import detect_format, file_in, starts_as_merges
+    from tokbench.adapters.forms.transformers import detect_format, file_in
     from tokbench.adapters.read import read_tokenizer
     from tokbench.tokenizer import Tokenizer
 
@@ -347,11 +347,18 @@ def _read(place: Path, reading: ImportOptions) -> "Tokenizer":
     try:
         return read_tokenizer(place, form, _options(reading))
     except TokbenchError as error:
-        if reading.form is None and form == "merges" and place.is_file() and not starts_as_merges(place):
-            tried = str(error).removeprefix(f"{place}:").partition(";")[0]
-            why = f"not a known tokenizer format (tried merges, line {tried}); name the format with --from"
-            raise TokbenchError(f"{place}: {why}") from None
-        raise
+        raise (unrecognised(error, place) if reading.form is None and form == "merges" else error) from None
+
+
+def unrecognised(error: TokbenchError, place: Path) -> TokbenchError:
+    """Return the error of a file that was read as merges, by a guess: one that says so, if the file has no head."""
+    from tokbench.adapters.forms.transformers import starts_as_merges
+
+    if not place.is_file() or starts_as_merges(place):
+        return error
+    tried = str(error).removeprefix(f"{place}:").partition(";")[0]
+    why = f"not a known tokenizer format (tried merges, line {tried}); name the format with --from"
+    return TokbenchError(f"{place}: {why}")
 
 
 def _options(reading: ImportOptions) -> "ReadOptions":

@@ -252,7 +252,7 @@ def show_command(
 
     names, text = (list(words), _file(file)) if file is not None else (list(words[:-1]), _given(words[-1]))
     if not names:
-        raise TokbenchError("show: no tokenizer given; tokbench show TOKENIZER 'some text'")
+        raise TokbenchError("show: no tokenizer or no text; tokbench show TOKENIZER 'some text'")
     if len(text) > MOST_BYTES:
         raise TokbenchError(f"show: the text has {len(text):,} bytes; pass {MOST_BYTES:,} or fewer")
     exit_status.describe_task(f"show {' '.join(names)}")

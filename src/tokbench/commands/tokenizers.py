@@ -265,7 +265,7 @@ def import_command(
     output says which, why, and which bytes of texts are lost. Ids do not change.
     """
     from tokbench.adapters.forms import FORMS, ReadOptions
-    from tokbench.adapters.open import special_tokens
+    from tokbench.adapters.open import special_tokens, unrecognised
     from tokbench.adapters.read import import_tokenizer
     from tokbench.errors import unknown
     from tokbench.io.atomic import atomic_folder
@@ -274,6 +274,7 @@ def import_command(
 
     started = time.monotonic()
     exit_status.describe_task(f"import {path}")
+    guessed = form is None
     form = form or _detected(path, revision)
     if form not in FORMS:
         raise TokbenchError(f"--from: {unknown(form, 'form', FORMS)}")
@@ -284,7 +285,11 @@ def import_command(
         raise TokbenchError(f"{fields.flags}: only for files of --check; name some")
     documents = _Texts(files, fields, limit or None)
     imported_name = on_one_line(name or Path(output).name)
-    tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=documents if files else None)
+    texts = documents if files else None
+    try:
+        tokenizer, losses = import_tokenizer(path, form, options, name=imported_name, texts=texts)
+    except TokbenchError as error:
+        raise (unrecognised(error, Path(path)) if guessed and form == "merges" else error) from None
     imported = tokenizer.origin["imported"]
     with atomic_folder(output, "tokenizer") as folder:
         tokenizer.save(folder)
