@@ -255,7 +255,7 @@ def test_places_of_files(tmp_path: Path) -> None:
     ("kind", "lines", "message"),
     [
         ("ladec", ["a,b", "1,2"], r"file: no column 'stim' \(there are a, b\)"),
-        ("ladec", ["stim,c1,c2,correctParse", "a,b"], r"file:2: 2 fields, the head has 4; correct the line"),
+        ("ladec", ["stim,c1,c2,correctParse", "a,b"], r"file:2: 2 fields, the header has 4; correct the line"),
         ("sigmorphon2022", ["cats"], r"file:1: expected 'word<TAB>m @@m<TAB>code', found 'cats'"),
         ("unimorph", ["a\tb"], r"file:1: expected 'lemma<TAB>form<TAB>features'"),
         ("sigmorphon2022", [], r"file: no word of a resource of type 'sigmorphon2022'"),

@@ -1,17 +1,15 @@
-"""Intrinsic metrics: one module per family.
+"""Intrinsic metrics: one module per family, with the better end of each metric and the conditions for comparing values.
 
-A value that cannot be had is a row with a reason, so that every tokenizer yields the same rows.
+A value that cannot be computed is a row with a reason, so every tokenizer yields the same rows.
 
-Which end of an intrinsic metric is the better one, and what must be equal before two of its values are compared.
+Values are compared only on one text and at one vocabulary size. For some metrics that is not enough, because the
+tokenizer itself determines the denominator. Fertility in pre-tokens is low if a pre-tokenizer makes few pre-tokens,
+whichever vocabulary is used. A share of a text's tokens is low if a tokenizer needs many tokens. A gap refers to the
+bound for one pre-tokenizer. Such values are compared only if their ``n`` is equal. Families declare both properties at
+registration, see :class:`tokbench.metric.Metric`.
 
-Values are compared on one text and at one vocabulary size alone. Of some metrics that is not enough: what they divide
-by is made by the tokenizer itself. Fertility in pre-tokens is low where a pre-tokenization cuts few of them, whatever
-the vocabulary; a share of the tokens of a text is low where a tokenizer takes many; a gap is above the bound of one
-pre-tokenization. Such values are compared where they are over equally many things, their n, and nowhere else. Both are
-stated where a family of metrics registers, see :class:`tokbench.metric.Metric`.
-
-Rényi efficiency, token lengths, shares of words and the like have no better end here: whether more of them is better is
-what experiments are to find out.
+Rényi efficiency, token lengths, shares of words and similar metrics have no better end here. Experiments may show
+whether more or less of them is better.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -37,18 +35,18 @@ Subject = Literal[
     "languages",
     "embeddings",
 ]
-"""The subjects under which a report shows measurements, as links to their headings name them, in the report's order."""
+"""Subjects under which a report shows measurements, in the report's order; links to their headings use these names."""
 
 
 class Shown(NamedTuple):
-    """Where a report shows a measurement.
+    """Place of a measurement in the report.
 
     Attributes:
-        metric: its name.
-        subject: the table that it stands in.
-        column: its column's name; empty where that is the metric's, in words.
-        definition: what its definition has in it, where others of the same name stand elsewhere or under another
-            column's name. Of several that fit, the longest says where it stands.
+        metric: name of the metric.
+        subject: subject of the table that contains it.
+        column: heading of its column (default: the metric's name, in words).
+        definition: part of its definition, needed if other definitions of the metric have another place. If several
+            entries match, the longest applies (default: any definition).
     """
 
     metric: str
@@ -58,25 +56,25 @@ class Shown(NamedTuple):
 
 
 class Take(Protocol):
-    """How a family of metrics is called."""
+    """Signature of a family of metrics."""
 
     def __call__(self, seen: Any, options: Any) -> list[Any]:
-        """Take the measurements.
+        """Compute the measurements.
 
         Args:
-            seen: by what the family sees:
+            seen: input of the family, by its attribute ``of``:
 
                 - ``text``: a :class:`~tokbench.metric.usage.Usage`, the unique pre-tokens of a text, their
                   segmentations and their counts, never the text itself;
                 - ``languages``: a mapping of languages to these, for texts in several languages;
-                - ``segmentations`` and ``lexical_decisions``: :class:`~tokbench.metric.words.Words`, the words of a
-                  resource of that kind of gold data as the tokenizer cuts them;
-                - ``embeddings``: :class:`~tokbench.metric.embeddings.Embeddings`, those of a trained model.
+                - ``segmentations`` and ``lexical_decisions``: :class:`~tokbench.metric.words.Words`, the segmented
+                  words of a gold data resource of that kind;
+                - ``embeddings``: :class:`~tokbench.metric.embeddings.Embeddings` of a trained model.
 
-            options: an instance of the family's class of options.
+            options: instance of the family's class of options.
 
         Returns:
-            A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages`` of pairs (language,
+            A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages`` a list of pairs (language,
             measurement).
         """
         ...
@@ -87,18 +85,17 @@ class Metric(Method):
     """A family of metrics.
 
     Attributes:
-        of: what it sees.
-        per_language: whether each language of a text deserves its own rows, too.
-        of_ids: whether it takes an :class:`~tokbench.metric.usage.EncodedText` in place of a usage, too, and
-            gives those of its rows that need neither pre-tokens nor the bytes of tokens.
-        better: the better end, ``highest`` or ``lowest``, by name of the measurement, for those of which one end is
-            better. They are ranked in the report and by ``tokbench compare``; the others stand there without a best.
-        over_the_same: names of measurements, or definitions of some, that two tokenizers may be compared by only where
-            their ``n`` is equal, as what they divide by is made by the tokenizer itself; see :mod:`tokbench.metric`.
-        shown: where the report shows its measurements, in an order of reading; those left out come under "Further
-            measures".
+        of: kind of input (default: ``text``).
+        per_language: True if each language of a text gets its own rows, too (default: False).
+        of_ids: True if the family also accepts an :class:`~tokbench.metric.usage.EncodedText`. It then returns only the
+            rows that need neither pre-tokens nor the bytes of tokens (default: False).
+        better: better end, ``highest`` or ``lowest``, by name of the measurement (default: none). These measurements
+            are ranked in the report and by ``tokbench compare``; others are shown without a best value.
+        over_the_same: names or definitions of measurements that may be compared only if their ``n`` is equal, because
+            the tokenizer determines the denominator (default: none); see :mod:`tokbench.metric`.
+        shown: places in the report, in reading order; other measurements come under "Further measures" (default: none).
 
-    The last three may speak of measurements, too, that tables derive from the family's.
+    The last three may also name measurements that tables derive from the family's.
     """
 
     function: Take
@@ -130,8 +127,8 @@ def metric(
     """Register a family of metrics; the arguments are the attributes of :class:`Metric`.
 
     Raises:
-        TokbenchError: the name is none, ``of`` is nothing that a metric can see, an end is neither, a subject is none,
-            measurements are not named by texts, or the function does not fit :class:`Take`.
+        TokbenchError: the name is invalid, ``of``, an end or a subject is unknown, measurements are not named by
+            strings, or the function does not match :class:`Take`.
     """
     metrics.check_name(name)
 
@@ -140,15 +137,15 @@ def metric(
         check(of in get_args(Sight), name, f"it is of {of!r}; choose among {', '.join(get_args(Sight))}")
         ends = {} if better is None else better
         named = isinstance(ends, Mapping) and several_texts(ends)
-        check(named, name, f"its better is {ends!r:.60}; give a mapping of measurements to highest or lowest")
+        check(named, name, f"its better is {ends!r:.60}; pass a mapping of measurements to highest or lowest")
         for measured, end in ends.items():
             check(
                 end in get_args(Direction), name, f"the better end of {measured} is {end!r}; choose highest or lowest"
             )
-        told = f"its over_the_same is {over_the_same!r:.60}; give a tuple of names of measurements"
+        told = f"its over_the_same is {over_the_same!r:.60}; pass a tuple of names of measurements"
         check(several_texts(over_the_same), name, told)
         places = isinstance(shown, Collection) and all(isinstance(one, Shown) and several_texts(one) for one in shown)
-        check(places, name, f"its shown is {shown!r:.60}; give a tuple of tokbench.metric.Shown, each of texts")
+        check(places, name, f"its shown is {shown!r:.60}; pass a tuple of tokbench.metric.Shown, each of texts")
         for one in shown:
             known = ", ".join(get_args(Subject))
             told = f"the subject of {one.metric} is {one.subject!r:.60}; choose among {known}"
@@ -173,17 +170,17 @@ def metric(
 
 
 def families_of(*of: Sight) -> list[Metric]:
-    """The families that see one of these, ordered by name."""
+    """Return the families with one of these kinds of input, ordered by name."""
     return [method for method in metrics.methods() if method.of in of]
 
 
 def direction(metric: str) -> Direction | None:
-    """``highest`` or ``lowest``; None where neither end is better by itself."""
+    """Return ``highest`` or ``lowest``, the better end of a metric; None if it has none."""
     return metrics.derived(_ends).get(metric)
 
 
 def requires_equal_n(metric: str, definition: str) -> bool:
-    """Whether values of one definition of a metric are compared only where their n is equal."""
+    """Return True if values of a metric with this definition are comparable only if their ``n`` is equal."""
     return not metrics.derived(_over_the_same).isdisjoint((metric, definition))
 
 

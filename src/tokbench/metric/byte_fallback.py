@@ -1,7 +1,7 @@
-"""Byte fallback: what a text spends on single bytes, and characters that are cut apart.
+"""Byte fallback: share of a text encoded as single bytes, and tokens that split characters.
 
-A byte alphabet makes every tokenizer total, at a price: what the vocabulary does not hold comes out byte by byte. In
-scripts of several bytes a character this is most of the text where the vocabulary was built on other languages.
+With a byte alphabet every tokenizer can encode any text, but text outside the vocabulary becomes single bytes. In
+scripts with several bytes per character this may be most of the text, if the vocabulary was built on other languages.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ CUTTING = "tokens of the vocabulary that are not whole characters (no valid UTF-
     ),
 )
 def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
-    """Occurrences of tokens of one byte, of those that are part of a character, and of tokens that cut characters."""
+    """Count tokens of one byte, those that are part of a longer character, and tokens that split characters."""
     tokens, total = usage.vocabulary.tokens, usage.total
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
     part = np.fromiter((len(token) == 1 and token[0] >= 0x80 for token in tokens), np.bool_, len(tokens))

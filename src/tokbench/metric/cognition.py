@@ -1,8 +1,9 @@
-"""Cognitive plausibility: do words that a tokenizer cuts often cost people time and errors?
+"""Cognitive plausibility: correlation of tokenization with reading times and errors of people.
 
-Beinborn and Pinter 2023 ("Analyzing cognitive plausibility of subword tokenization"), as the benchmark of Uzan et al.
-2024 and ByteSpan report it. Chunkability of a word is 1 - tokens / characters; it is correlated with reaction time and
-accuracy in lexical decision, over words and over nonwords. Items that lack either value are left out of both.
+Source: Beinborn and Pinter 2023 ("Analyzing cognitive plausibility of subword tokenization"), in the form of the
+benchmark of Uzan et al. 2024 and ByteSpan. Chunkability of a word is 1 - tokens / characters. It is correlated with
+reaction time and accuracy in lexical decision, over words and over nonwords. Items that lack either value are left out
+of both.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ CHUNKABILITY = "chunkability (1 - tokens / characters)"
 
 
 def chunkability(words: Words) -> NDArray[np.float64]:
-    """float64 [n], 1 - tokens / characters of each word."""
+    """Return 1 - tokens / characters of each word, float64 [n]."""
     characters = words.gold["word"].str.len_chars().to_numpy()
     return 1.0 - words.tokens_per_word / np.maximum(characters, 1)
 
@@ -41,8 +42,8 @@ def chunkability(words: Words) -> NDArray[np.float64]:
     ),
 )
 def cognition(words: Words, options: Options) -> list[Measurement]:
-    """The four signed correlations, the mean of their absolute values, and the items left out."""
-    import polars as pl  # the table is given: it is imported already
+    """Return the four signed correlations, the mean of their absolute values, and the number of items left out."""
+    import polars as pl  # already imported by whoever built the table
 
     whole = words.gold.select(pl.all_horizontal(pl.col(MEASURES).is_not_null())).to_series()
     frame = words.gold.with_columns(chunkability=chunkability(words)).filter(whole)

@@ -1,4 +1,4 @@
-"""Compression: how many tokens a text takes."""
+"""Compression: token count of a text, and bytes per token."""
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
@@ -28,9 +28,9 @@ NO_TOKENS = "the text has no tokens"
     ),
 )
 def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
-    """Corpus token count, and bytes per token.
+    """Return corpus token count, and bytes per token.
 
-    The corpus token count (CTC; "Tokenization Is More Than Compression", section 3) has no end-of-text tokens in it.
+    The corpus token count (CTC; "Tokenization Is More Than Compression", section 3) excludes end-of-text tokens.
     """
     total = usage.total
     return [

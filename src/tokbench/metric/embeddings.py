@@ -1,8 +1,8 @@
-"""Input embeddings of a trained model, and how often it met each token: where under-trained tokens show.
+"""Input embeddings of a trained model with token occurrences in its training text, to find under-trained tokens.
 
-Source: "BPE Gets Picky", section 5, after Land and Bartolo 2024 ("Fishing for Magikarp"): tokens that a model has
-hardly met have embeddings of small L2 norm. The embeddings are those of the files that pretraining leaves, the
-occurrences those in its packed sequences.
+Source: "BPE Gets Picky", section 5, after Land and Bartolo 2024 ("Fishing for Magikarp"): tokens that a model rarely
+saw have embeddings of small L2 norm. Embeddings are read from the files of pretraining, and occurrences from its packed
+sequences.
 """
 
 import math
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 WEIGHTS = "model.safetensors"
 PER_NUMBER = 24
-"""Bytes for each number of the embeddings: as they lie in their file, and in double precision with its squares; 20
-measured of numbers of four bytes."""
+"""Memory per number of the embeddings, in bytes: the file's copy, and double precision with squares. Measured: 20 for
+numbers of four bytes."""
 PER_TOKEN = 3_000
-"""Bytes for each token beside them, its name and what metrics sort; 2,100 measured."""
+"""Additional memory per token for its name and for sorting in metrics, in bytes. Measured: 2,100."""
 
 
 @dataclass(frozen=True)
 class EmbeddingLayout:
-    """Where a model keeps input embeddings.
+    """Location of input embeddings in a model's files.
 
     Attributes:
-        tensors: their name, of which a model has one.
-        before: rows before that of the token with id 0.
-        text: what the model was trained on, in words.
-        again: the remedy for a damaged file.
+        tensors: possible names of the tensor; a model has one of them.
+        before: rows before that of the token with id 0 (default: 0).
+        text: description of the training text in definitions (default: ``pretraining text``).
+        again: remedy for a damaged file, in messages (default: ``pretrain the model again``).
     """
 
     tensors: tuple[str, ...]
@@ -49,18 +49,18 @@ class EmbeddingLayout:
 
 
 LANGUAGE_MODEL = EmbeddingLayout(("transformer.wte.weight", "model.embed_tokens.weight"))
-"""In transformers' MPT and Llama, where they are tied to the output."""
+"""Names in transformers' MPT and Llama, where input embeddings are tied to the output."""
 
 
 class Tokens(Protocol):
-    """Tokens and their ids: a vocabulary, or what another library calls its tokens."""
+    """Tokens with ids: a vocabulary, or the tokens of another library."""
 
     @property
     def tokens(self) -> Sequence[bytes]: ...
 
     @property
     def ids(self) -> NDArray[np.int32] | None:
-        """None where a token's id is its place."""
+        """Ids of the tokens, int32; None if a token's id is its position."""
         ...
 
     @property
@@ -69,13 +69,13 @@ class Tokens(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Embeddings:
-    """The tokens of a vocabulary as a trained model holds them; special tokens are left out.
+    """Tokens of a vocabulary with their embeddings in a trained model; special tokens are left out.
 
     Attributes:
         vocabulary: the tokens.
         norms: float64 [tokens], L2 norm of each token's input embedding.
-        occurrences: int64 [tokens], how often each stands in what the model was trained on.
-        text: what that is, in words.
+        occurrences: int64 [tokens], occurrences of each token in the training text.
+        text: description of the training text (default: ``pretraining text``).
     """
 
     vocabulary: Tokens
@@ -85,12 +85,15 @@ class Embeddings:
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """float64 [tokens], share of each token in what the model was trained on, ends of text left out."""
+        """Share of each token in the training text, float64 [tokens]; ends of text are left out."""
         return self.occurrences / max(1, int(self.occurrences.sum()))
 
     def to_frame(self) -> "pl.DataFrame":
-        """One row a token in the vocabulary's order: ``id``, ``token`` (hexadecimal), ``text``, ``occurrences``,
-        ``probability``, ``norm``; text that is no UTF-8 shows U+FFFD."""
+        """Return one row per token, in the vocabulary's order.
+
+        Columns are ``id``, ``token`` (hexadecimal), ``text``, ``occurrences``, ``probability`` and ``norm``. In
+        ``text`` U+FFFD replaces invalid UTF-8.
+        """
         import polars as pl
 
         tokens = self.vocabulary.tokens
@@ -109,30 +112,30 @@ class Embeddings:
 def embeddings_of(
     vocabulary: Tokens, model: Path, occurrences: NDArray[np.int64], layout: EmbeddingLayout = LANGUAGE_MODEL
 ) -> Embeddings:
-    """The embeddings of a trained model and its tokens' occurrences.
+    """Read the embeddings of a trained model, and combine them with its tokens' occurrences.
 
     Args:
-        vocabulary: the tokens of the model's tokenizer.
+        vocabulary: tokens of the model's tokenizer.
         model: folder of the model.
-        occurrences: int64 [ids + 1], of each id and of the end of text in what the model was trained on.
-        layout: where the embeddings are.
+        occurrences: int64 [ids + 1], occurrences of each id and of the end of text in the training text.
+        layout: location of the embeddings (default: that of language models).
 
     Raises:
-        TokbenchError: a file is missing or is of another tokenizer.
+        TokbenchError: a file is missing or belongs to another tokenizer.
     """
     matrix = _input_embeddings(model, layout)[layout.before :]
     if len(matrix) < vocabulary.id_limit:
-        raise TokbenchError(f"{model}: {len(matrix)} embeddings for {vocabulary.id_limit} tokens; name its tokenizer")
+        raise TokbenchError(f"{model}: {len(matrix)} embeddings for {vocabulary.id_limit} tokens; pass its tokenizer")
     rows = rows_of(vocabulary)
     norms = np.linalg.norm(matrix[rows].astype(np.float64), axis=1)
     return Embeddings(vocabulary, norms, occurrences[rows], layout.text)
 
 
 def room(model: Path, layout: EmbeddingLayout = LANGUAGE_MODEL) -> int:
-    """Bytes in which the embeddings of a trained model are measured.
+    """Estimate the bytes of memory needed to measure the embeddings of a trained model.
 
     Raises:
-        TokbenchError: they are not there.
+        TokbenchError: the embeddings are missing.
     """
     with _tensor(model, layout) as (_, tensor):
         shape = tensor.get_shape()
@@ -140,7 +143,7 @@ def room(model: Path, layout: EmbeddingLayout = LANGUAGE_MODEL) -> int:
 
 
 def rows_of(vocabulary: Tokens) -> NDArray[np.int64]:
-    """int64 [tokens], the row of each token in a matrix of embeddings: its id."""
+    """Return the row of each token in a matrix of embeddings, int64 [tokens]: its id."""
     return np.arange(len(vocabulary.tokens)) if vocabulary.ids is None else vocabulary.ids.astype(np.int64)
 
 
@@ -148,13 +151,13 @@ def _input_embeddings(model: Path, layout: EmbeddingLayout) -> NDArray[np.floati
     with _tensor(model, layout) as (file, tensor):
         matrix: NDArray[np.floating] = tensor[:]
         if matrix.ndim != 2 or not np.issubdtype(matrix.dtype, np.floating):
-            raise TokbenchError(f"{file}: '{layout.tensors[0]}' is no matrix of numbers; {layout.again}")
+            raise TokbenchError(f"{file}: '{layout.tensors[0]}' is not a matrix of numbers; {layout.again}")
         return matrix
 
 
 @contextmanager
 def _tensor(model: Path, layout: EmbeddingLayout) -> Iterator[tuple[Path, Any]]:
-    """The file of a model's input embeddings, and they, which are read where they are asked for."""
+    """Open a model's input embeddings: their file, and a lazily read tensor."""
     from safetensors import SafetensorError, safe_open
 
     index = model / f"{WEIGHTS}.index.json"
@@ -164,7 +167,7 @@ def _tensor(model: Path, layout: EmbeddingLayout) -> Iterator[tuple[Path, Any]]:
         named = [listed[tensor] for tensor in layout.tensors if tensor in listed] if isinstance(listed, dict) else []
         name = str(named[0]) if named else ""
         if Path(name).name != name or not (model / name).is_file():
-            raise TokbenchError(f"{index}: names no file of this folder for '{layout.tensors[0]}'; {layout.again}")
+            raise TokbenchError(f"{index}: lists no file of this folder for '{layout.tensors[0]}'; {layout.again}")
     reject_altered(model / name, f"delete its folder and {layout.again}")
     try:
         with safe_open(model / name, framework="np") as weights:

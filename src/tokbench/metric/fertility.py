@@ -1,8 +1,8 @@
-"""Fertility: tokens per word, for each meaning of "word" that pre-token counts can tell.
+"""Fertility: tokens per word, for each meaning of "word" that can be counted from pre-tokens.
 
-Every pre-tokenization cuts the text without loss, so its spaces and line feeds can be counted exactly from pre-tokens.
-ByteSpan's benchmark counts ``len(line.split(" "))`` words a line: spaces plus lines. Line feeds stand for the lines
-here; that is exact when every document ends in one, and else misses one word per document.
+Pre-tokenization is lossless, so spaces and line feeds can be counted exactly from pre-tokens. ByteSpan's benchmark
+counts ``len(line.split(" "))`` words per line: spaces plus lines. Here line feeds replace lines. That is exact if every
+document ends in a line feed; otherwise it misses one word per document.
 """
 
 import numpy as np
@@ -24,13 +24,13 @@ IN_WORDS = "tokens of the pre-tokens that hold a letter or a number / those pre-
 
 
 def words(counts: PretokenCounts) -> NDArray[np.bool_]:
-    """Which pre-tokens hold a letter or a number: bool [n]. Bytes that are not valid UTF-8 are neither."""
+    """Return True for pre-tokens with a letter or a number, bool [n]; invalid UTF-8 counts as neither."""
     flags = (LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items())
     return np.fromiter(flags, np.bool_, len(counts))
 
 
 def split_words(counts: PretokenCounts) -> int:
-    """Spaces and line feeds of the text: the words of ``line.split(" ")`` over lines that end in a line feed."""
+    """Count spaces and line feeds: the words of ``line.split(" ")`` over lines that end in a line feed."""
     breaks = np.zeros(len(counts.data) + 1, np.int64)
     np.cumsum((counts.data == SPACE) | (counts.data == LINE_FEED), out=breaks[1:])
     return int(np.diff(breaks[counts.offsets]) @ counts.counts)
@@ -51,7 +51,7 @@ def split_words(counts: PretokenCounts) -> int:
     ),
 )
 def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
-    """Tokens per pre-token, per word, and per space-separated word."""
+    """Return tokens per pre-token, per word, and per space-separated word."""
     if isinstance(usage, EncodedText):
         return [_per_split_word(usage.total, usage.breaks)]
     occurrences = usage.counts.counts

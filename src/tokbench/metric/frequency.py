@@ -1,4 +1,4 @@
-"""Token frequencies: how many tokens a text uses how often, and how frequent its rare tokens are."""
+"""Token frequencies: distribution over classes of frequency, and frequency of rare tokens."""
 
 from itertools import pairwise
 from typing import Annotated
@@ -18,20 +18,22 @@ PERCENTILES = (50, 95, 99)
 
 class FrequencyOptions(Options):
     classes: int = Field(17, ge=1, le=62)
-    """Classes of frequency beside 0: once, 2 to 3 times, 4 to 7 times, each twice as wide; the last has no end."""
+    """Classes of frequency in addition to 0: once, 2 to 3 times, 4 to 7 times, and so on, each twice as wide as the one
+    before; the last has no upper limit. Default: 17."""
 
     percentiles: tuple[Annotated[int, Field(ge=1, le=100)], ...] = PERCENTILES
-    """Shares of the vocabulary, in per cent and from the most frequent token on, whose least frequency is told."""
+    """Shares of the vocabulary, in percent from the most frequent token on, for which the lowest frequency is reported.
+    Default: 50, 95 and 99."""
 
 
 def frequency_classes(frequencies: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Tokens that occur 0, 1, 2 to 3, ..., 2^(classes - 1) or more times: int64 [classes + 1]."""
+    """Count tokens that occur 0, 1, 2 to 3, ..., 2^(classes - 1) or more times: int64 [classes + 1]."""
     lowest = np.concatenate([[0], np.int64(1) << np.arange(classes)])
     return np.bincount(np.searchsorted(lowest, frequencies, "right") - 1, minlength=classes + 1)
 
 
 def class_names(classes: int) -> list[str]:
-    """The classes in words whose alphabetical order is their own."""
+    """Return names of the classes whose alphabetical order is that of the classes."""
     named = [f"2^{low:02} to 2^{high:02} - 1 times" for low, high in pairwise(range(classes))]
     return ["0 times", *named, f"2^{classes - 1:02} times or more"]
 
@@ -43,7 +45,7 @@ def class_names(classes: int) -> list[str]:
     shown=[Shown(f"token_frequency_at_{one}", "frequency", f"least of the top {one} %") for one in PERCENTILES],
 )
 def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
-    """The distribution of token frequencies, whose left tail holds the rare tokens.
+    """Return the distribution of token frequencies; its left tail contains the rare tokens.
 
     The frequency at the 95th percentile is Gowda and May's measure of the tail ("Finding the optimal vocabulary size
     for neural machine translation", 2020).

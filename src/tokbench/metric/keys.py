@@ -1,4 +1,4 @@
-"""Short unique names of measurements, and an order with the common ones first. Result files have neither."""
+"""Short unique names of measurements, ordered with the common ones first; result files use neither."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ RULES = tuple(
         (r"^tokens longer than one byte that are .* / tokens longer than one byte$", r"{metric}_longer"),
     )
 )
-"""Keys of metrics with several definitions; the first rule that fits."""
+"""Keys of metrics with several definitions; the first matching rule applies."""
 OF_VOCABULARY = " / tokens of the vocabulary"
 
 
@@ -45,7 +45,7 @@ def key_of(row: Measurement, only: bool) -> str:
 
     Args:
         row: the measurement.
-        only: whether its metric has one definition.
+        only: True if its metric has one definition.
     """
     if only:
         return row.metric

@@ -1,4 +1,4 @@
-"""Token lengths, over the vocabulary and weighted by use, and the share of tokens that begin a word."""
+"""Token lengths over the vocabulary and the text, and the share of tokens that begin a word."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,33 @@ INITIAL, MARKED = "tokens that begin with a space", "tokens marked as beginning 
 
 
 def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """int64 [tokens], bytes of each token."""
+    """Return the number of bytes of each token, int64 [tokens]."""
     return np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
 
 
 def character_length(token: bytes) -> int:
-    """Bytes of a token that begin a UTF-8 character.
+    """Count the bytes of a token that begin a UTF-8 character.
 
-    A token may hold part of a character; counting first bytes makes the lengths of a text's tokens add up to its
-    characters, however it is cut. A token of continuation bytes alone has length 0.
+    A token may contain part of a character. With first bytes the lengths of a text's tokens add up to its characters
+    for any segmentation. A token that consists only of continuation bytes has length 0.
     """
     return sum(byte & 0xC0 != 0x80 for byte in token)
 
 
 def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """int64 [tokens], characters that begin in each token, see :func:`character_length`."""
+    """Return the number of characters that begin in each token, int64 [tokens], see :func:`character_length`."""
     return np.fromiter(map(character_length, vocabulary.tokens), np.int64, len(vocabulary))
 
 
 def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
-    """bool [tokens], True for tokens that begin with a space."""
+    """Return True for tokens that begin with a space, bool [tokens]."""
     return np.fromiter((token[0] == 0x20 for token in vocabulary.tokens), np.bool_, len(vocabulary))
 
 
 class LengthOptions(Options):
     longest: int = Field(16, ge=1)
-    """Greatest length in bytes that the distribution tells apart; longer tokens are counted together."""
+    """Greatest length in bytes with its own class in the distribution; longer tokens are counted together. Default:
+    16."""
 
 
 @metric(
@@ -65,10 +66,10 @@ class LengthOptions(Options):
     ),
 )
 def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
-    """Mean token length in bytes and in characters, the share of word-initial tokens, and the lengths' distribution.
+    """Return mean token length in bytes and characters, the share of word-initial tokens, and the length distribution.
 
     The first two are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
-    mark the tokens that begin a pre-token; in others a token begins a word when it begins with a space.
+    mark the tokens that begin a pre-token. In other vocabularies a token begins a word if it begins with a space.
     """
     vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
     rows = []
@@ -86,7 +87,7 @@ def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
 
 
 def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
-    """How many tokens have which length."""
+    """Return the number of tokens of each length."""
     numbers = np.bincount(np.minimum(byte_lengths(vocabulary), longest + 1), minlength=longest + 2)
     classes = [*(f"{width:02} bytes" for width in range(1, longest + 1)), f"more than {longest} bytes"]
     return [

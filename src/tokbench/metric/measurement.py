@@ -1,12 +1,8 @@
-"""One measured number and what it means.
+"""Measurements with definitions, vocabularies as comparable sets, and grouping of long tables.
 
-The tokens of vocabularies as sets that can be compared.
-
-Rows of very many things, taken together with their neighbours: sums over groups vary as the things do.
-
-How far a number is moved by the choice of what it was measured on can be told only from what each of these gives. A
-thousand groups tell as much as all of them, and tables stay small. Things that stand beside each other are often alike,
-such as the forms of one word: in a group they count once.
+The uncertainty of a total can be estimated only from the contributions of its items. A thousand groups of neighbours
+suffice for that and keep tables small. Neighbouring items are often similar, for example the forms of one word; in a
+group they count once.
 """
 
 from dataclasses import dataclass
@@ -17,7 +13,7 @@ from numpy.typing import NDArray
 from tokbench.vocabulary import Vocabulary
 
 ADDED, DROPPED = "(added)", "(dropped)"
-"""How definitions mark the tokens that a vocabulary has and its baseline lacks, and those that it lacks."""
+"""Marks in definitions for tokens that only the vocabulary has, and for tokens that only its baseline has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +21,12 @@ class Measurement:
     """One row of the table of intrinsic metrics.
 
     Attributes:
-        metric: name, the same for every definition of one quantity.
-        definition: which word, which denominator; the same text for every tokenizer, so that rows can be compared.
-        value: the number, or None where it cannot be had.
-        n: how many things the number is over (tokens, types or pre-tokens; see the definition).
-        reason: why there is no value; None where there is one.
+        metric: name, the same for all definitions of one quantity.
+        definition: exact definition, such as the kind of words or the denominator. It is the same text for every
+            tokenizer, so that rows can be compared.
+        value: the number, or None if it cannot be computed.
+        n: number of items behind the value (tokens, types or pre-tokens; see the definition).
+        reason: reason why there is no value (default: None, there is one).
     """
 
     metric: str
@@ -40,18 +37,18 @@ class Measurement:
 
 
 def ratio(metric: str, definition: str, numerator: float, denominator: int, reason: str) -> Measurement:
-    """``numerator / denominator`` over ``denominator`` things; no value, for the given reason, when there are none."""
+    """Return ``numerator / denominator`` with ``denominator`` as n; no value but the reason if that is 0."""
     if denominator == 0:
         return Measurement(metric, definition, None, 0, reason)
     return Measurement(metric, definition, numerator / denominator, denominator)
 
 
 Form = tuple[bytes, bool]
-"""A token, and whether it stands inside a pre-token."""
+"""A token, and True if it occurs inside a pre-token."""
 
 
 def token_set(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:
-    """The tokens as a set; a token inside a pre-token and one at its start are two where the vocabulary parts them."""
+    """Return the tokens as a set; continuation forms differ from other tokens. ``single_bytes`` defaults to True."""
     continuation = vocabulary.continuation
     inside = [False] * len(vocabulary) if continuation is None else continuation.tolist()
     pairs = zip(vocabulary.tokens, inside, strict=True)
@@ -59,17 +56,17 @@ def token_set(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset
 
 
 MOST = 1000
-"""Groups at most; so many things or fewer stand alone."""
+"""Largest number of groups; up to this number, items are not grouped."""
 
 
 def in_groups(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows, or those of :data:`MOST` groups of neighbours where they are more.
+    """Return the rows, or their sums over :data:`MOST` groups of neighbours if there are more.
 
     Args:
-        rows: int64 [things, columns]; the first column names a thing, the others are added up.
+        rows: int64 [items, columns]; the first column names an item, the others are added.
 
     Returns:
-        int64 [groups, columns]; a group has the name of its first thing.
+        int64 [groups, columns]; a group has the name of its first item.
     """
     if len(rows) <= MOST:
         return rows

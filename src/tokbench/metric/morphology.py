@@ -1,10 +1,10 @@
-"""Alignment with morphemes: token boundaries against people's segmentations of words, always with coverage.
+"""Morphological alignment: token boundaries compared with human segmentations of words, and coverage.
 
 Source: the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), which ByteSpan reports. A word is scored
-if it is no token and all its gold segments are tokens, the first in the form that begins a word. Boundaries of all
-words of a resource are pooled: F1 = tp / (tp + (fp + fn) / 2). A vocabulary that holds few of the segments is scored on
-few words; that share is ByteSpan's morphological coverage (section 4). Everything is compared in bytes, whatever the
-script, and continuation forms take no room in a word.
+if it is not a token and all its gold segments are tokens, the first in its word-initial form. Boundaries of all words
+of a resource are pooled: F1 = tp / (tp + (fp + fn) / 2). A vocabulary with few of the segments is scored on few words;
+that share is ByteSpan's morphological coverage (section 4). Everything is compared in bytes, for all scripts. Marks of
+continuation forms do not count as bytes of a word.
 
 Reference: :mod:`tokbench.reference.morphology`.
 """
@@ -25,14 +25,14 @@ ALIGNED = "words with gold boundaries inside"
 ALL_TOKENS = "words whose gold segments are all tokens"
 ONE_SEGMENT = "words of one gold segment"
 WIDEST = 1 << 32
-"""More bytes than any word has."""
+"""An upper limit on the bytes of a word, to combine word and offset in one number."""
 
 
 def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Of each word, whether it is a token as a whole, and whether all its gold segments are: bool [n] both.
+    """Find for each word if it is a token, and if all its gold segments are tokens; two arrays, bool [n].
 
-    A segment that begins the word has the word's space before it; one that begins a pre-token inside the word must be
-    a token that may begin one. A word without boundaries is its own segment.
+    A segment that begins the word includes the word's leading space. A segment that begins a pre-token inside the word
+    must be a token that may begin one. A word without boundaries is its own segment.
     """
     parted = words.vocabulary.continuation is not None
     whole = np.zeros(len(words), np.bool_)
@@ -50,8 +50,8 @@ def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool
 
 
 def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Boundaries of each word: int64 [n, 3], true positives, false positives, false negatives; 0 where not chosen."""
-    import polars as pl  # the table is given: it is imported already
+    """Return true positives, false positives and false negatives of each word, int64 [n, 3]; 0 if not chosen."""
+    import polars as pl  # already imported by whoever built the table
 
     index, offset = words.token_ends()
     kept = chosen[index]
@@ -68,7 +68,7 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def scored_boundaries(words: Words) -> NDArray[np.int64]:
-    """Boundaries of each word that is no token and whose gold segments all are, as of :func:`agreement`."""
+    """Return the boundary counts of :func:`agreement` for words that are not tokens but whose gold segments all are."""
     parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
     inside = words.only(parted)
     whole, covered = gold_segments(inside, token_set(words.vocabulary))
@@ -82,7 +82,7 @@ OF_BOUNDARIES = {
     "morphological_precision": "precision",
     "morphological_recall": "recall",
 }
-"""What is said of boundaries, with the columns' names."""
+"""Measures of boundary agreement, with short names for columns."""
 
 
 @metric(
@@ -103,7 +103,8 @@ OF_BOUNDARIES = {
     ),
 )
 def morphology(words: Words, options: Options) -> list[Measurement]:
-    """Alignment over the words that can be scored and over all that are no token, coverage, and what is left out."""
+    """Return alignment over words that can be scored and over all words that are not tokens, coverage, and
+    exclusions."""
     cuts = words.gold["boundaries"].list.len()
     unspelt, single = int(cuts.is_null().sum()), int((cuts == 0).sum())
     total = len(words)

@@ -1,8 +1,8 @@
-"""Parity across languages: what the same content costs in each of them.
+"""Parity across languages: token counts of the same content in several languages.
 
 Petrov et al. 2023 ("Language model tokenizers introduce unfairness between languages"): tokens of a text in one
-language relative to those of its translation into another. On texts that are no translations of each other the ratio
-also tells how much text there is.
+language relative to those of its translation into another. If the texts are not translations of each other, the ratio
+also reflects their amounts.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tokbench.options import Options
 
 class ParityOptions(Options):
     reference: str | None = None
-    """Language tag to which the others are relative; the one with the fewest tokens where it is left out."""
+    """Language tag of the reference language. Default: the language with the fewest tokens."""
 
 
 @metric(
@@ -31,7 +31,7 @@ class ParityOptions(Options):
     ),
 )
 def parity(usages: Mapping[str, Usage | EncodedText], options: ParityOptions) -> list[tuple[str, Measurement]]:
-    """Tokens of each language relative to the reference, and how far the languages lie apart."""
+    """Return tokens of each language relative to the reference, and the ratio of most to fewest tokens."""
     totals = {language: usage.total for language, usage in usages.items()}
     fewest = min(totals.values())
     base = fewest if options.reference is None else totals.get(options.reference, 0)

@@ -1,9 +1,10 @@
-"""Partition cover: how much of a text tokens join, and how much they could join at most.
+"""Partition cover: pairs of adjacent bytes that tokens join, and pairs that the vocabulary could join.
 
 Source: "A partition cover approach to tokenization", sections 3 to 5. A text of single bytes has a cut between every
-two adjacent bytes of a pre-token; every cut that a segmentation removes is a token less (the objective of Tok). A
-vocabulary covers a pair of adjacent bytes wherever a token holds both (the objective of weighted maximum coverage, WMC,
-in which tokens do not stand in each other's way). No segmentation joins more pairs than its vocabulary covers.
+two adjacent bytes of a pre-token. Every cut that a segmentation removes saves a token (the objective of Tok). A
+vocabulary covers a pair of adjacent bytes if some occurrence of a token contains both. That is the objective of
+weighted maximum coverage (WMC), in which tokens may overlap. No segmentation joins more pairs than its vocabulary
+covers.
 
 Reference: ``covered`` in :mod:`tokbench.reference.segmentation`, for the pairs that are covered.
 """
@@ -35,7 +36,7 @@ COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurren
     ),
 )
 def partition_cover(usage: Usage, options: Options) -> list[Measurement]:
-    """Pairs that the tokenizer joins, pairs that its vocabulary covers, and the share of the one in the other."""
+    """Return pairs that the tokenizer joins, pairs that its vocabulary covers, and the ratio of the two."""
     pairs = usage.counts.total_bytes - usage.counts.total
     joined = usage.counts.total_bytes - usage.total
     rows = [Measurement("joined_pairs", JOINED, float(joined), pairs)]

@@ -1,7 +1,7 @@
-"""Tokens that a construction made and took out again, as Picky BPE and its kin do.
+"""Tokens added and later removed during construction, as in Picky BPE.
 
-Source: "BPE Gets Picky", appendix "Number of added/removed tokens": the tokens whose last event is a removal. As many
-others took their places.
+Source: "BPE Gets Picky", appendix "Number of added/removed tokens": tokens whose last event is a removal. The same
+number of other tokens replaced them.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ WITHOUT = "the vocabulary keeps no record of removals"
 
 
 def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
-    """The tokens whose last event is a removal, in the order of their first."""
+    """Return the tokens whose last event is a removal, in the order of their first event."""
     last = {event.token: event.split for event in vocabulary.events or ()}
     return [token for token, split in last.items() if split]
 
@@ -34,7 +34,7 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
     ),
 )
 def removed(usage: Usage, options: Options) -> list[Measurement]:
-    """Number of removed tokens, their share of word-initial ones and their mean length."""
+    """Return the number of removed tokens, the share of word-initial ones, and their mean length."""
     events = usage.vocabulary.events
     tokens = removed_tokens(usage.vocabulary)
     n = len(tokens)

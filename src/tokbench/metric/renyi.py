@@ -1,9 +1,9 @@
-"""Rényi efficiency: how evenly a text uses the tokens (Zouhar et al. 2023, "Tokenization and the noiseless channel").
+"""Rényi efficiency: uniformity of token use in a text (Zouhar et al. 2023, "Tokenization and the noiseless channel").
 
-Two denominators are in use. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the nominal
+Two denominators are common. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the nominal
 vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text. The nominal size is the
-one that was asked for. A vocabulary that holds fewer tokens is divided by more than its tokens allow, and should not be
-ranked with others.
+requested size. For a vocabulary with fewer tokens it is too large, so such vocabularies should not be ranked with
+others.
 """
 
 from typing import Annotated
@@ -25,15 +25,16 @@ SEEN = "types seen"
 
 class RenyiOptions(Options):
     orders: tuple[Annotated[float, Field(gt=0, le=100)], ...] = Field(ORDERS, min_length=1)
-    """Orders of the entropy; order 1 is Shannon's, 2.5 is the one Zouhar et al. recommend."""
+    """Orders of the entropy. Order 1 is Shannon's, 2.5 is recommended by Zouhar et al. Default: 1, 1.5, 2, 2.5, 3 and
+    3.5."""
 
 
 def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
-    """Rényi entropy of a unigram distribution: ``log(sum p^a) / (1 - a)``, or its limit ``-sum p log p`` at a = 1.
+    """Return the Rényi entropy of a unigram distribution: ``log(sum p^a) / (1 - a)``, or ``-sum p log p`` for a = 1.
 
     Args:
-        frequencies: int64 [types], occurrences; not all zero. Types that never occur have no part in it.
-        order: the order a, positive.
+        frequencies: int64 [types], occurrences; not all zero. Types that never occur are ignored.
+        order: order a, positive.
 
     Returns:
         The entropy in nats.
@@ -46,15 +47,15 @@ def renyi_entropy(frequencies: NDArray[np.int64], order: float) -> float:
 
 
 def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -> float | None:
-    """Rényi entropy as a share of the largest entropy that ``types`` types can have, ``log(types)``.
+    """Return Rényi entropy as a share of the largest entropy of ``types`` types, ``log(types)``.
 
     Args:
         frequencies: int64 [any], occurrences of each type.
-        order: the order of the entropy.
-        types: the vocabulary size that was asked for or the number of observed types, as the caller decides.
+        order: order of the entropy, positive.
+        types: requested vocabulary size or number of observed types.
 
     Returns:
-        A dimensionless number, or None where it is not defined: no occurrences, or fewer than two types.
+        A dimensionless number, or None if it is undefined: no occurrences, or fewer than two types.
     """
     if types < 2 or not frequencies.any():
         return None
@@ -74,7 +75,7 @@ def renyi_efficiency(frequencies: NDArray[np.int64], order: float, types: int) -
     ],
 )
 def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement]:
-    """Rényi efficiency of the token distribution at several orders, over the size asked for and over the types seen."""
+    """Return Rényi efficiency at several orders, relative to the requested size and to the types seen."""
     observed = int(np.count_nonzero(usage.frequencies))
     denominators = (
         ("entropy / log(nominal vocabulary size)", usage.nominal_size),
@@ -90,6 +91,6 @@ def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement
 
 
 def _spelt(order: float) -> str:
-    """Return an order as text, in full where six digits are another number."""
+    """Return an order as text with six digits, or more if these are another number."""
     short = f"{order:g}"
     return short if float(short) == order else repr(order)

@@ -1,8 +1,8 @@
-"""Under-trained tokens: small embeddings of tokens that a model has hardly met.
+"""Under-trained tokens: tokens with small embeddings that a model rarely saw.
 
-Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13: L2 norms of input embeddings against probabilities. What the
-figures show as a cloud is told here in numbers; the cloud itself is in the table of tokens beside them. No end of these
-numbers is better: of tokens that a model has never met, all are equally rare, and their order decides which count.
+Source: "BPE Gets Picky", section 5, figures 3 to 5 and 13: L2 norms of input embeddings against probabilities. These
+metrics summarize the figures; the table of tokens has every point. Neither end is better: tokens that a model never saw
+are equally rare, and their order determines which of them count.
 """
 
 from typing import TYPE_CHECKING
@@ -25,8 +25,8 @@ NEVER = "never holds"
 
 class UndertrainedOptions(Options):
     corner: float = Field(0.2, gt=0, lt=1)
-    """Share of the tokens that counts as rare, and share that counts as of small norm; a token that is both is taken
-    for under-trained."""
+    """Share of the tokens that count as rare, and share that count as of small norm. Tokens in both are considered
+    under-trained. Default: 0.2."""
 
 
 @metric(
@@ -48,7 +48,7 @@ class UndertrainedOptions(Options):
     ),
 )
 def undertrained(embeddings: "Embeddings", options: UndertrainedOptions) -> list[Measurement]:
-    """Norms, tokens that the model never met, how norm follows probability, and the corner of rare, small tokens."""
+    """Return norms, unseen tokens, correlation of norm and probability, and the number of rare tokens of small norm."""
     norms, occurrences = embeddings.norms, embeddings.occurrences
     n, unseen, text = len(norms), occurrences == 0, embeddings.text
     few = max(1, int(options.corner * n))

@@ -1,11 +1,10 @@
-"""Unigram objective: log-likelihood of the segmented text under token probabilities counted from its substrings.
+"""Unigram objective: log-likelihood of the segmented text under token probabilities from substring counts.
 
 Source: "A partition cover approach to tokenization", appendix B, table 8. The probability of a token is its number of
-substring occurrences in the text, overlapping ones included, over the same number summed over the vocabulary. Three
-segmentations are in use: the tokenizer's own, the one with the greatest likelihood, which is what Unigram maximizes,
-and the table's own, by which all its token sets are cut, the cover of GreedTok.
-
-Reference: ``matches`` in :mod:`tokbench.reference.segmentation`, for how often tokens occur.
+substring occurrences in the text (overlapping ones included) divided by their sum over the vocabulary. Three
+segmentations are measured: the tokenizer's, the most likely one (which Unigram maximizes), and the cover of GreedTok,
+which the table uses for all its token sets.
+Reference: ``matches`` in :mod:`tokbench.reference.segmentation` counts occurrences of tokens.
 """
 
 from collections.abc import Callable
@@ -35,7 +34,7 @@ OTHERS = {GREATEST: likelihood, BY_COVER: cover}
 
 
 def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDArray[np.int64]:
-    """Occurrences of each token as a substring of the pre-tokens, overlapping ones included.
+    """Count occurrences of each token as a substring of the pre-tokens, overlapping ones included.
 
     Returns:
         int64 [len(vocabulary)], weighted by the pre-tokens' counts.
@@ -57,7 +56,7 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
     ),
 )
 def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
-    """Sum over the tokens of the text of the natural logarithm of their substring probability, in nats."""
+    """Return the sum over the text's tokens of the natural logarithm of their substring probability, in nats."""
     cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]
     reason = None
     if usage.vocabulary.continuation is not None:
@@ -81,7 +80,7 @@ def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
 def _frequencies(
     usage: Usage, method: Callable[[Vocabulary, Options], Segmenter], logarithms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Occurrences of each token where the text is cut by another segmentation than the tokenizer's."""
+    """Count tokens of the text under another segmentation than the tokenizer's."""
     vocabulary = Vocabulary(usage.vocabulary.tokens, scores=logarithms)
     ids, bounds = method(vocabulary, Options()).segment(usage.counts.data, usage.counts.offsets)
     return token_frequencies(ids, bounds, usage.counts.counts, len(vocabulary))

@@ -1,11 +1,9 @@
-"""How a vocabulary is used on a text: the one input of every intrinsic metric.
+"""Usage of a vocabulary on a text, the input of every intrinsic metric, and texts encoded by other libraries.
 
-Each unique pre-token is segmented once and weighted by its count, so no metric encodes text again.
+Each unique pre-token is segmented once and weighted by its count, so metrics never encode text again.
 
-A text as the ids of a tokenizer that works through another library: what can be measured without pre-tokens.
-
-Such a library takes documents, whatever its own pre-tokens are, and its tokens need not be bytes of the text. How often
-each token occurs is known all the same, and bytes are those of the text as it was given.
+Other libraries encode documents with their own pre-tokens, and their tokens need not be bytes of the text. Token
+frequencies are known nevertheless, and byte counts are those of the original text.
 """
 
 import operator
@@ -23,28 +21,28 @@ from tokbench.vocabulary import Vocabulary
 
 
 class CountSegmenter(Protocol):
-    """What is asked of a tokenizer: its vocabulary, and the segmentation of unique pre-tokens."""
+    """Required methods of a tokenizer: its vocabulary, and segmentation of unique pre-tokens."""
 
     @property
     def vocabulary(self) -> Vocabulary: ...
 
     def segment(self, counts: PretokenCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Token ids laid end to end, int32 [tokens], and where each pre-token's start, int64 [n + 1]."""
+        """Return concatenated token ids, int32 [tokens], and the start of each pre-token's ids, int64 [n + 1]."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
-    """The segmented pre-tokens of a text.
+    """Segmented pre-tokens of a text.
 
     Attributes:
         vocabulary: the tokens.
-        counts: the n unique pre-tokens of the text and how often each occurs.
-        ids: int32 [tokens], the segmentations of the unique pre-tokens, laid end to end.
-        bounds: int64 [n + 1], where each pre-token's ids start.
+        counts: the n unique pre-tokens of the text and their counts.
+        ids: int32 [tokens], concatenated segmentations of the unique pre-tokens.
+        bounds: int64 [n + 1], start of each pre-token's ids.
         frequencies: int64 [len(vocabulary)], occurrences of each token in the text.
-        nominal_size: the vocabulary size that was asked for; a vocabulary may hold fewer tokens.
-        reference: the pre-tokens of another text, whose words are looked up in the vocabulary; may be None.
+        nominal_size: requested vocabulary size; a vocabulary may have fewer tokens.
+        reference: pre-tokens of another text, whose words are looked up in the vocabulary (default: None).
     """
 
     vocabulary: Vocabulary
@@ -57,7 +55,7 @@ class Usage:
 
     @property
     def tokens_per_pretoken(self) -> NDArray[np.int64]:
-        """int64 [n], tokens of each unique pre-token."""
+        """Tokens of each unique pre-token, int64 [n]."""
         return np.diff(self.bounds)
 
     @property
@@ -80,19 +78,19 @@ def usage_of(
     """Segment the pre-tokens of a text once and count the tokens.
 
     Args:
-        tokenizer: what segments.
-        counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
-        nominal_size: the vocabulary size that was asked for; the number of tokens when None.
-        reference: the pre-tokens of another text, for metrics that look up its words.
+        tokenizer: tokenizer or any other segmenter of pre-tokens.
+        counts: pre-tokens of the text from the tokenizer's pre-tokenizer.
+        nominal_size: requested vocabulary size (default: None, the number of tokens).
+        reference: pre-tokens of another text, for metrics that look up its words (default: None).
 
     Raises:
-        TokbenchError: the segmentation does not fit the counts.
+        TokbenchError: the segmentation does not match the counts.
     """
     ids, bounds = tokenizer.segment(counts)
     if len(bounds) != len(counts) + 1 or int(bounds[-1]) != len(ids):
         raise TokbenchError(
             f"segmentation of {len(counts)} pre-tokens has {len(bounds)} bounds and {len(ids)} ids; "
-            "bounds must hold one entry more than there are pre-tokens and end at the number of ids"
+            "bounds must have one entry more than there are pre-tokens and end at the number of ids"
         )
     vocabulary = tokenizer.vocabulary
     return Usage(
@@ -109,16 +107,16 @@ def usage_of(
 def token_frequencies(
     ids: NDArray[np.int32], bounds: NDArray[np.int64], counts: NDArray[np.int64], size: int
 ) -> NDArray[np.int64]:
-    """Occurrences of each token: every id counts as often as its pre-token occurs.
+    """Count occurrences of each token; every id counts as often as its pre-token occurs.
 
     Args:
-        ids: int32 [tokens], segmentations laid end to end.
-        bounds: int64 [n + 1], where each pre-token's ids start.
+        ids: int32 [tokens], concatenated segmentations.
+        bounds: int64 [n + 1], start of each pre-token's ids.
         counts: int64 [n], occurrences of each pre-token.
-        size: tokens of the vocabulary.
+        size: number of tokens of the vocabulary.
 
     Returns:
-        int64 [size]. Sums are of integers, so they stay exact beyond 2^53.
+        int64 [size]. Sums are of integers and remain exact beyond 2^53.
     """
     frequencies = np.zeros(size, np.int64)
     np.add.at(frequencies, ids, np.repeat(counts, np.diff(bounds)))
@@ -127,11 +125,11 @@ def token_frequencies(
 
 BREAKS = (b" ", b"\n")
 WITHOUT_PHASES = "works through {}, whose pre-tokens and tokens' bytes are not known to us"
-"""Why a tokenizer that works through a library lacks a value."""
+"""Reason why a tokenizer that runs through a library has no value."""
 
 
 class EncodesTexts(Protocol):
-    """What is asked of such a tokenizer."""
+    """Required methods of a tokenizer that encodes texts."""
 
     @property
     def id_limit(self) -> int: ...
@@ -139,19 +137,19 @@ class EncodesTexts(Protocol):
     def __len__(self) -> int: ...
 
     def encode(self, text: bytes) -> NDArray[np.int32]:
-        """Ids of a text."""
+        """Return the ids of a text."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedText:
-    """A text as ids.
+    """Frequencies of ids in a text.
 
     Attributes:
         frequencies: int64 [ids], occurrences of each id.
-        nominal_size: tokens that a text can give.
-        total_bytes: of the text as it was given.
-        breaks: spaces and line feeds of the text.
+        nominal_size: number of tokens that text can produce.
+        total_bytes: bytes of the original text.
+        breaks: number of spaces and line feeds in the text.
     """
 
     frequencies: NDArray[np.int64]
@@ -174,7 +172,7 @@ class EncodedText:
 
 
 def encoded_by_language(tokenizer: EncodesTexts, documents: Iterable[tuple[str, bytes]]) -> dict[str, EncodedText]:
-    """Documents, each with its language, encoded one by one; the languages in order of their tags."""
+    """Encode documents one by one and add them by language; languages are in order of their tags."""
     found: dict[str, EncodedText] = {}
     for language, text in documents:
         frequencies = np.bincount(tokenizer.encode(text), minlength=tokenizer.id_limit).astype(np.int64, copy=False)
@@ -184,17 +182,17 @@ def encoded_by_language(tokenizer: EncodesTexts, documents: Iterable[tuple[str, 
 
 
 class OnlyBytes:
-    """A tokenizer of the 256 bytes, whose measurements tell what every metric is called and by which definition."""
+    """Tokenizer of the 256 bytes; its measurements list the names and definitions of every metric."""
 
     vocabulary = Vocabulary(tuple(bytes([byte]) for byte in range(256)))
     pretokenization = "none"
 
     def segment(self, counts: PretokenCounts) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Every byte by itself."""
+        """Return every byte as a token."""
         return counts.data.astype(np.int32), np.asarray(counts.offsets, np.int64)
 
 
 def together(texts: Mapping[str, EncodedText], tokenizer: EncodesTexts) -> EncodedText:
-    """The texts of all languages as one."""
+    """Return the texts of all languages as one."""
     none = EncodedText(np.zeros(tokenizer.id_limit, np.int64), len(tokenizer), 0, 0)
     return sum(texts.values(), none)

@@ -1,4 +1,4 @@
-"""The vocabulary as it stands and as the text uses it: size, unused tokens, single bytes, whole words."""
+"""Vocabulary statistics: size, unused tokens, single bytes, and whole words."""
 
 import numpy as np
 from pydantic import Field
@@ -10,27 +10,28 @@ from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
 
 MARKED_SPACE = "\u0120".encode()
-"""How byte-level vocabularies print a space."""
+"""Printed form of a space in byte-level vocabularies."""
 OF_VOCABULARY, OF_LONGER = "/ tokens of the vocabulary", "/ tokens longer than one byte"
 
 
 class VocabularyOptions(Options):
     frequent_words: int = Field(40_000, ge=1)
-    """How many of the text's most frequent words a token is looked up in to count as a whole word."""
+    """Number of the text's most frequent words in which tokens are looked up to count as whole words. Default:
+    40,000."""
 
     words_of: str | None = None
-    """Corpus whose most frequent words these are; each tokenizer's measured text where it is left out. "A partition
-    cover approach to tokenization" takes those of Wikipedia for all."""
+    """Corpus whose most frequent words are used. "A partition cover approach to tokenization" uses those of Wikipedia
+    for every corpus. Default: each tokenizer's measured text."""
 
 
 def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> int:
-    """Tokens that are one of the most frequent words of the text, from their first byte to their last.
+    """Count tokens that are one of the most frequent words of the text.
 
-    A word is a pre-token that holds a letter or a number. Words are ordered by count, then by bytes. Tokens that
-    only match inside a pre-token are no whole words. With ``longer``, tokens of one byte are left out, as in the paper,
-    whose vocabularies are counted without the alphabet.
+    A word is a pre-token with a letter or a number. Words are ordered by count, then by bytes. Tokens that match only
+    inside a pre-token are not whole words. With ``longer`` (default: False), tokens of one byte are left out, as in the
+    paper, whose vocabulary sizes exclude the alphabet.
 
-    The words are those of the usage's reference, if it has one. A leading space may be spelt U+0120 there and in
+    The words are those of the usage's reference, if it has one. A leading space may be written U+0120 there and in
     tokens, as in the word list that was released with the paper.
     """
     counts = usage.counts if usage.reference is None else usage.reference
@@ -49,7 +50,7 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
 
 
 def _with_space(token: bytes) -> bytes:
-    """A token whose leading U+0120, if it has one, is a space."""
+    """Return a token with a leading U+0120 replaced by a space."""
     return b" " + token.removeprefix(MARKED_SPACE) if token.startswith(MARKED_SPACE) else token
 
 
@@ -73,10 +74,10 @@ def _with_space(token: bytes) -> bytes:
     ),
 )
 def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[Measurement]:
-    """Size, unused tokens, single bytes in use, and whole words.
+    """Return size, unused tokens, single bytes in use, and whole words.
 
-    Whole words follow appendix B of "A partition cover approach to tokenization". Its words are those of Wikipedia for
-    every corpus (``words_of``); without that option they are those of the measured text.
+    Whole words follow appendix B of "A partition cover approach to tokenization". It uses the words of Wikipedia for
+    every corpus (option ``words_of``). Without that option the words are those of the measured text.
     """
     if isinstance(usage, EncodedText):
         return [_size(usage.nominal_size)]
@@ -108,7 +109,7 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
 
 
 def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longer: int) -> list[Measurement]:
-    """Whole words over all tokens, and over the ``longer`` ones; without a value where the words are not known."""
+    """Return whole words / all tokens and / ``longer`` tokens; without a value if the words are not counted."""
     size = len(usage.vocabulary)
     of_all = f"tokens that are one of {top} {OF_VOCABULARY}"
     of_longer = f"tokens longer than one byte that are one of {top} {OF_LONGER}"

@@ -1,15 +1,14 @@
-"""Words as a tokenizer cuts them: the input of the metrics that compare tokens with gold data.
+"""Segmented words, the input of metrics that compare tokens with gold data, and readers of gold data files.
 
-A word stands as it does in running text, after a space. Where the pre-tokenization gives that space to the word, the
-space is part of it, as in the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), whose words begin with
-``Ġ``; where every space is a pre-token by itself, the word has none.
+A word is segmented as in running text, after a space. If the pre-tokenizer attaches that space to the word, the space
+is part of it, as in the intrinsic benchmark of Uzan et al. 2024 ("Greed is all you need"), whose words begin with
+``Ġ``. If every space is a separate pre-token, the word has none.
 
-The two rows to which every resource comes down: a word with its parts, a word with how people read it.
+Resources are converted to two kinds of rows: a word with its parts, and a word with reading times. Boundaries between
+parts are byte offsets into the word, so that they can be compared with tokens in any script. A segmentation that does
+not spell its word (``mak|ing`` does, ``make|ing`` does not) has no boundaries.
 
-Boundaries between parts are byte offsets into the word, so that they can be compared with tokens in any script. A
-segmentation that does not spell its word (``mak|ing`` does, ``make|ing`` does not) has no boundaries.
-
-Lines and fields of the files in which gold data come: plain or compressed, in UTF-8.
+Files of gold data are plain or compressed text in UTF-8.
 """
 
 import csv
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class WordSegmenter(CountSegmenter, Protocol):
-    """What is asked of a tokenizer: its vocabulary, its pre-tokenization, and the segmentation of unique pre-tokens."""
+    """Required methods of a tokenizer: vocabulary, pre-tokenizer, and segmentation of unique pre-tokens."""
 
     @property
     def pretokenization(self) -> str: ...
@@ -43,15 +42,15 @@ class WordSegmenter(CountSegmenter, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """The words of a resource and their tokens.
+    """Words of a resource and their tokens.
 
     Attributes:
         vocabulary: the tokens.
-        gold: the resource's table, one row a word.
-        spaces: int64 [n], 1 where the space before a word is part of it, otherwise 0.
-        cuts: for each word, where its pre-tokens end: byte offsets, the last one its length; without the space.
-        ids: int32 [tokens], the segmentations of the words, laid end to end.
-        bounds: int64 [n + 1], where each word's ids start.
+        gold: table of the resource, one row per word.
+        spaces: int64 [n], 1 if the space before a word is part of it, otherwise 0.
+        cuts: ends of the pre-tokens of each word, as byte offsets without the space; the last is the word's length.
+        ids: int32 [tokens], concatenated segmentations of the words.
+        bounds: int64 [n + 1], start of each word's ids.
     """
 
     vocabulary: Vocabulary
@@ -66,13 +65,13 @@ class Words:
 
     @property
     def tokens_per_word(self) -> NDArray[np.int64]:
-        """int64 [n]; a space that is part of the word counts if it is a token by itself."""
+        """Number of tokens of each word, int64 [n]; a space that is part of the word may be a token and then counts."""
         return np.diff(self.bounds)
 
     def token_ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The boundaries between tokens: number of the word, and byte offset in it, both int64 [boundaries].
+        """Return the boundaries between tokens: index of the word, and byte offset in it, both int64 [boundaries].
 
-        The end of a word is no boundary. The offset is 0 where a space that is part of the word is a token by itself.
+        The end of a word is not a boundary. The offset is 0 after a token that is the word's leading space.
         """
         lengths = np.fromiter(map(len, self.vocabulary.tokens), np.int64, len(self.vocabulary))
         ends = np.concatenate([[0], np.cumsum(lengths[self.ids])])
@@ -83,7 +82,7 @@ class Words:
         return words[inner], offsets[inner]
 
     def only(self, kept: NDArray[np.bool_]) -> "Words":
-        """Some of the words: ``kept``, bool [n]."""
+        """Return the words with ``kept``, bool [n], True."""
         lengths = self.tokens_per_word
         return Words(
             self.vocabulary,
@@ -96,10 +95,10 @@ class Words:
 
 
 def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
-    """Cut the words of a resource, column ``word``, all at once.
+    """Segment all words of a resource, column ``word``, at once.
 
     Raises:
-        TokbenchError: the tokenizer's pre-tokenization is not known.
+        TokbenchError: the tokenizer's pre-tokenizer is not known.
     """
     boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
     pieces: list[bytes] = []
@@ -124,7 +123,7 @@ def _spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
 
 
 class SegmentedWord(NamedTuple):
-    """A word and its parts, as a file gives them; no parts where the file tells of the word but not how to cut it."""
+    """A word and its parts, as in a file; no parts if the file does not segment the word."""
 
     language: str
     word: str
@@ -132,7 +131,7 @@ class SegmentedWord(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A word or nonword with what a lexical decision experiment found of it."""
+    """A word or nonword with the results of a lexical decision experiment."""
 
     language: str
     word: str
@@ -142,9 +141,9 @@ class Decision(NamedTuple):
 
 
 def boundaries(word: str, segments: Sequence[str]) -> list[int] | None:
-    """Byte offsets in the word at which its parts meet; None where the parts do not spell the word.
+    """Return byte offsets of the boundaries between a word's parts; None if the parts do not spell the word.
 
-    Case is no difference, so that the parts of a German compound may keep their capitals.
+    Case is ignored, because parts of a German compound may keep their capitals.
     """
     joined = "".join(segments)
     if not segments or not all(segments) or len(joined) != len(word) or joined.lower() != word.lower():
@@ -157,7 +156,7 @@ REMEDY = "name the resource's own file"
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file that are not blank, without their ends, numbered from 1.
+    """Yield the lines of a file that are not blank, without line ends, numbered from 1.
 
     Raises:
         TokbenchError: the file cannot be read or is not UTF-8.
@@ -174,12 +173,12 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line of a file without a head, cut at tabs.
+    """Yield the fields of each line of a tab-separated file without a header.
 
     Args:
-        path: the file.
-        least: fields that every line must have.
-        form: what a line should look like, for messages.
+        path: path of the file.
+        least: smallest number of fields of a line.
+        form: expected form of a line, for messages.
 
     Raises:
         TokbenchError: a line has fewer fields; the message names file and line.
@@ -192,15 +191,15 @@ def fields(path: Path, least: int, form: str) -> Iterator[tuple[int, list[str]]]
 
 
 def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The named columns of a table with a head, in the order of ``columns``.
+    """Yield the named columns of a table with a header, in the order of ``columns``.
 
     Args:
-        path: the file.
-        columns: names that the head must hold; others are passed over.
-        delimiter: what stands between fields; they may be quoted.
+        path: path of the file.
+        columns: names that the header must have; others are ignored.
+        delimiter: separator of fields, which may be quoted.
 
     Raises:
-        TokbenchError: a column is missing, or a line has another number of fields than the head.
+        TokbenchError: a column is missing, or a line has another number of fields than the header.
     """
     last = [0]
 
@@ -217,12 +216,14 @@ def records(path: Path, columns: Sequence[str], delimiter: str) -> Iterator[tupl
         places = [head.index(column) for column in columns]
         for row in reader:
             if len(row) != len(head):
-                raise TokbenchError(f"{path}:{last[0]}: {len(row)} fields, the head has {len(head)}; correct the line")
+                raise TokbenchError(
+                    f"{path}:{last[0]}: {len(row)} fields, the header has {len(head)}; correct the line"
+                )
             yield last[0], [row[place].strip() for place in places]
     except csv.Error as error:
         raise TokbenchError(f"{path}:{last[0]}: not a table ({error}); name the resource's own file") from None
 
 
 def language_tag(path: Path, end: str) -> str:
-    """The language that a file's name begins with, up to ``end``: ``eng`` of ``eng.word.dev.tsv`` for ``.``."""
+    """Return the language tag before ``end`` in a file's name: ``eng`` of ``eng.word.dev.tsv`` for ``.``."""
     return path.name.partition(end)[0]
