@@ -83,13 +83,13 @@ def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path)
     a, b = (resolve_target(name, str(experiment)) for name in ("long", "short"))
     parts = experiment_parts(a, b, matched(a, b), experiment, counted=True)
     headings = [part.heading for part in parts if part.lines]
-    assert headings[-1] == "Further measures, measured on books: one number each, no interval"
+    assert headings[-1] == "Further measures, measured on books; single numbers without intervals"
     assert headings[0].startswith("tiny (3 seeds) on offline")
     assert [(line.name, line.restates) for line in parts[-1].lines] == [
         ("fertility, 300", True),
         ("fertility, 320", True),
     ]
-    assert parts[-1].notes == ["  fertility: tokens / words; the lowest is best."]
+    assert parts[-1].notes == ["  fertility: tokens / words; lowest is best."]
     assert experiment_parts(a, b, [], experiment)[-1].notes == []
 
 
@@ -152,7 +152,7 @@ def test_compare_by_name_and_by_folder(
     assert "  300  1.095  0.595      +0.500  +0.500 to +0.500  20  5.7×10⁻⁶   short" in answer
     assert "Single values, without a test: long is better at fertility." in answer
     assert "mean token length" not in answer
-    assert "not of equal size" not in answer
+    assert "differ in size" not in answer
     assert next(line for line in lines if line.startswith("  choose")).split()[1:4] == ["100.0", "50.0", "+50.0"]
     assert "p = 0.062 that long is better" in answer
     assert lines[6:8] == [f"{name}: variant of {experiment}, sizes 300 and 320." for name in ("long", "short")]
@@ -167,7 +167,7 @@ def test_compare_by_name_and_by_folder(
     single = tokbench("compare", folders[0] / "300", folders[1] / "320", *texts, as_bytes).stdout.decode()
     assert "300 against 320" in single
     assert single.startswith(
-        "They are not of equal size: long has 300 tokens, short has 320. What depends on that is not ranked.\n\n"
+        "They differ in size: long has 300 tokens, short has 320. Measures that depend on it are not ranked.\n\n"
     )
     assert all(line.endswith(("–", "better")) for line in single.splitlines() if line.startswith("  300 against 320 "))
     for name in ("long", "short"):
@@ -175,7 +175,7 @@ def test_compare_by_name_and_by_folder(
             tmp_path / name
         )
     own = ("compare", tmp_path / "long", tmp_path / "short", *texts, as_bytes)
-    assert tokbench(*own).stdout.startswith(b"They are not of equal size: long has 257 tokens, short has 256. What ")
+    assert tokbench(*own).stdout.startswith(b"They differ in size: long has 257 tokens, short has 256. ")
     assert json.loads(tokbench(*own, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 257, "b": 256}]
 
 
@@ -251,10 +251,10 @@ def test_measures_of_other_texts_are_left_out(
     assert [part["heading"] for part in found["parts"]] == [
         f"Tokens of 1 document: {tmp_path / 'text.txt'}; intervals over documents"
     ]
-    assert found["left_out"].startswith("The experiment's own measures are of other texts and left out")
+    assert found["left_out"].startswith("The experiment's measures are of other texts and not shown")
     of_text = tokbench("compare", *asked, tmp_path / "text.txt").stdout.decode()
     assert found["left_out"] in of_text
-    assert "One document gives no interval; compare on several documents for a test." in of_text
+    assert "One document: no interval. Compare on several documents for a test." in of_text
     assert "One document" not in tokbench("compare", *asked).stdout.decode()
     whole = json.loads(tokbench("compare", *asked, "--json").stdout)
     assert whole["left_out"] is None
@@ -308,8 +308,8 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
     tokens = len(Tokenizer.load(tmp_path / "tokenizers" / "short" / "320"))
     assert tokens < 320
     assert found["unequal_sizes"] == [{"size": 320, "a": 320, "b": tokens}]
-    said = f"At 320 they are not of equal size: long has 320 tokens, short has {tokens}. What "
-    said += "depends on that is not ranked."
+    said = f"At 320 they differ in size: long has 320 tokens, short has {tokens}. "
+    said += "Measures that depend on it are not ranked."
     assert tokbench(*asked).stdout.decode().splitlines()[0] == said
     assert (found["format"], found["a"], found["b"]) == (1, "long", "short")
     model = "the language model tiny (3 seeds)"
@@ -353,7 +353,7 @@ def test_tokens_of_a_text_that_is_not_given_back_are_not_ranked(tokbench: Tokben
     size = sum(len(line["text"]) for line in lines)
     lost = sum(bytes_lost(line["text"].encode(), line["text"].lower().encode()) for line in lines)
     assert note == (
-        "lower.json does not give back all of the text: 19 of 19 documents not restored, "
+        "lower.json does not restore all of the text: 19 of 19 documents changed, "
         f"at most {lost:,} of {size:,} bytes lost. Tokens are not ranked."
     )
     [part] = json.loads(tokbench("compare", tmp_path / "bytes", lower, plain, "--json").stdout)["parts"]
@@ -367,7 +367,7 @@ def test_tokenizers_without_a_size_of_their_folder_are_told_apart_without_one(
         Tokenizer(Vocabulary(tokens), "gpt2", "greedy", name=name).save(tmp_path / name)
     (tmp_path / "text.txt").write_text("abc")
     given = ("compare", tmp_path / "x", tmp_path / "y", tmp_path / "text.txt")
-    assert tokbench(*given).stdout.startswith(b"They are not of equal size: x has 256 tokens, y has 257.")
+    assert tokbench(*given).stdout.startswith(b"They differ in size: x has 256 tokens, y has 257.")
     assert json.loads(tokbench(*given, "--json").stdout)["unequal_sizes"] == [{"size": None, "a": 256, "b": 257}]
 
 
@@ -377,7 +377,7 @@ def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: P
         Tokenizer(Vocabulary((*BYTES, b"th")), scheme, "greedy", name=name).save(tmp_path / name)
     asked = ("compare", tmp_path / "a", tmp_path / "b", tmp_path / "text.txt")
     assert tokbench(*asked).stdout.decode().splitlines()[0] == (
-        "Their pre-tokenizers differ: a has gpt2, b has first_space. Every difference is one of pre-tokenizers, too."
+        "Their pre-tokenizers differ: a has gpt2, b has first_space. Every difference includes their effect."
     )
     assert json.loads(tokbench(*asked, "--json").stdout)["pretokenizations"] == {"a": "gpt2", "b": "first_space"}
     same = tokbench("compare", tmp_path / "a", tmp_path / "c", tmp_path / "text.txt")

@@ -68,7 +68,7 @@ def test_a_run_beside_itself(write: Write, tokbench: Tokbench) -> None:
     values = intrinsic()["value"].drop_nulls().len()
     scores = accuracy().select("accuracy", "random_baseline", "stderr", "num_fewshot", "straddling")
     assert found.same == values + sum(column.drop_nulls().len() for column in scores)
-    assert f"All {found.same:,} cells that both have are the same." in done.stdout.decode()
+    assert f"All {found.same:,} common cells are equal." in done.stdout.decode()
     assert not found.changes()
 
 
@@ -160,7 +160,7 @@ def test_answers_of_one_training_are_not_tested(write: Write, tokbench: Tokbench
     done = tokbench("compare_experiments", a, b)
     assert done.status == 1
     text = done.stdout.decode()
-    assert f"{len(found)} changed and not tested for too few trainings;" in text
+    assert f"{len(found)} changed, not tested (too few trainings);" in text
     assert "Changed, not tested: one training, or two; another seed can change the numbers." in text
 
 
@@ -246,7 +246,7 @@ def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
     assert list(found.tables_a) == ["bounds"]
     text = comparison_text(found)
     assert "Only A has the table bounds." in text
-    assert "Only B has 1 row of the tables that both have." in text
+    assert "Only B has 1 row of the common tables." in text
     assert tokbench("compare_experiments", a, b).status == 1
 
 
@@ -262,7 +262,7 @@ def test_what_made_them(write: Write) -> None:
     found = compared(*runs)
     assert found.versions == {"source revision": ("old", "new")}
     assert found.tokenizers == {"bpe/1024": ("old", "new")}
-    assert "1 tokenizer with another vocabulary or settings: bpe/1024" in comparison_text(found)
+    assert "1 tokenizer with different vocabularies or settings: bpe/1024" in comparison_text(found)
     assert "source revision: A old, B new\n" in comparison_text(found)
 
 
@@ -302,7 +302,7 @@ def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_pat
     done = tokbench("compare_experiments", *runs, "-o", tmp_path / "page.html")
     text = done.stdout.decode()
     assert done.status == 1
-    assert "C beside A\n  Of " in text
+    assert "C compared with A\n  Of " in text
     line = next(line for line in text.splitlines() if "corpus_token_count" in line)
     assert line.split()[-4:] == ["118,976", "=", "118,983", "="]
     told = [line for line in text.splitlines() if line.startswith("  ngram_bits") and "sage" in line]

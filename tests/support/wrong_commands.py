@@ -222,7 +222,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("ngram_bits @nowhere --train @plain.txt --test @plain.txt -o @out", ("nowhere",)),
     ("compare @tokenizer @tokenizer @plain.txt", ("are the same tokenizer",)),
     ("compare @tokenizer @nowhere @plain.txt", ("nowhere: no such folder or file of a tokenizer",)),
-    ("compare @tokenizer @other", ("nothing to compare these two on",)),
+    ("compare @tokenizer @other", ("no text to compare these two on",)),
     ("compare @tokenizer @other @nowhere", ("nowhere: no such file",)),
     ("compare @tokenizer @other --text-field body", ("--text-field", "FILES")),
     ("compare @tokenizer @other @rows.jsonl --text-field body", ("rows.jsonl:1", "'body'")),

@@ -1,8 +1,7 @@
-"""The cells of two tables with the same declaration: which are the same, which changed, which only one of them has.
+"""Cell-by-cell comparison of two tables, with paired tests of the changes.
 
-Changes of numbers that have a value for each document or question, in both runs: paired, with Holm's correction.
-
-Changes of the alignment with morphemes, tested over the words of the gold data where both runs have kept them.
+Changes are tested if both runs have the values for each document, question or gold word; p is corrected by Holm's
+procedure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,29 +23,29 @@ WITHIN: Final = "within noise"
 EXACT: Final = "exact"
 SINGLE: Final = "single number"
 UNTESTED: Final = "not tested"
-"""Kinds of a change: significant by an interval and a corrected test, not significant, of a count, which has no noise,
-of a number without an interval, or of models with too few trainings."""
+"""Kinds of a change, in order: significant by interval and corrected test, not significant, a count without noise, a
+number without an interval, and models with too few trainings."""
 COUNTED_OVER = ("n", "reason")
-"""Columns that say what a number is over; they are no numbers of their own."""
+"""Columns that describe a number, and are not compared."""
 Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A cell that differs.
+    """A cell with different values.
 
     Attributes:
         table: its table.
-        key: what tells its row from others, in the order of the table's keys.
-        column: which number.
+        key: key of its row, in the order of the table's keys.
+        column: its column.
         a, b: the two values.
-        judgement: what the change is.
-        low, high: 95 % interval of b minus a; of intervals that tables have, None.
-        n: documents or questions that both were measured on.
-        p_value: two-sided p of Student's paired t test.
-        holm: it adjusted by Holm's procedure among all tests of the comparison.
-        interval_a, interval_b: of each value, where the table has them.
-        reason: why it is not tested, where models have too few trainings.
+        judgement: kind of the change.
+        low, high: 95 % interval of b - a. Default: None, also if the table has intervals of the values.
+        n: number of common documents, questions or words. Default: None.
+        p_value: two-sided p of the paired test. Default: None.
+        holm: p after Holm's correction over the comparison. Default: None.
+        interval_a, interval_b: intervals of the values, if the table has them. Default: None.
+        reason: reason why the change is not tested (too few trainings). Default: empty.
     """
 
     table: TidyTable
@@ -66,24 +65,24 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """b minus a."""
+        """b - a."""
         return self.b - self.a
 
     @property
     def where(self) -> dict[str, Any]:
-        """The key by the names of its columns, without what is empty."""
+        """The key by column, without empty values."""
         return {name: one for name, one in zip(self.table.keys, self.key, strict=True) if one not in (None, "")}
 
 
 @dataclass(frozen=True)
 class TableComparison:
-    """One table of two runs.
+    """Comparison of one table of two runs.
 
     Attributes:
-        table: which.
-        same: cells that are equal.
-        changes: those that are not.
-        only_a, only_b: keys of rows, or cells of numbers, that one of the two has.
+        table: declaration of the table.
+        same: number of equal cells.
+        changes: cells that differ.
+        only_a, only_b: keys of rows, or of values, that only one run has.
     """
 
     table: TidyTable
@@ -94,7 +93,7 @@ class TableComparison:
 
 
 def compare_tables(table: TidyTable, a: pl.DataFrame, b: pl.DataFrame) -> TableComparison:
-    """Compare two frames of one table, cell by cell; a value that one of them lacks counts as a row of the other's."""
+    """Compare two frames of one table cell by cell; a missing value counts as a row of only the other."""
     keys = list(table.keys)
     same, changes = 0, []
     only: dict[str, dict[Key, None]] = {"a": {}, "b": {}}
@@ -115,7 +114,7 @@ def compare_tables(table: TidyTable, a: pl.DataFrame, b: pl.DataFrame) -> TableC
 
 
 def values_of(table: TidyTable) -> list[Column]:
-    """Columns of numbers that are compared: neither keys, nor ends of an interval, nor what a number is over."""
+    """Return the numeric columns to compare: no keys, no ends of intervals, none of :data:`COUNTED_OVER`."""
     ends = {name for pair in _intervals(table).values() for name in pair}
     return [
         one for one in table.columns if one.dtype.is_numeric() and one.name not in {*table.keys, *ends, *COUNTED_OVER}
@@ -123,7 +122,7 @@ def values_of(table: TidyTable) -> list[Column]:
 
 
 def _intervals(table: TidyTable) -> dict[str, tuple[str, str]]:
-    """Columns of both ends of the interval of a column: those called ``low`` and ``high`` are of its first real one."""
+    """Return the interval columns by column: ``low`` and ``high`` belong to the first real column."""
     names = [one.name for one in table.columns]
     if not {"low", "high"} <= set(names):
         return {}
@@ -147,7 +146,7 @@ def _changes(table: TidyTable, column: Column, rows: pl.DataFrame) -> Iterator[C
 
 
 def _trainings(table: TidyTable, row: Mapping[str, Any]) -> int | None:
-    """Return the fewest trainings behind the numbers of a row in both runs; None where no model was trained."""
+    """Return the smaller number of trainings of a row in the two runs; None if no model was trained."""
     if "seeds" in table.schema:
         known = [row[name] for name in ("seeds", "seeds_of_b") if row[name] is not None]
         return min(known, default=None)
@@ -155,7 +154,7 @@ def _trainings(table: TidyTable, row: Mapping[str, Any]) -> int | None:
 
 
 def _counted(column: Column, a: float, b: float) -> bool:
-    """Whether two numbers are counts; all or nothing of a share are whole numbers, too, and none."""
+    """Return True if two numbers are counts; integers -1, 0 and 1 in a real column may be shares."""
     if column.dtype.is_integer():
         return True
     whole = float(a).is_integer() and float(b).is_integer()
@@ -170,7 +169,7 @@ def _interval(row: Mapping[str, Any], ends: tuple[str, str] | None, of: str) -> 
 
 
 def judged(low: float | None, high: float | None, holm: float | None) -> Judgement:
-    """What a paired difference is, by its interval and its corrected p."""
+    """Return the judgement of a paired difference, by its interval and corrected p."""
     told = low is not None and high is not None and not low <= 0 <= high
     return BEYOND if told and holm is not None and holm <= ALPHA else WITHIN
 
@@ -181,11 +180,11 @@ WORDS = "alignment_by_word"
 def alignment_contrasts(
     one: TableComparison, a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]
 ) -> dict[Key, Contrast]:
-    """What the words tell of each changed agreement of whole resources, b against a.
+    """Compute the contrast over words of each changed alignment of complete resources, b - a.
 
     Args:
-        one: the comparison of the tables of intrinsic metrics.
-        a, b: the tables of both runs by name.
+        one: comparison of the tables of intrinsic metrics.
+        a, b: tables of both runs by name.
     """
     if WORDS not in a or WORDS not in b:
         return {}
@@ -205,7 +204,7 @@ def _words(by_word: pl.DataFrame, change: Change) -> pl.DataFrame:
 
 
 def _same_places(a: pl.DataFrame, b: pl.DataFrame) -> bool:
-    """Whether groups of words are of one size in both, as they are in the same gold data."""
+    """Return True if groups of words have equal sizes in both, as with equal gold data."""
     both = a.join(b, on=["corpus", "word"], suffix="_of_b")
     return both["words"].equals(both["words_of_b"].alias("words"))
 
@@ -215,14 +214,14 @@ Frames = Mapping[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A table of what another's numbers are made of.
+    """A table of the single values behind the numbers of another table.
 
     Attributes:
         table: its name.
-        keys: what it shares with the other.
-        column: the other's number.
-        whole: keys of the other that are empty where the number is of all that was drawn.
-        of: columns that must be equal for two runs to have drawn the same.
+        keys: keys that it shares with the other table.
+        column: column of the other table.
+        whole: keys of the other table that are empty in rows over all single values. Default: none.
+        of: columns that must be equal in both runs. Default: document, language and bytes.
     """
 
     table: str
@@ -233,7 +232,7 @@ class Drawn:
 
     @property
     def untested(self) -> str:
-        """The reason why numbers of trained models are not tested: each row is of one training."""
+        """Reason why numbers of trained models are not tested: each row has one training."""
         return ONE_TRAINING if "model" in self.keys else ""
 
 
@@ -244,22 +243,22 @@ DRAWN = {
     "bits_per_byte": Drawn("document_bits", ("variant", "size", "model", "suite"), "value"),
     "accuracy": Drawn("outcomes", ("variant", "size", "model", "suite", "task"), "accuracy", of=("document",)),
 }
-"""By the table whose numbers they are."""
+"""Tables of single values, by the table of their aggregates."""
 INTRINSIC = "intrinsic"
 TESTED = {name: drawn.column for name, drawn in DRAWN.items()} | {INTRINSIC: "value"}
-"""The column of each table that tests are of."""
+"""The tested column of each table."""
 SUMMED = frozenset({*(drawn.table for drawn in DRAWN.values()), "tokens_by_document", WORDS})
-"""Tables of documents, questions and words: other tables have their sums, and are compared in their place."""
+"""Tables of documents, questions and words; their aggregates are compared instead."""
 
 
 def paired(found: Sequence[TableComparison], a: Frames, b: Frames) -> list[TableComparison]:
-    """The comparisons with their changes tested, where both runs drew the same documents or questions.
+    """Test changes for which both runs have the same documents, questions or words.
 
-    Tests are of the cells that changed: where nothing did there is nothing that a test could take for a change.
+    Holm's correction is over the cells that changed.
 
     Args:
-        found: what changed.
-        a, b: tables of documents and questions by name.
+        found: comparisons of tables.
+        a, b: tables of both runs by name.
     """
     contrasts = [_contrasts(one, a, b) for one in found]
     tested = [(place, key) for place, of_table in enumerate(contrasts) for key in of_table]
@@ -311,7 +310,7 @@ def _parts(frame: pl.DataFrame, drawn: Drawn, wanted: Mapping[Key, Any]) -> dict
 
 
 def _contrast(a: pl.DataFrame, b: pl.DataFrame, drawn: Drawn) -> Contrast | None:
-    """b against a, so that the difference is what changed; None where they were not measured on the same."""
+    """Return the contrast b - a; None if the documents or questions differ."""
     if not a.select(drawn.of).equals(b.select(drawn.of)):
         return None
     if "correct" in a.columns:

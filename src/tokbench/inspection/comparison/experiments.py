@@ -1,9 +1,4 @@
-"""What an experiment says of two of its tokenizers: its tables of metrics, and the answers of its models.
-
-How two tokenizers of an experiment align with morphemes, with an interval over the words of the gold data.
-
-What an experiment's translation models say of two of its joint vocabularies.
-"""
+"""Comparison of two tokenizers of an experiment by its metrics, alignment, language models and translations."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,21 +29,21 @@ from tokbench.tabulation.table import schema
 
 WHAT = "alignment with morphemes"
 OWN_WORDS = (
-    "  Intervals are Student's t over words. Each is scored on words of its own: those that are no token while all "
-    "their morphemes are."
+    "  Intervals are Student's t over words. The words differ: each tokenizer is scored on words that are not tokens, "
+    "but whose morphemes all are."
 )
 
 
 def alignment_part(
     a: str, b: str, sizes: Sizes, rows: pl.DataFrame, experiment: Path
 ) -> tuple[LineGroup, pl.DataFrame]:
-    """The mean over all resources, as on the scoreboard, and the rows of which nothing is told here.
+    """Compare the mean alignment over all resources, as on the scoreboard; also return the remaining rows.
 
     Args:
         a, b: the variants.
-        sizes: at which they are compared.
-        rows: those of the table of intrinsic metrics that have a value, of these two.
-        experiment: its folder.
+        sizes: pairs of sizes to compare.
+        rows: rows of the table of intrinsic metrics with a value, for these two.
+        experiment: folder of the experiment.
     """
     path = experiment / "tables" / "alignment_by_word.parquet"
     by_word = read_frame(path, "tabulate again") if path.is_file() else pl.DataFrame(schema=schema(BOUNDARIES))
@@ -76,12 +71,12 @@ def alignment_part(
 
 
 OF = ("parallel", "source_language", "target_language", "test", "model")
-SCORE = "score of the test as a whole; p is that of the paired bootstrap, twice its one side"
+SCORE = "score of the complete test; p is twice the one-sided p of the paired bootstrap"
 SEEDS = "  Intervals are over sentences, not over seeds."
 
 
 def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[LineGroup]:
-    """A part for each test of each model that has both as joint vocabularies: every metric, by the paired bootstrap."""
+    """Compare translation scores of joint vocabularies: one part per test and model, by the paired bootstrap."""
     path = experiment / "statistics" / "translation_comparisons.parquet"
     if not path.is_file():
         return []
@@ -105,7 +100,7 @@ def translation_parts(a: str, b: str, sizes: Sizes, experiment: Path) -> list[Li
 
 
 def _contrast(row: dict[str, Any], a: str) -> Contrast:
-    """Return a row as a contrast, with the two exchanged if the row has them the other way."""
+    """Return a row as a contrast; swap its two sides if its first variant is not ``a``."""
     p = None if why_untested(row["seeds"]) else _both_sides(row)
     if row["a"] == a:
         values = (row["score_a"], row["score_b"], row["difference"], row["low"], row["high"])
@@ -117,8 +112,8 @@ def _contrast(row: dict[str, Any], a: str) -> Contrast:
 def _both_sides(row: dict[str, Any]) -> float:
     """Return the two-sided p of the paired bootstrap.
 
-    Resamples in which the two are equal count against a in the row's p and would count for it on the other side, so
-    that p is no less than an interval about zero allows.
+    Resamples with equal scores count against a in the row's p, and for a on the other side. If the interval includes
+    zero, p is at least 0.05.
     """
     one_sided = row["bootstrap_p"] if row["difference"] > 0 else max(1 / (1 + RESAMPLES), 1 - row["bootstrap_p"])
     p = 2 * one_sided if row["difference"] else 1.0
@@ -128,29 +123,29 @@ def _both_sides(row: dict[str, Any]) -> float:
 
 
 Files = tuple[Path, Path]
-"""The answers of one training with a, and of one with b."""
+"""Result files of one training with a, and of one with b."""
 Answers = dict[Question, float]
 KEYS = ("variant", "size", "value", "n")
-UNLIKE = "what it is counted over is the tokenizer's own, and differs between the two: not compared"
-WITHOUT = "  Without answers at {}, where one of the two has fewer tokens than the other."
-RIGHT = "share of questions answered right, all sizes together"
+UNLIKE = "not compared, because the denominator depends on the tokenizer and differs"
+WITHOUT = "  Without answers at {}: one tokenizer has fewer tokens than the other."
+RIGHT = "share of correct answers, over all sizes"
 OF_TOKENS = ("corpus_token_count", "relative_corpus_token_count", "bytes_per_token", "fertility")
-"""Metrics that are the count of tokens, over what is the same for both."""
-AVERAGE = "mean accuracy over cells, a vocabulary size and a task each; p is that of Wilcoxon's signed-rank test"
-BITS = "bits that the model spends on the documents of the evaluation split, over the bytes of their text"
+"""Metrics that are token counts divided by a common denominator."""
+AVERAGE = "mean accuracy over cells (one per vocabulary size and task); p of Wilcoxon's signed-rank test"
+BITS = "bits of the evaluation split under the model, divided by its bytes"
 
 
 def experiment_parts(
     a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path, *, counted: bool = False
 ) -> list[LineGroup]:
-    """Parts of the comparison: accuracy and bits per byte by suite, translations by test, then metrics by corpus.
+    """Compare by accuracy and bits per byte of each suite, translations of each test, then metrics of each corpus.
 
     Args:
-        a, b: the two.
-        sizes: at which they are compared.
-        experiment: its folder.
-        counted: whether tokens of its evaluation splits are told elsewhere, so that metrics that say the same are not
-            for the verdict.
+        a, b: the tokenizers.
+        sizes: pairs of sizes to compare.
+        experiment: folder of the experiment.
+        counted: True if another part counts the tokens of its evaluation splits; metrics that restate them are then
+            omitted from the verdict. Default: False.
     """
     own = []
     if (rows := _measured(a.name, b.name, experiment)) is not None:
@@ -160,7 +155,7 @@ def experiment_parts(
 
 
 def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
-    """What is known of the two on whole texts and resources; None where the experiment has no tables."""
+    """Return the metrics of the two on complete texts and resources; None if the experiment has no tables."""
     path = experiment / "tables" / "intrinsic.parquet"
     if not path.is_file():
         return None
@@ -169,7 +164,7 @@ def _measured(a: str, b: str, experiment: Path) -> pl.DataFrame | None:
 
 
 def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequence[str]) -> list[LineGroup]:
-    """Metrics of which one end is better, a part a corpus and subject: each is a single number of a whole text."""
+    """Compare metrics that have a direction, one part per corpus and subject; each is a single number."""
     parts = []
     for (corpus,), part in rows.group_by("corpus", maintain_order=True):
         measures = part.select("metric", "definition").unique().rows()
@@ -179,9 +174,9 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequ
                 found, unlike = _single_numbers(name, (metric, definition), (a, b), sizes, part)
                 lines += [replace(line, restates=metric in restating) for line in found]
                 if found or unlike:
-                    end = UNLIKE if unlike else f"the {direction(metric)} is best"
+                    end = UNLIKE if unlike else f"{direction(metric)} is best"
                     notes.append(f"  {name}: {definition}; {end}.")
-            heading = f"{subject.title}, measured on {corpus}: one number each, no interval"
+            heading = f"{subject.title}, measured on {corpus}; single numbers without intervals"
             parts.append(LineGroup(heading, "real", "real", lines, notes))
     return parts
 
@@ -189,7 +184,7 @@ def _intrinsic(a: str, b: str, sizes: Sizes, rows: pl.DataFrame, restating: Sequ
 def _single_numbers(
     name: str, measure: Measure, names: tuple[str, str], sizes: Sizes, rows: pl.DataFrame
 ) -> tuple[list[Line], bool]:
-    """A line for each size at which both have the measure, and whether at some it is over unlike things."""
+    """Return a line for each size with both values, and True if any size was skipped for different denominators."""
     metric, definition = measure
     end = direction(metric)
     same = rows.filter(metric=metric, definition=definition).select(KEYS)
@@ -209,7 +204,7 @@ def _single_numbers(
 
 
 def _downstream(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experiment: Path) -> list[LineGroup]:
-    """Accuracy by task, of each model and suite that answered with both tokenizers; bits per byte.
+    """Compare accuracy by task and bits per byte, for each model and suite with results for both tokenizers.
 
     Models that differ only in their seed are one model with several trainings.
     """
@@ -228,7 +223,7 @@ def _downstream(a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, experi
 
 
 def _options(experiment: Path, models: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the options of each model by the manifest of one of its trainings; none of models without a manifest."""
+    """Return the options of each model from a manifest of one training; models without a manifest are omitted."""
     found = {}
     for model in models:
         folders = sorted(path.parent for path in (experiment / "models" / model).glob("*/*/manifest.json"))
@@ -244,9 +239,9 @@ def _answers(
     names: tuple[str, str],
     apart: Collection[tuple[int, int]],
 ) -> list[LineGroup]:
-    """Accuracy over all sizes together and bits per byte at each; of several seeds their means.
+    """Compare accuracy over all sizes, and bits per byte at each size, as means over seeds.
 
-    Sizes at which one of the two has fewer tokens are no part of the former, unless there is no other.
+    Sizes at which one tokenizer has fewer tokens are excluded from the accuracy, unless there are no others.
     """
     questions: dict[str, tuple[Answers, Answers]] = {}
     cells: dict[Cell, float] = {}
@@ -298,7 +293,7 @@ def _answers(
             )
         if over.p_value is not None and not why and not set(sizes) & set(apart):
             part.notes.append(
-                "  average: intervals are over cells, a size and a task each. One-sided exact Wilcoxon signed-rank "
+                "  average: intervals are over cells (one per size and task). One-sided exact Wilcoxon signed-rank "
                 f"test over them: p = {probability(over.p_value)} that {names[0]} is better, "
                 f"p = {probability(other.p_value or 1.0)} that {names[1]} is."
             )
@@ -310,7 +305,7 @@ def _answers(
 
 
 def _shares(trainings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, float]]:
-    """Return the questions that all trainings answered, each with the share of right answers."""
+    """Yield the questions that all trainings answered, each with the share of correct answers."""
     answers = [{row["document"]: float(row["correct"]) for row in one["documents"]} for one in trainings]
     for document in answers[0]:
         if all(document in one for one in answers):

@@ -1,11 +1,4 @@
-"""What is told of two runs in words: the same sentences in a terminal and on a page.
-
-Two runs side by side, for a terminal.
-
-Two runs side by side, as a page that needs nothing but itself.
-
-Two runs side by side, for programs: the schema is in docs/programs.md.
-"""
+"""Output of run comparisons: text for a terminal, a self-contained HTML page, and JSON (schema: docs/programs.md)."""
 
 import textwrap
 from collections.abc import Sequence
@@ -31,40 +24,40 @@ from tokbench.report.wording import MINUS, fitting_decimals, join_some, pluralis
 from tokbench.tabulation.table import Kind
 
 MEANINGS: dict[Judgement, str] = {
-    BEYOND: "the interval of the difference leaves zero out, and p after Holm's correction is at most 0.05; where a "
-    "table has intervals of the values alone, these lie apart",
-    EXACT: "counts, which chance does not move as long as the text is the same",
-    SINGLE: "one number of each run without an interval",
+    BEYOND: "the interval of the difference excludes zero, and p after Holm's correction is at most 0.05; if a table "
+    "has only intervals of the values, these do not overlap",
+    EXACT: "counts, which chance does not change as long as the text is the same",
+    SINGLE: "one number of each run, without an interval",
     UNTESTED: "one training, or two; another seed can change the numbers",
-    WITHIN: "no more than chance may do",
+    WITHIN: "not significant, may be due to chance",
 }
 HEADS = ("table", "cell", "number", "A", "B", f"B {MINUS} A", "interval", "n", "p, Holm")
 CHECKSUM = 12
-"""Characters of a checksum that are shown."""
+"""Number of characters of a checksum that are shown."""
 
 
 def summary(found: RunComparison, letters: str = "AB") -> list[str]:
-    """The answer, a sentence a line; ``letters`` are what the two are called."""
+    """Summarise a comparison, one sentence per line; ``letters`` are the names of the two runs (default: AB)."""
     changed = {judgement: len(found.changes(judgement)) for judgement in MEANINGS}
     cells = found.same + sum(changed.values())
     if not cells:
-        first = "The two have no cell in common."
+        first = "The runs have no common cell."
     elif not sum(changed.values()):
-        first = f"All {pluralise(cells, 'cell')} that both have are the same."
+        first = f"All {pluralise(cells, 'common cell')} are equal."
     else:
         told = [f"{number:,} changed beyond noise" for number in [changed[BEYOND]] if number]
         told += [f"{pluralise(number, 'count')} changed" for number in [changed[EXACT]] if number]
         told += [f"{pluralise(number, 'single number')} changed" for number in [changed[SINGLE]] if number]
-        told += [f"{number:,} changed and not tested for too few trainings" for number in [changed[UNTESTED]] if number]
+        told += [f"{number:,} changed, not tested (too few trainings)" for number in [changed[UNTESTED]] if number]
         told += [f"{number:,} changed within noise" for number in [changed[WITHIN]] if number]
-        first = f"Of {pluralise(cells, 'cell')} that both have, {', '.join(told)}; {found.same:,} are the same."
+        first = f"Of {pluralise(cells, 'common cell')}, {', '.join(told)}; {found.same:,} are equal."
     lines = [first]
     for letter, number, tables, values in (
         (letters[0], found.alone[0], found.tables_a, found.values_a),
         (letters[1], found.alone[1], found.tables_b, found.values_b),
     ):
         if number:
-            lines.append(f"Only {letter} has {pluralise(number, 'row')} of the tables that both have.")
+            lines.append(f"Only {letter} has {pluralise(number, 'row')} of the common tables.")
         if tables:
             lines.append(f"Only {letter} has the {'table' if len(tables) == 1 else 'tables'} {join_some(tables, 12)}.")
         lines += [
@@ -74,19 +67,19 @@ def summary(found: RunComparison, letters: str = "AB") -> list[str]:
 
 
 def sources(found: RunComparison, letters: str = "AB") -> list[str]:
-    """What made the two, where it is not the same, a line each."""
+    """List differences in versions, corpora and tokenizers, one per line."""
     lines = [f"{what}: {_both(pair, letters)}" for what, pair in found.versions.items()]
     if not found.a.versions and not found.b.versions:
-        lines.append("Neither tells what made it.")
+        lines.append("Neither run has a record of its versions.")
     lines += [f"corpus {what}: {_both(pair, letters, short=True)}" for what, pair in found.corpora.items()]
     one_sided = [what for what, pair in found.tokenizers.items() if not all(pair)]
     other = [what for what, pair in found.tokenizers.items() if all(pair)]
     if other:
         lines.append(
-            f"{pluralise(len(other), 'tokenizer')} with another vocabulary or settings: {join_some(other, 12)}"
+            f"{pluralise(len(other), 'tokenizer')} with different vocabularies or settings: {join_some(other, 12)}"
         )
     if one_sided:
-        lines.append(f"{pluralise(len(one_sided), 'tokenizer')} in one of the two alone: {join_some(one_sided, 12)}")
+        lines.append(f"{pluralise(len(one_sided), 'tokenizer')} in only one of the runs: {join_some(one_sided, 12)}")
     return lines or ["Versions, corpora and tokenizers are the same."]
 
 
@@ -97,7 +90,7 @@ def _both(pair: Both, letters: str, *, short: bool = False) -> str:
 
 
 def row(change: Change) -> list[str]:
-    """A change as cells of text, under :data:`HEADS`."""
+    """Return a change as cells of text, in the order of :data:`HEADS`."""
     kind = change.column.kind
     decimals = _decimals(change)
     values = [printed(value, kind, decimals) for value in (change.a, change.b)]
@@ -118,7 +111,7 @@ def row(change: Change) -> list[str]:
 
 
 def beside(changed: Changed) -> list[str]:
-    """A cell of several runs as text: table, cell, number, the first run's value and each other's with its sign."""
+    """Return a cell of several runs as text: table, cell, column, first value, and each other value with its sign."""
     first = changed.first
     decimals = max(_decimals(change) for change in changed.by_run if change is not None)
     values = [
@@ -149,16 +142,16 @@ def _signed(value: float, kind: Kind, decimals: int) -> str:
 
 
 MOST = 20
-"""Changes of a kind that are listed, unless all are asked for."""
+"""Default number of changes listed for each judgement."""
 WIDTH = 110
 LONGEST = 80
-"""Characters of a cell; the page and JSON have all of them."""
+"""Maximum number of characters of a cell in the terminal."""
 NAMES = 3
-"""Columns of words; the others are of numbers."""
+"""Number of left-aligned columns."""
 
 
 def comparison_text(found: RunComparison, *, every: bool = False) -> str:
-    """All of it: the answer, what made the two, then the changes by what they are, all of them where asked for."""
+    """Format a comparison: summary, differences in provenance, changes by judgement; ``every`` lists all changes."""
     lines = [f"A: {found.a.name}", f"B: {found.b.name}", ""]
     lines += [part for line in summary(found) for part in textwrap.wrap(line, WIDTH)]
     lines += ["", *(part for line in sources(found) for part in textwrap.wrap(line, WIDTH, subsequent_indent="  "))]
@@ -174,12 +167,12 @@ def comparison_text(found: RunComparison, *, every: bool = False) -> str:
 
 
 def several_text(found: Several, *, every: bool = False) -> str:
-    """Several runs beside the first: each one's answer, then the cells that differ, a column for each run."""
+    """Format several runs: the summary of each against the first, then changed cells with a column per run."""
     names = letters(found)
     lines = [f"{letter}: {run.name}" for letter, run in zip(names, found.runs, strict=True)]
     for letter, one in zip(names[1:], found.comparisons, strict=True):
         told = [*summary(one, f"A{letter}"), *sources(one, f"A{letter}")]
-        lines += ["", f"{letter} beside A"]
+        lines += ["", f"{letter} compared with A"]
         lines += [
             part for line in told for part in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent="  ")
         ]
@@ -222,24 +215,24 @@ th:nth-child(2), td:nth-child(2) { position: sticky; left: 0; background: Canvas
 }
 summary { cursor: pointer; font-weight: 600; }"""
 OPEN = 50
-"""Changes up to which a table is open at first."""
+"""Maximum number of changes of a table that is initially open."""
 
 
 def write_page(text: str, path: Path) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page atomically."""
     with atomic_file(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def page(found: RunComparison) -> str:
-    """The page's text."""
+    """Return the HTML page of a comparison."""
     title = f"{found.a.name} and {found.b.name}"
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>A is {escape(found.a.name)}, B is {escape(found.b.name)}. Differences are B less A.</p>",
-        "<h2>What changed</h2>",
+        f"<p>A is {escape(found.a.name)}, B is {escape(found.b.name)}. Differences are B {MINUS} A.</p>",
+        "<h2>Changes</h2>",
         *(f"<p>{escape(line)}</p>" for line in summary(found)),
-        "<h2>What made them</h2>",
+        "<h2>Versions, corpora and tokenizers</h2>",
         f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(found))}</ul>",
     ]
     for judgement in JUDGEMENTS:
@@ -256,17 +249,17 @@ def page(found: RunComparison) -> str:
 
 
 def several_page(found: Several) -> str:
-    """The text of the page of several runs."""
+    """Return the HTML page of several runs."""
     names = letters(found)
     runs = [f"{letter} is {escape(run.name)}" for letter, run in zip(names, found.runs, strict=True)]
     title = f"{found.runs[0].name} and {len(found.comparisons)} others"
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{', '.join(runs)}. All are compared with A.</p>"]
     for letter, one in zip(names[1:], found.comparisons, strict=True):
-        parts += [f"<h2>{letter} beside A: {escape(one.b.name)}</h2>"]
+        parts += [f"<h2>{letter} compared with A: {escape(one.b.name)}</h2>"]
         parts += [f"<p>{escape(line)}</p>" for line in summary(one, f"A{letter}")]
         parts += [f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sources(one, f'A{letter}'))}</ul>"]
     if cells := found.cells():
-        parts += ["<h2>What changed</h2>", f"<p>{escape(LEGEND)}</p>"]
+        parts += ["<h2>Changes</h2>", f"<p>{escape(LEGEND)}</p>"]
         parts += [_table("changes", [beside(cell) for cell in cells], ("table", "cell", "number", *names))]
     return _whole(title, parts)
 
@@ -283,7 +276,7 @@ def _whole(title: str, parts: list[str]) -> str:
 
 
 def _table(name: str, rows: list[list[str]], heads: Sequence[str] = HEADS) -> str:
-    """The rows as a table, without columns that hold nothing but dashes."""
+    """Format rows as an HTML table, without columns of only dashes."""
     kept = [place for place in range(len(heads)) if any(one[place] != "–" for one in rows)]
     heads, rows = [heads[place] for place in kept], [[one[place] for place in kept] for one in rows]
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in heads)
@@ -296,11 +289,11 @@ def _table(name: str, rows: list[list[str]], heads: Sequence[str] = HEADS) -> st
 
 
 FORMAT = 1
-"""Raised when a key changes its meaning or goes."""
+"""Version of the schema; incremented if a key changes its meaning or is removed."""
 
 
 def comparison_json(found: RunComparison) -> dict[str, Any]:
-    """All of it, every change and every row that only one of the two has."""
+    """Return a comparison as a JSON object, with all changes and all rows of only one run."""
     return {
         "format": FORMAT,
         "a": found.a.name,
@@ -331,7 +324,7 @@ def comparison_json(found: RunComparison) -> dict[str, Any]:
 
 
 def several_json(found: Several) -> dict[str, Any]:
-    """All of several runs beside the first."""
+    """Return the comparisons of several runs with the first as a JSON object."""
     return {
         "format": FORMAT,
         "runs": [run.name for run in found.runs],

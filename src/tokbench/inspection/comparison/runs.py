@@ -1,8 +1,6 @@
-"""A run as it lies in its folder: its tables, and what made it.
+"""Comparison of runs: tables and provenance of each, changed cells, and parts of only one run.
 
-Two runs side by side: what changed, what only one of them has, and what made each.
-
-Several runs beside a first one: every cell of theirs that differs from its own, a column for each run.
+Several runs are each compared with the first.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,20 +39,20 @@ from tokbench.tabulation.table import TidyTable
 from tokbench.tokenizer.folder import SETTINGS
 
 KEPT = "tidy"
-"""Where the tables of a run that is kept lie, instead of by command."""
+"""Folder of the tables of a kept run."""
 MANIFESTS = ("tokenizers/*/*/manifest.json", "byte_lm/*/*/model/manifest.json", "models/*/*/*/manifest.json")
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of two runs.
+    """Tables and provenance of a run.
 
     Attributes:
-        name: what it is called.
-        frames: its tables by name, those with keys alone, with the columns declared.
-        versions: versions of packages and source revisions, by what they are of; several where artefacts differ.
-        corpora: checksum of each split, by corpus and split.
-        tokenizers: checksum of each tokenizer, by variant and size.
+        name: its name.
+        frames: its tables with keys, by name, with the declared columns.
+        versions: versions by package, and source revisions; several if artefacts differ.
+        corpora: SHA-256 of each split, by corpus and split.
+        tokenizers: SHA-256 of each tokenizer, by variant and size.
     """
 
     name: str
@@ -68,7 +66,7 @@ def read_run(folder: Path, name: str, declared: Iterable[TidyTable]) -> Compared
     """Read a run's folder, such as ``results/demo`` or ``results/published/novels``.
 
     Raises:
-        TokbenchError: it has no tables, or one of them is damaged.
+        TokbenchError: it has no tables, or a table is damaged.
     """
     files = files_of(folder, declared)
     frames = {name: read_table(path, table) for name, (path, table) in files.items() if table.keys}
@@ -79,7 +77,7 @@ def files_of(folder: Path, declared: Iterable[TidyTable]) -> dict[str, tuple[Pat
     """Return the files of a run's tables with their declarations, by name.
 
     Raises:
-        TokbenchError: there is none.
+        TokbenchError: the folder has no tables.
     """
     files = {table.name: (path, table) for table in declared if (path := _file(folder, table)) is not None}
     if not files:
@@ -94,7 +92,7 @@ def _file(folder: Path, table: TidyTable) -> Path | None:
 
 
 def read_table(path: Path, table: TidyTable) -> pl.DataFrame:
-    """Return the declared columns of a table; those that an older version did not have are empty.
+    """Return the declared columns of a table; columns that are missing in older files are null.
 
     Raises:
         TokbenchError: the file is damaged, lacks a key, or has two rows with the same keys.
@@ -120,7 +118,7 @@ def _read(path: Path, table: TidyTable) -> pl.DataFrame:
 
 
 def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
-    """What made the run's artefacts, by their manifests."""
+    """Read versions from the manifests of the run's artefacts."""
     found: dict[str, set[str]] = {}
     for path in sorted(path for pattern in MANIFESTS for path in folder.glob(pattern)):
         manifest = read_json(path, "make its artefact again", lenient=True)
@@ -133,7 +131,7 @@ def _versions(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def _corpora(folder: Path) -> dict[str, str]:
-    """Checksums of the corpora: as the run has written them, or found anew where it has not."""
+    """Return checksums of the corpora, from the leaderboard or else computed from the documents."""
     if (board := folder / LEADERBOARD).is_file():
         told = read_json(board, "write the leaderboard again", lenient=True)
         return {f"{one['corpus']}/{one['split']}": str(one["sha256"]) for one in told["corpora"]}
@@ -147,22 +145,22 @@ def _tokenizers(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 NAMES = ("corpus", "variant", "size", "language", "metric", "model", "suite", "task", "order", "training_bytes")
-"""Columns whose values are told where only one run has them."""
+"""Columns whose values are reported if only one run has them."""
 JUDGEMENTS: tuple[Judgement, ...] = (BEYOND, EXACT, SINGLE, UNTESTED, WITHIN)
-"""From what matters most to what matters least."""
+"""Judgements from most to least important."""
 Both = tuple[str, str]
-"""What each of the two has; empty where it has none."""
+"""Values of the two runs; empty if missing."""
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two runs side by side.
+    """Comparison of two runs.
 
     Attributes:
         a, b: the runs.
-        tables: the tables that both have.
-        tables_a, tables_b: those that only one of them has, by name.
-        values_a, values_b: names that only one of them has in its tables, by column.
+        tables: comparisons of the common tables.
+        tables_a, tables_b: names of tables of only one run.
+        values_a, values_b: values of :data:`NAMES` of only one run, by column.
     """
 
     a: ComparedRun
@@ -175,11 +173,11 @@ class RunComparison:
 
     @property
     def same(self) -> int:
-        """Cells that are equal."""
+        """Number of equal cells."""
         return sum(one.same for one in self.tables)
 
     def changes(self, *judgements: Judgement) -> list[Change]:
-        """Cells that differ, by what their change is, then by table, in order of keys; parts of distributions last."""
+        """Return changed cells by judgement, then table and key; parts of distributions are last."""
         wanted = judgements or JUDGEMENTS
         every = [change for one in self.tables for change in one.changes]
         every.sort(key=lambda change: change.where.get("metric") in IN_PARTS)
@@ -187,33 +185,33 @@ class RunComparison:
 
     @property
     def alone(self) -> tuple[int, int]:
-        """Rows, or numbers of them, that only one of the two has."""
+        """Numbers of rows, or values, of only one run."""
         return sum(len(one.only_a) for one in self.tables), sum(len(one.only_b) for one in self.tables)
 
     @property
     def differs(self) -> bool:
-        """Whether anything changed, but for changes within noise, or only one of the two has something."""
+        """True if a change is not within noise, or a row or table is in only one run."""
         return bool(self.changes(BEYOND, EXACT, SINGLE, UNTESTED) or any(self.alone) or self.tables_a or self.tables_b)
 
     @property
     def versions(self) -> dict[str, Both]:
-        """Packages and revisions that made the two, where they are not the same."""
+        """Versions and revisions that differ."""
         told = [{what: " and ".join(found) for what, found in run.versions.items()} for run in (self.a, self.b)]
         return _unlike(*told)
 
     @property
     def corpora(self) -> dict[str, Both]:
-        """Checksums of splits that are not the same."""
+        """Checksums of splits that differ."""
         return _unlike(self.a.corpora, self.b.corpora)
 
     @property
     def tokenizers(self) -> dict[str, Both]:
-        """Checksums of tokenizers that are not the same."""
+        """Checksums of tokenizers that differ."""
         return _unlike(self.a.tokenizers, self.b.tokenizers)
 
 
 def compare_runs(a: ComparedRun, b: ComparedRun, declared: Iterable[TidyTable]) -> RunComparison:
-    """Set two runs side by side: every table with keys that both have, cell by cell."""
+    """Compare two runs: every common table with keys, cell by cell."""
     tables = [table for table in declared if table.keys and table.name not in SUMMED]
     both = [table for table in tables if table.name in a.frames and table.name in b.frames]
     found = [compare_tables(table, a.frames[table.name], b.frames[table.name]) for table in both]
@@ -226,7 +224,7 @@ def compare_runs(a: ComparedRun, b: ComparedRun, declared: Iterable[TidyTable]) 
 
 
 def _values(run: ComparedRun, other: ComparedRun) -> Iterator[tuple[str, list[str]]]:
-    """Names that only the first has in tables that both have."""
+    """Yield values that only the first run has, in common tables, by column."""
     for name in NAMES:
         sets = [
             {
@@ -248,52 +246,52 @@ def _unlike(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, Both]:
 
 MOST = len(ascii_uppercase)
 Cell = tuple[str, Key, str]
-"""Table, key of the row, and column."""
+"""Table, row key and column."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A cell that differs in one run or more.
+    """A cell that differs in at least one run.
 
     Attributes:
-        by_run: the change from the first run to each other; None where it has the same number, or none.
+        by_run: the change from the first run to each other; None if the value is equal or missing.
     """
 
     by_run: Sequence[Change | None]
 
     @property
     def first(self) -> Change:
-        """One of its changes, which tells the cell and the first run's number."""
+        """The first of its changes."""
         return next(change for change in self.by_run if change is not None)
 
     @property
     def rank(self) -> int:
-        """Place of what matters most among its changes."""
+        """Index of its most important judgement."""
         return min(JUDGEMENTS.index(change.judgement) for change in self.by_run if change is not None)
 
 
 @dataclass(frozen=True)
 class Several:
-    """Runs beside the first.
+    """Comparison of several runs with the first.
 
     Attributes:
-        comparisons: of the first with each other one, in the order given.
+        comparisons: the first run with each other run, in the given order.
     """
 
     comparisons: Sequence[RunComparison]
 
     @property
     def runs(self) -> list[ComparedRun]:
-        """All of them, the first one first."""
+        """All runs, the first one first."""
         return [self.comparisons[0].a, *(one.b for one in self.comparisons)]
 
     @property
     def differs(self) -> bool:
-        """Whether any of them differs from the first beyond noise."""
+        """True if any run differs from the first beyond noise."""
         return any(one.differs for one in self.comparisons)
 
     def cells(self) -> list[Changed]:
-        """Cells that differ anywhere, by what matters most in them, then by table and key."""
+        """Return cells that differ in any run, by their most important judgement, then table and key."""
         found: dict[Cell, list[Change | None]] = {}
         for place, comparison in enumerate(self.comparisons):
             for change in comparison.changes():
@@ -303,23 +301,23 @@ class Several:
 
 
 def compare_several(runs: Sequence[ComparedRun], declared: Iterable[TidyTable]) -> Several:
-    """Set each run beside the first; p-values are corrected for the tests of all of them together.
+    """Compare each run with the first; Holm's correction is over the tests of all comparisons.
 
     Args:
-        runs: two or more, the first one that others are compared with.
-        declared: the tables that they may have.
+        runs: two or more; the first is the reference.
+        declared: declarations of the tables.
 
     Raises:
-        TokbenchError: there are more runs than letters to call them by.
+        TokbenchError: there are more than 26 runs.
     """
     if len(runs) > MOST:
-        raise TokbenchError(f"{len(runs)} runs; compare {MOST} at once at most")
+        raise TokbenchError(f"{len(runs)} runs; compare at most {MOST}")
     tables = list(declared)
     return Several(_corrected([compare_runs(runs[0], other, tables) for other in runs[1:]]))
 
 
 def _corrected(found: list[RunComparison]) -> list[RunComparison]:
-    """The comparisons with Holm's procedure over all of their tests."""
+    """Apply Holm's procedure to the tests of all comparisons."""
     tested = [change for one in found for table in one.tables for change in table.changes if change.p_value is not None]
     p_values = [change.p_value for change in tested if change.p_value is not None]
     adjusted = {id(change): p for change, p in zip(tested, holm(p_values).tolist(), strict=True)}
@@ -338,8 +336,8 @@ def _corrected(found: list[RunComparison]) -> list[RunComparison]:
 
 SIGNS = dict(zip(JUDGEMENTS, ("!", "", "○", "○", "≈"), strict=True))
 LEGEND = (
-    "After a number: ! it differs significantly from A's; ○ it is not tested, because it has no interval or its models "
-    "have too few trainings; ≈ no significant difference. A count without a sign differs. = is A's number, or none."
+    "Signs after a number: ! significantly different from A; ○ not tested (no interval, or too few trainings of the "
+    "models); ≈ no significant difference. A count without a sign differs. = means equal to A, or missing."
 )
 SAME = "="
 
@@ -350,5 +348,5 @@ def sign(change: Change) -> str:
 
 
 def letters(several: Several) -> str:
-    """What the runs are called: A, B, C."""
+    """Return the letters of the runs: A, B, C and so on."""
     return ascii_uppercase[: len(several.runs)]

@@ -1,4 +1,4 @@
-"""Two tokenizers side by side as text for a terminal."""
+"""Comparison of two tokenizers: lines, verdict, and text for a terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 Unequal = Mapping[tuple[int, int], tuple[int, int]]
-"""Sizes of two tokenizers at which they have not as many tokens, with the tokens of each."""
+"""Pairs of sizes at which two tokenizers have different numbers of tokens, with these numbers."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that two tokenizers are compared by.
+    """One measure of two tokenizers.
 
     Attributes:
-        name: what stands at the left.
-        contrast: the two values and their difference.
-        better: which end is better.
-        what: by what name the verdict calls it; lines that share one, and ``under``, are told together.
-        definition: what was measured, where its name does not say it.
-        restates: whether another line's count of tokens says as much; the verdict is silent on it.
-        holm: the contrast's p adjusted by Holm's procedure among all of the comparison, see :func:`corrected`.
-        sizes: those of a and of b that it is over.
-        ranked: whether either of the two may be called the better one: not where one does not give back the text, nor
-            at the sizes of :func:`alike`.
-        under: what the verdict says once behind all names that share it.
-        trainings: trainings of each of the two; None where no model was trained. See
+        name: label of the table row.
+        contrast: the two values, their difference and its interval.
+        better: direction of better values.
+        what: name in the verdict; lines with equal ``what`` and ``under`` are reported together.
+        definition: exact definition. Default: empty.
+        restates: True if the measure follows from the token count; the verdict omits it. Default: False.
+        holm: p after Holm's correction over the comparison, see :func:`corrected`. Default: None.
+        sizes: pairs of sizes of a and b that the line covers.
+        ranked: False if neither may be called better: one does not restore the text, or has fewer tokens than the
+            other (see :func:`alike`). Default: True.
+        under: qualifier that the verdict adds once after all names that share it. Default: empty.
+        trainings: trainings per tokenizer; None if no model was trained. See
             :mod:`tokbench.statistics.verdicts`.
     """
 
@@ -58,12 +58,12 @@ class Line:
 
     @property
     def called(self) -> str:
-        """The name in full."""
+        """The name with its qualifier."""
         return f"{self.what} {self.under}".rstrip()
 
     @property
     def winner(self) -> Literal["a", "b", ""]:
-        """The significantly better one, by the interval and after correction; empty if neither is or untested."""
+        """The significantly better one, by interval and corrected p; empty if there is none or it is untested."""
         if not self.ranked or self.untested or (self.holm is not None and self.holm > ALPHA):
             return ""
         side = self.contrast.side * (1 if self.better == "highest" else -1)
@@ -71,7 +71,7 @@ class Line:
 
     @property
     def ahead(self) -> Literal["a", "b", ""]:
-        """The one with the better value; empty where the two are equal or not ranked."""
+        """The one with the better value; empty if they are equal or not ranked."""
         from tokbench.statistics.verdicts import may_rank
 
         if not self.ranked or not may_rank(self.trainings):
@@ -82,14 +82,14 @@ class Line:
 
 @dataclass(frozen=True)
 class LineGroup:
-    """Lines of one kind.
+    """A table of lines of one kind.
 
     Attributes:
-        heading: what was measured, and what the intervals are over.
-        kind: how the two values are printed.
-        differs: how their difference is: like them, or as a share in percent.
-        lines: from top to bottom.
-        notes: below them.
+        heading: the measure, and the unit of its intervals.
+        kind: number format of the two values.
+        differs: number format of the difference: like the values, or as a share in percent.
+        lines: lines from top to bottom.
+        notes: notes below the table. Default: none.
     """
 
     heading: str
@@ -100,10 +100,7 @@ class LineGroup:
 
 
 def corrected(parts: Sequence[LineGroup]) -> list[LineGroup]:
-    """The same parts, with the p of every line adjusted by Holm's procedure among all that have one.
-
-    Lines that are not tested lose theirs.
-    """
+    """Adjust the p of all tested lines by Holm's procedure; remove the p of untested lines."""
     parts = [replace(part, lines=list(map(_without_p, part.lines))) for part in parts]
     tested = [line.contrast.p_value for part in parts for line in part.lines if line.contrast.p_value is not None]
     adjusted = iter(holm(tested).tolist())
@@ -123,8 +120,7 @@ def _without_p(line: Line) -> Line:
 
 
 def alike(parts: Sequence[LineGroup], unequal: Unequal) -> list[LineGroup]:
-    """The same parts, without a better one in lines over a size at which one of the two has fewer tokens: what it lacks
-    would count for or against how it was built."""
+    """Mark lines as not ranked if one tokenizer has fewer tokens than the other at one of their sizes."""
     return [
         replace(
             part,
@@ -149,24 +145,23 @@ def comparison_text(
     """Return the verdict, then every part as a table; each line ends with the name of the better tokenizer.
 
     Args:
-        a, b: what the two are called.
-        parts: what they are compared by.
-        unequal: sizes at which one has fewer tokens than the other, with the tokens of each; 0 where none is named.
-        pretokenizers: of a and of b, named where they differ.
-        notes: lines after the verdict.
+        a, b: names of the tokenizers.
+        parts: tables of measures.
+        unequal: sizes at which one has fewer tokens than the other, with both numbers; size 0 means unknown.
+        pretokenizers: those of a and b; named if they differ. Default: None.
+        notes: lines after the verdict. Default: none.
         most: number of tables; the headings of the others are listed at the end. Default: all.
     """
     text = []
     if pretokenizers is not None and pretokenizers[0] != pretokenizers[1]:
         of_a, of_b = pretokenizers
         text.append(
-            f"Their pre-tokenizers differ: {a} has {of_a}, {b} has {of_b}. Every difference is one of pre-tokenizers, "
-            "too."
+            f"Their pre-tokenizers differ: {a} has {of_a}, {b} has {of_b}. Every difference includes their effect."
         )
     text += [
         (f"At {size:,} they" if size and size == other else "They")
-        + f" are not of equal size: {a} has {tokens_a:,} tokens, {b} has {tokens_b:,}. "
-        "What depends on that is not ranked."
+        + f" differ in size: {a} has {tokens_a:,} tokens, {b} has {tokens_b:,}. "
+        "Measures that depend on it are not ranked."
         for (size, other), (tokens_a, tokens_b) in (unequal or {}).items()
     ]
     text += [*_said(a, b, parts), *notes]
@@ -179,12 +174,12 @@ def comparison_text(
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """One thing of the verdict.
+    """One measure in the verdict.
 
     Attributes:
-        what: by what name it is called.
-        at: the lines of which it holds; empty where it holds of all.
-        under: as of :class:`Line`.
+        what: name of the measure.
+        at: names of the lines concerned; empty for all.
+        under: as in :class:`Line`.
     """
 
     what: str
@@ -193,18 +188,18 @@ class VerdictLine:
 
     @property
     def behind(self) -> str:
-        """What is said behind the name."""
+        """Text after the name."""
         return " ".join(filter(None, (self.under, f"at {listed(self.at)}" if self.at else "")))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The comparison in short; keys are ``a`` and ``b``, and an empty one for neither.
+    """Summary of a comparison by side: ``a``, ``b``, or empty for neither.
 
     Attributes:
-        sure: things that each is significantly better at, after correction, and those without a significant difference.
-        single: things that each has the better numbers of at every line, where these have no interval.
-        untested: things that are not tested, by reason.
+        sure: measures on which each is significantly better after correction, or neither is.
+        single: measures without an interval on which each has the better value in every line.
+        untested: untested measures by reason.
     """
 
     sure: Mapping[str, Sequence[VerdictLine]]
@@ -213,7 +208,7 @@ class Verdict:
 
 
 def verdict(parts: Sequence[LineGroup]) -> Verdict:
-    """What the parts of a comparison say in short; a count of tokens is told once."""
+    """Summarise a comparison; measures that restate the token count are omitted."""
     sure: dict[str, list[VerdictLine]] = {"a": [], "b": [], "": []}
     ahead: dict[str, set[str]] = {}
     untested: dict[str, list[VerdictLine]] = {}
@@ -236,7 +231,7 @@ def verdict(parts: Sequence[LineGroup]) -> Verdict:
 
 
 def _said(a: str, b: str, parts: Sequence[LineGroup]) -> list[str]:
-    """The verdict in words."""
+    """Return the verdict as sentences."""
     from tokbench.report.wording import MINUS
     from tokbench.statistics.verdicts import NO_DIFFERENCE, NOT_TESTED
 
@@ -254,14 +249,14 @@ def _said(a: str, b: str, parts: Sequence[LineGroup]) -> list[str]:
         if found.single[one]
     ]
     tests = sum(line.holm is not None for part in parts for line in part.lines)
-    rule = f" Significant: zero is outside the interval, and p ≤ {ALPHA} after Holm's correction for "
+    rule = f" Significant: the interval excludes zero, and p ≤ {ALPHA} after Holm's correction for "
     rule += f"{pluralise(tests, 'test')}."
-    how = "of tokens and bits by Student's t, of answers by the paired bootstrap over questions"
-    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 %, {how}.{rule * (tests > 0)}"]
+    how = "Student's t for tokens and bits, paired bootstrap over questions for answers"
+    return [*lines, "", f"Differences are {a} {MINUS} {b}; intervals are 95 % ({how}).{rule * (tests > 0)}"]
 
 
 def _together(things: Sequence[VerdictLine]) -> str:
-    """A list in which what is said behind several names is said once."""
+    """Join names; a qualifier shared by several is written once."""
     groups: dict[str, list[str]] = {}
     for thing in things:
         groups.setdefault(thing.behind, []).append(thing.what)

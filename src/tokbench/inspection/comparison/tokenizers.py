@@ -1,10 +1,6 @@
-"""What ``tokbench compare`` compares: tokens of the same documents, an experiment's tables, its models' answers.
+"""Comparison of two tokenizers for ``tokbench compare``: token counts, gaps to the lower bound, and n-gram bits.
 
-How far each of two tokenizers is from the fewest tokens that any vocabulary of its size needs for the same text.
-
-Two tokenizers by the bits of their token n-gram models, document by document.
-
-What ``tokbench compare`` finds, for programs: the schema is in docs/programs.md.
+Also runs the comparison within an experiment. The JSON schema is in docs/programs.md.
 """
 
 from collections.abc import Sequence
@@ -47,12 +43,12 @@ from tokbench.tokenizer import Tokenizer
 
 
 class Further(NamedTuple):
-    """What is compared on request.
+    """Optional parts of a comparison.
 
     Attributes:
-        gap: whether to bound the tokens of the documents.
-        ngram_bits: whether to train token n-gram models.
-        training: texts to train them on; every other document where there is none.
+        gap: compute the gap to the lower bound on tokens. Default: False.
+        ngram_bits: train token n-gram models. Default: False.
+        training: files of training text for them. Default: every other document.
     """
 
     gap: bool = False
@@ -61,22 +57,22 @@ class Further(NamedTuple):
 
 
 NOTHING = Further()
-TOKENS = "tokens of the documents, without end-of-text tokens; their difference over those of b"
+TOKENS = "tokens of the documents, without end-of-text tokens; difference relative to b"
 
-OF_OTHER_TEXTS = "The experiment's own measures are of other texts and left out; compare without FILES to see them."
+OF_OTHER_TEXTS = "The experiment's measures are of other texts and not shown; compare without FILES to see them."
 
 
 class TokenizerComparison(NamedTuple):
-    """Two tokenizers side by side.
+    """Comparison of two tokenizers.
 
     Attributes:
-        a, b: what they are called.
-        parts: what they are compared by.
-        unequal: sizes of a and of b at which their vocabularies are not of equal size, with the tokens of each.
-        pretokenizers: of a and of b.
-        sides: where a and b were found.
-        sizes: sizes of a and of b that are compared.
-        left_out: what the experiment has and is not compared, and why; empty where there is nothing.
+        a, b: their names.
+        parts: tables of measures.
+        unequal: pairs of sizes at which they have different numbers of tokens, with these numbers.
+        pretokenizers: labels of the pre-tokenizers of a and b.
+        sides: location of a and b.
+        sizes: pairs of sizes that are compared.
+        left_out: sentence on measures that are not compared; empty if there are none.
     """
 
     a: str
@@ -90,12 +86,12 @@ class TokenizerComparison(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Lines that say where the two were found and what was left out."""
+        """Sentences on the location of the two, and on measures that are not compared."""
         used = ([size for size, _ in self.sizes], [size for _, size in self.sizes])
         found = zip((self.a, self.b), self.sides, used, strict=True)
         lines = [f"{name}: {one.described(sizes)}." for name, one, sizes in found]
         counted = [line.contrast.n for part in self.parts for line in part.lines if line.definition == TOKENS]
-        single = "One document gives no interval; compare on several documents for a test."
+        single = "One document: no interval. Compare on several documents for a test."
         return [*lines, *filter(None, [single if counted and max(counted) == 1 else "", self.left_out])]
 
 
@@ -109,10 +105,10 @@ def comparison(
     reading: ImportOptions = AS_IT_IS,
     further: Further = NOTHING,
 ) -> TokenizerComparison:
-    """The comparison of two tokenizers; the arguments are those of the command.
+    """Compare two tokenizers; the arguments are those of the command.
 
     Raises:
-        TokbenchError: there is no such tokenizer, or nothing to compare the two on.
+        TokbenchError: a tokenizer does not exist, or there is nothing to compare.
     """
     left, right = resolve_target(a, results), resolve_target(b, results)
     reject_unused(reading, [*left.folders.values(), *right.folders.values()])
@@ -137,7 +133,7 @@ def comparison(
 
         parts += experiment_parts(left, right, sizes, experiment, counted=bool(given))
     if not (parts := [part for part in parts if part.lines]):
-        raise TokbenchError("nothing to compare these two on; name files of text after them")
+        raise TokbenchError("no text to compare these two on; name files of text after them")
     apart = unequal(left, right, sizes)
     names = distinct(left, right)
     first, second = (_pretokenizer(*one, reading) for one in zip(names, (left, right), strict=True))
@@ -148,7 +144,7 @@ def comparison(
 
 
 def _pretokenizer(name: str, one: ComparedTokenizer, reading: ImportOptions) -> str:
-    """Return the label of a tokenizer's pre-tokenizer; one that works through its library has a label of its own."""
+    """Return the label of a tokenizer's pre-tokenizer; tokenizers that run through a library have their own label."""
     tokenizer = one_of_several(next(iter(one.folders.values())), reading)
     return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
 
@@ -158,7 +154,7 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _evaluation(experiment: Path | None, limit: int) -> list[tuple[str, list[Document]]]:
-    """Documents to encode of every evaluation split, and what they are."""
+    """Return the documents of every evaluation split, with a description."""
     folders = [] if experiment is None else sorted((experiment / "corpus").glob("*/evaluation"))
     return [
         (f"the evaluation split of {folder.parent.name}", list(islice(read_documents(shards), limit)))
@@ -175,7 +171,7 @@ def _tokens(
     documents: Sequence[Document],
     reading: ImportOptions,
 ) -> LineGroup:
-    """Tokens of the same documents."""
+    """Compare the token counts of the same documents."""
     lines = []
     notes: list[str] = []
     for size_a, size_b in sizes:
@@ -200,13 +196,13 @@ def _tokens(
 
 
 class DocumentCounts(NamedTuple):
-    """What a tokenizer makes of documents.
+    """Token counts and losses of a tokenizer on documents.
 
     Attributes:
-        tokens: of each.
-        changed: how many are not given back.
-        bytes: of all of them.
-        bytes_lost: at most so many are not found again.
+        tokens: number of tokens of each document.
+        changed: number of documents that are not restored.
+        bytes: total size in bytes.
+        bytes_lost: upper bound on the lost bytes.
     """
 
     tokens: list[int]
@@ -234,20 +230,20 @@ def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> DocumentCoun
 def _lost(name: str, found: DocumentCounts) -> str:
     documents = pluralise(len(found.tokens), "document")
     return (
-        f"  {name} does not give back all of the text: {found.changed:,} of {documents} not restored, "
+        f"  {name} does not restore all of the text: {found.changed:,} of {documents} changed, "
         f"at most {found.bytes_lost:,} of {found.bytes:,} bytes lost. Tokens are not ranked."
     )
 
 
 NEAR = 0.001
 STEPS = 2000
-"""The search for a bound ends within :data:`NEAR`, or after so many steps."""
+"""Limits of the search for a bound: relative gap, and number of steps."""
 
 
 def gap_notes(
     a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
 ) -> list[str]:
-    """Lines for below a comparison of tokens: gaps at every size, of the whole text and of each of its languages."""
+    """Return notes on the gap to the lower bound at every size, for the complete text and for each language."""
     untagged = tag_of_untagged({document.language for document in documents})
     lacking = sum(not document.language for document in documents) if untagged else 0
     documents = [document._replace(language=document.language or untagged) for document in documents]
@@ -278,21 +274,19 @@ def gap_notes(
             where = ", ".join(filter(None, (size_label(*pair), language)))
             notes.append(f"  gap, {where}: {listed(told)}.")
     if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):
-        notes.append(
-            f"  Pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes are left out of the gaps: {long:,} occurrences."
-        )
+        notes.append(f"  Gaps exclude pre-tokens of more than {MAX_PRETOKEN_BYTES} bytes: {long:,} occurrences.")
     if len({scheme for scheme, *_ in bounds}) > 1:
-        notes.append("  Gaps under different pre-tokenizations are not to be compared with each other.")
-    return [*notes, "  gap: tokens above those that any vocabulary of the size needs for the same pre-tokens (proven)."]
+        notes.append("  Gaps under different pre-tokenizations are not comparable.")
+    return [*notes, "  gap: tokens above the proven minimum of any vocabulary of this size for the same pre-tokens."]
 
 
 def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> dict[str, PretokenCounts]:
-    """Of each language, and of all together without a name."""
+    """Count the pre-tokens of each language; the empty name has those of all."""
     parts = count_languages(((document.language, document.text) for document in documents), scheme)
     return parts | {"": merge_counts(list(parts.values()))}
 
 
-BITS = "bits of the test documents, their ends included, under the n-gram model, over the bytes of their text"
+BITS = "bits of the test documents under the n-gram model, end-of-text tokens included, divided by their bytes"
 
 
 def ngram_part(
@@ -304,19 +298,18 @@ def ngram_part(
     training: Sequence[Document] | None,
     reading: ImportOptions,
 ) -> LineGroup:
-    """Bits per byte by models of every order, trained on half of the training text and on all of it.
+    """Compare bits per byte under n-gram models of every order, trained on half of the training text and on all of it.
 
     Args:
         a, b: the tokenizers.
-        sizes: of each.
-        where: what the documents are.
-        documents: the test text; where ``training`` is None the first, the third and so on are trained on instead.
-        training: the training text.
-        reading: what files of other libraries do not say.
+        sizes: pairs of sizes to compare.
+        where: description of the documents.
+        documents: the test text. If ``training`` is None, the first, third and so on are training text instead.
+        training: the training text, or None.
+        reading: options for reading external tokenizer files.
 
     Raises:
-        TokbenchError: there is a single document, and nothing to train on; or a tokenizer loses some of the test text,
-            and its bits are of another one.
+        TokbenchError: there is only one document and no training text, or a tokenizer does not restore the test text.
     """
     if training is None:
         if len(documents) < 2:
@@ -337,7 +330,9 @@ def ngram_part(
         f"Bits per byte of token n-gram models of {pluralise(len(documents), 'document')}: {where}, trained on "
         f"{pluralise(len(training), 'other')}; intervals over documents"
     )
-    return LineGroup(heading, "real", "real", lines, ["  A rank that changes with the bytes trained on is no result."])
+    return LineGroup(
+        heading, "real", "real", lines, ["  Ignore a ranking that changes with the amount of training text."]
+    )
 
 
 def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
@@ -355,13 +350,13 @@ def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[D
 
 
 FORMAT = 1
-"""Raised when a key changes its meaning or goes."""
+"""Version of the schema; incremented if a key changes its meaning or is removed."""
 DIFFERENCES = {"share": "(a - b) / b", "percent": "a - b", "real": "a - b"}
-"""What a difference is, by how a terminal prints it."""
+"""Formula of a difference, by its number format."""
 
 
 def comparison_json(found: TokenizerComparison) -> dict[str, Any]:
-    """All that the terminal says."""
+    """Return the comparison as a JSON object."""
     said = verdict(found.parts)
     return {
         "format": FORMAT,
