@@ -11,6 +11,7 @@ from pathlib import Path
 KERNELS = Path("src/tokbench/kernels")
 HEADER = """from collections.abc import Callable, Iterable
 from enum import IntFlag
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +28,7 @@ STATEMENT = re.compile(
 AFTER_PARAMETERS = re.compile(r'(?: -> (?P<result>.+?))?:\n(?:\s+r?"""(?P<summary>[^\n"]+))?')
 SCALARS = {"bint": "bool", "double": "float", "float": "float"}
 BUILTIN = {"bytes", "str", "list", "tuple", "dict", "object"}
-DTYPES = {"double": "float64", "float": "float32"}
+DTYPES = {"double": "float64", "float": "float32", "Id": "integer[Any]"}
 
 
 def python_type(declared: str, nullable: bool) -> str:

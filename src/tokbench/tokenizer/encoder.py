@@ -18,7 +18,7 @@ from tokbench.errors import TokbenchError, shortened
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
-from tokbench.kernels.scan import settled_after, settled_before
+from tokbench.kernels.scan import Scanner, settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization
@@ -111,7 +111,7 @@ class TextEncoder:
             return [ids if action is Encoder.encode else len(ids)]
         edges = [0]
         while threads > 1 and edges[-1] + PART_BYTES < len(text):
-            edges.append(int(settled_after(self._scanner, text, edges[-1] + PART_BYTES)))
+            edges.append(int(settled_after(cast(Scanner, self._scanner), text, edges[-1] + PART_BYTES)))
         if edges[-1] < len(text) or len(edges) == 1:
             edges.append(len(text))
         if len(edges) == 2:
