@@ -36,7 +36,7 @@ OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its
 OF_TRANSFORMERS := tests/tokenizer/test_transformers.py tests/tokenizer/test_transformers_uses.py \
   tests/tokenizer/test_hugging_face.py tests/adapters/test_exports.py::test_tokenizer_json_opens_without_us
 
-.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
+.PHONY: help demo docs test test-transformers5 test-slurm test-faults test-wide published-results gallery nightly sanitize accessibility benchmarks scale install wheel lint format lock clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ test-wide: install  ## an experiment of VARIANTS variants, three sizes and three
 published-results: install  ## make every table and figure of results/published again
 	@python tools/render_published.py
 	@snakemake --cores $(CORES) published
+
+gallery: install  ## build the reports of results/published into build/gallery, and the pictures of docs/gallery.md, in Chromium
+	@python tools/make_gallery.py
 
 nightly: install  ## a million strings, damaged files, patterns, bulk, texts, launcher, hub; properties on EXAMPLES times their examples
 	@TOKBENCH_FUZZ_STRINGS=$(STRINGS) TOKBENCH_FUZZ_FILES=$(FILES) TOKBENCH_FUZZ_PATTERNS=$(PATTERNS) TOKBENCH_BULK=1 \

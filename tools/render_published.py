@@ -37,11 +37,11 @@ def experiments() -> list[Path]:
     return sorted(folder.parent for folder in PUBLISHED.glob("*/tidy"))
 
 
-def content_of(place: Path) -> ReportContent:
-    """What the report of a kept experiment shows.
+def experiment_of(place: Path) -> tuple[Experiment, dict[str, Any]]:
+    """Return a kept experiment and its configuration as written.
 
     Raises:
-        TokbenchError: the README names no configuration, or a tidy table is not what is declared.
+        TokbenchError: the README names no configuration.
     """
     named = re.search(r"--configfile((?: \S+\.yaml)+)", (place / "README.md").read_text(encoding="utf-8"))
     if named is None:
@@ -49,10 +49,19 @@ def content_of(place: Path) -> ReportContent:
     experiment: dict[str, Any] = {}
     for name in named[1].split():
         experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
+    without_text = {key: value for key, value in experiment.items() if key not in TRANSLATION_KEYS}
+    return validated(without_text, Experiment, str(place)), experiment
+
+
+def content_of(place: Path) -> ReportContent:
+    """Return what the report of a kept experiment shows.
+
+    Raises:
+        TokbenchError: see :func:`experiment_of`, or a tidy table is not what is declared.
+    """
     frames = {table.name: kept(place / "tidy", table) for table in DECLARED if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
-    without_text = {key: value for key, value in experiment.items() if key not in TRANSLATION_KEYS}
-    return shown(validated(without_text, Experiment, str(place)), experiment, DECLARED, there, made(place))
+    return shown(*experiment_of(place), DECLARED, there, made(place))
 
 
 def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:

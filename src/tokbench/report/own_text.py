@@ -26,8 +26,8 @@ LONGEST_TEXT = 500
 START = "Tokenizers aren't naïve: they split 1,234 words 🙂"
 """The text before the reader types: a contraction, a letter of two bytes, a number, a character of four bytes."""
 HOW = (
-    "The page splits this text itself, with the ids that the library gives, and sends it nowhere. A token is coloured "
-    "where {first} does not have the same piece."
+    "The page splits this text itself, with the ids that the library gives, and sends it nowhere. Orange: {first} has "
+    "no token with these bounds."
 )
 SEPARATOR = "\u0100"
 """Character between two packed tokens. A byte from 0x7F on is packed as the code point 0x100 higher, no control."""

@@ -1,0 +1,87 @@
+"""Make the pictures of docs/gallery.md: the first screens of reports, in headless Chromium.
+
+``python tools/make_gallery.py``, or ``make gallery``. The reports of experiments in results/published are built from
+the tidy tables that are kept there, into build/gallery. That of the demo, results/demo/report.html, is used if it
+exists, and is the picture of the README, too. Names of pictures as arguments limit the work to these.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+from PIL import Image
+from render_published import ROOT, content_of, experiment_of, experiments, kept
+
+from tokbench.report.content import ReportContent
+from tokbench.report.html import render
+from tokbench.statistics.inputs import StatisticsInputs
+from tokbench.statistics.ranks import RANKS_BY_SIZE
+from tokbench.statistics.scoreboard import SCOREBOARD
+from tokbench.tabulation.table import make_tables, tables_of
+from tokbench.workflow.targets import recipes
+
+PAGES = ROOT / "build" / "gallery"
+GALLERY = ROOT / "docs" / "gallery.md"
+PICTURES = ROOT / "docs" / "images"
+DEMO = ROOT / "results" / "demo" / "report.html"
+WIDTH, HEIGHT = 1280, 800
+README_HEIGHT = 900
+COLORS = 64
+
+
+def main() -> None:
+    """Build the reports and write one PNG for each."""
+    parser = argparse.ArgumentParser(description="Make the pictures of docs/gallery.md.")
+    parser.add_argument("names", nargs="*", help="folders of results/published, or demo; default: those on the page")
+    parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome"))
+    given = parser.parse_args()
+    if given.chromium is None:
+        parser.error("no Chromium here; name one with --chromium")
+    wanted = given.names or re.findall(r"images/gallery/(\w+)\.png", GALLERY.read_text(encoding="utf-8"))
+    PAGES.mkdir(parents=True, exist_ok=True)
+    for folder in experiments():
+        if folder.name in wanted:
+            page = PAGES / f"{folder.name}.html"
+            render(with_scoreboard(folder), page)
+            picture(page, PICTURES / "gallery" / f"{folder.name}.png", HEIGHT, given.chromium)
+    if "demo" in wanted and DEMO.is_file():
+        picture(DEMO, PICTURES / "gallery" / "demo.png", HEIGHT, given.chromium)
+        picture(DEMO, PICTURES / "report.png", README_HEIGHT, given.chromium)
+
+
+def with_scoreboard(place: Path) -> ReportContent:
+    """Return the report of a kept experiment with its scoreboard; measures without their documents stay untested."""
+    content, experiment = content_of(place), experiment_of(place)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        for table in tables_of("tabulate"):
+            frame = kept(place / "tidy", table)
+            frame = pl.DataFrame(schema=table.schema) if frame is None else frame
+            frame.write_parquet(Path(folder) / f"{table.name}.parquet")
+        known = StatisticsInputs(Path(folder), json.loads(recipes(experiment)), experiment.baselines())
+        made = make_tables([SCOREBOARD, RANKS_BY_SIZE], known)
+    return replace(content, frames=content.frames | {SCOREBOARD.name: made[SCOREBOARD]})
+
+
+def picture(page: Path, path: Path, height: int, chromium: str) -> None:
+    """Write the first screen of a page as a PNG with a palette."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        shot = Path(folder) / "shot.png"
+        call = [
+            chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--screenshot={shot}",
+            f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{height}", page.resolve().as_uri(),
+        ]  # fmt: skip
+        subprocess.run(call, check=True, capture_output=True, timeout=300)
+        with Image.open(shot) as image:
+            image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
