@@ -1,13 +1,8 @@
-"""The sentences beneath the scoreboard: few, short, and each is what the rows of the scoreboard say.
+"""Verdicts by the number of trainings, from tables to the page: none with one, ranks with two, tests with three."""
 
-Verdicts by the number of trainings, from tables to the page: none with one, ranks with two, tests with three.
-"""
-
-import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +13,6 @@ from tests.support.small_report import (
     accuracy,
     altered,
     bits_by_seed,
-    board_of_seeds,
     imported,
     intrinsic,
     ngram_bits,
@@ -29,68 +23,19 @@ from tests.support.small_report import (
 )
 from tokbench.config.experiment import Experiment
 from tokbench.options import validated
+from tokbench.report.answer import answers
 from tokbench.report.content import ReportContent, shown
 from tokbench.report.html import drawings, render, sections, tables
 from tokbench.report.layout import Table, layout
 from tokbench.report.leaderboard import leaderboard
-from tokbench.report.sections.evidence import BEHIND, answer
-from tokbench.report.sentences import MOST, glance, summary
+from tokbench.report.sentences import summary
 from tokbench.report.typeset import to_latex, to_markdown
 from tokbench.statistics.inputs import StatisticsInputs
-from tokbench.statistics.ranks import ALIKE, BEST, UNTESTED, WORSE
-from tokbench.statistics.scoreboard import ACCURACY, BITS, NGRAM, TOKENS
+from tokbench.statistics.ranks import ALIKE, UNTESTED, WORSE
+from tokbench.statistics.scoreboard import TOKENS
 from tokbench.statistics.verdicts import ONE_TRAINING, TWO_TRAININGS, Trainings, fewest, may_rank, why_untested
 from tokbench.tabulation.documents import DOCUMENT_BITS
 from tokbench.tabulation.table import make_tables, tables_of
-
-BEGINNINGS = {
-    TOKENS: r"(?P<best>\S+) needs the fewest tokens for (?P<corpus>\w+)",
-    NGRAM: r"with token n-gram models of (?P<corpus>\w+), (?P<best>\S+) gives the fewest bits per byte",
-    BITS: r"with the language model “(?P<model>[^”]+)”, (?P<best>\S+) gives the fewest bits per byte",
-    ACCURACY: r"with the language model “(?P<model>[^”]+)”, (?P<best>\S+) answers the most questions of the suite "
-    r"“(?P<suite>[^”]+)” right",
-}
-STATES = (
-    r"(?:significantly worse: (?P<worse>[^;]+?))?(?:(?:; )?no significant difference: (?P<alike>[^;]+?))?"
-    r"(?:(?:; )?not tested \((?P<why>.+?)\): (?P<untested>[^;]+?))?"
-)
-
-
-def claim(sentence: str) -> tuple[str, dict[str, Any]] | None:
-    """The measure that a sentence is about, and what it says; None of one about the last or other sizes."""
-    for measure, begins in BEGINNINGS.items():
-        found = re.fullmatch(rf"At a vocabulary of (?P<size>[\d,]+), {begins}; {STATES}\.", sentence)
-        if found:
-            return measure, found.groupdict()
-    return None
-
-
-def rows_of(content: ReportContent, measure: str, said: dict[str, Any]) -> pl.DataFrame:
-    """The ranked rows that a sentence is about."""
-    named = {key: said[key] for key in ("corpus", "model", "suite") if said.get(key)}
-    board = content.frames["scoreboard"].filter(measure=measure, size=int(said["size"].replace(",", "")), **named)
-    return board.filter(pl.col("verdict").is_in([BEST, ALIKE, WORSE, UNTESTED]))
-
-
-def check(content: ReportContent) -> list[str]:
-    """Compare every claim with the rows; the measures that were told."""
-    measures = []
-    for sentence in glance(content):
-        if (found := claim(sentence)) is None:
-            continue
-        measure, said = found
-        rows = rows_of(content, measure, said)
-        lowest = rows.sort("value", "variant", descending=[measure == ACCURACY, False])
-        assert said["best"] == lowest["variant"][0] == rows.filter(verdict=BEST)["variant"].item()
-        others = rows.height - 1
-        every = {1: "the other one", 2: "both others"}.get(others, f"all {others} others")
-        worse = rows.filter(verdict=WORSE).height
-        assert said["worse"] == (every if worse == others else f"{worse} of {others} others" if worse else None)
-        for verdict, key in ((ALIKE, "alike"), (UNTESTED, "untested")):
-            names = sorted(rows.filter(verdict=verdict)["variant"].to_list())
-            assert said[key] == (every if len(names) == others else " and ".join(names) or None)
-        measures.append(measure)
-    return measures
 
 
 def judged(*verdicts: str, measure: str = TOKENS) -> ReportContent:
@@ -105,104 +50,12 @@ def judged(*verdicts: str, measure: str = TOKENS) -> ReportContent:
     return altered(whole(), scoreboard=board.with_columns(verdict=changed, reason=why).drop("index"))
 
 
-def test_every_sentence_is_what_the_scoreboard_says() -> None:
-    assert check(whole()) == [TOKENS, BITS, ACCURACY]
-    told = glance(whole())
-    assert len(told) == MOST
-    assert max(map(len, told)) < 200
-
-
-@pytest.mark.parametrize(
-    "verdicts",
-    [
-        *(
-            (ALIKE,) * alike + (UNTESTED,) * untold + (WORSE,) * (3 - alike - untold)
-            for alike in range(4)
-            for untold in range(4 - alike)
-        ),
-    ],
-)
-@pytest.mark.parametrize("measure", [TOKENS, ACCURACY])
-def test_whatever_the_verdicts(verdicts: tuple[str, ...], measure: str) -> None:
-    assert measure in check(judged(*verdicts, measure=measure))
-
-
 def test_what_is_not_tested_is_told_behind_the_page_too() -> None:
     told = summary(judged(ALIKE, UNTESTED, WORSE))[0]
     assert "After correction, significantly worse: 1 of 3 others; no significant difference: " in told
     assert "; not tested (two trainings; significance needs three): " in told
     told = summary(judged(*[UNTESTED] * 3))[0]
     assert "Not tested (two trainings; significance needs three): all 3 others." in told
-
-
-def test_less_than_a_tenth_of_a_percent_is_not_none() -> None:
-    board = whole().frames["scoreboard"].filter(measure=TOKENS, size=2048).sort("value", descending=True)
-    close = board.with_columns(behind=pl.Series([0.0003, 0.0002, 0.0001, 0.0]))
-    assert " needs 0.0300 % more." in glance(altered(whole(), scoreboard=close))[1]
-
-
-def test_a_size_at_which_nothing_is_compared_is_none_of_all() -> None:
-    board = whole().frames["scoreboard"].filter(measure=TOKENS)
-    lone = board.filter(size=2048, verdict=BEST).with_columns(size=pl.lit(4096, pl.Int64))
-    first = lone["variant"].item()
-    assert f"{first} comes first at both sizes." in glance(altered(whole(), scoreboard=board))
-    told = glance(altered(whole(), scoreboard=pl.concat([board, lone])))
-    assert f"{first} comes first at both sizes compared." in told
-
-
-def test_n_gram_models_stand_in_and_there_is_room_for_more() -> None:
-    """How far the last is behind, and the other size, of the first measure."""
-    board = whole().frames["scoreboard"].filter(pl.col("measure").is_in([TOKENS, NGRAM]))
-    content = altered(whole(), scoreboard=board)
-    assert check(content) == [TOKENS, NGRAM]
-    tokens = board.filter(measure=TOKENS, size=2048).sort("value")
-    last = (
-        f"The last, {tokens['variant'][-1]}, needs {100 * (tokens['value'][-1] / tokens['value'][0] - 1):.1f} % more."
-    )
-    first = [one["variant"] for one in board.filter(measure=TOKENS, verdict=BEST).to_dicts()]
-    assert first == [tokens["variant"][0]] * 2
-    sentences = glance(content)
-    assert sentences[1].startswith(f"{first[0]} comes first at both sizes")
-    assert sentences[2] == last
-    assert len(sentences) == MOST
-
-
-@pytest.mark.parametrize("seeds", [1, 2, 3])
-def test_models_need_trainings_for_a_best_and_for_a_verdict(seeds: int) -> None:
-    content = altered(whole(), scoreboard=board_of_seeds(seeds))
-    told = glance(content)
-    behind = " ".join(summary(content))
-    if seeds == 1:
-        assert check(content) == [TOKENS, NGRAM], "n-gram models are not trained with seeds"
-        assert told[2:] == [
-            "At a vocabulary of 2,048, bits per byte with the language model “tiny (3 seeds)”: from 2.000 (bpe) to "
-            "2.320 (random); not tested: one training.",
-            "At a vocabulary of 2,048, accuracy of the language model “tiny” on the suite “offline”: from 71.4 % "
-            "(sage) to 41.4 % (random); not tested: one training.",
-        ]
-        assert behind.count("not tested: one training. Another seed could change their order.") == 2
-        return
-    assert check(content) == [TOKENS, BITS, ACCURACY]
-    [bits] = [one for one in told if "fewest bits" in one]
-    words = "not tested (two trainings; significance needs three)" if seeds == 2 else "significantly worse"
-    assert bits == (
-        "At a vocabulary of 2,048, with the language model “tiny (3 seeds)”, bpe gives the fewest bits per byte; "
-        f"{words}: all 3 others."
-    )
-
-
-def test_what_is_behind_them_is_folded_beneath(tmp_path: Any) -> None:
-    section = answer(whole())
-    assert list(section.after) == glance(whole())
-    assert section.folded == (BEHIND, summary(whole()))
-    nothing = altered(whole(), scoreboard=None)
-    assert (glance(nothing), answer(nothing).folded, list(answer(nothing).after)) == ([], None, summary(nothing))
-    frames = {"scoreboard": whole().frames["scoreboard"].filter(measure=TOKENS, size=2048)}
-    render(type(whole())("t", {}, "", {}, whole().declared, frames), tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    table, sentences, folded = page.index("</table>"), page.index('<ul class="findings">'), page.index(BEHIND)
-    assert table < sentences < folded < page.index('<ul class="notes">')
-    assert page.count('<ul class="findings">') == page.count(BEHIND) == 1
 
 
 NAMES = ("tiny", "tiny_again", "tiny_once_more")
@@ -356,14 +209,11 @@ def test_the_page_says_what_is_not_tested(seeds: int, tmp_path: Path) -> None:
     [told] = [one for one in sections(content) if one.identifier == "statistics"]
     model = "tiny" if seeds == 1 else f"tiny ({seeds} seeds)"
     assert (f"Accuracy of {model} on offline: {reason}." in told.paragraphs) == (seeds < 3)
-    [answer] = [one for one in sections(content) if one.identifier == "summary"]
-    of_bits = [one for one in answer.after if "language model" in one]
-    assert of_bits
-    if seeds == 1:
-        assert all(one.endswith(f"; {ONE_TRAINING}.") for one in of_bits)
-    else:
-        assert any("gives the fewest bits per byte" in one for one in of_bits)
-        assert all(("not tested (two trainings; significance needs three)" in one) == (seeds == 2) for one in of_bits)
+    bits, accuracy = [one for one in answers(content)[0].statements if "tiny" in one.text]
+    for one in (bits, accuracy):
+        assert one.head.endswith(": no ranking, one training of each.") == (seeds == 1)
+        assert ("two trainings; significance needs three" in one.text) == (seeds == 2)
+    assert ("; significant)" in bits.text) == (seeds == 3)
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])

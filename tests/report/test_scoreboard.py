@@ -131,7 +131,7 @@ def test_rows_are_grouped_by_pretokenizer_and_starred_within_a_group() -> None:
     assert frame["pretokenization"].to_list() == ["gpt2", "gpt2", "first_space", "first_space"]
     assert set(frame["variant"][:2]) == {"bpe", "lossy"}
     assert "Rows are grouped by pre-tokenizer." in table.caption
-    assert "the best number of its size and pre-tokenizer, where two or more are ranked" in table.notes[0]
+    assert "best number of its size and pre-tokenizer, where two or more are ranked" in dict(table.key)["★"]
     rows = {row[0].text: row for row in layout(table).rows if row[2].text == f"{SIZES[0]}"}
     for variant, row in rows.items():
         other = variant in ("sage", "unigram")
@@ -151,8 +151,8 @@ def test_every_cell_is_empty_for_one_reason_and_has_one_of_three_signs() -> None
     """A cell without a value says why; one with a value is the baseline or has a sign that the legend explains."""
     for content in (shown(), shown_apart(), whole()):
         table = next(one for one in tables(content) if one.name == "scoreboard")
-        legend = " ".join(table.notes)
-        assert all(sign in legend for sign in SIGNS.values())
+        legend = dict(table.key)
+        assert {*SIGNS.values(), "★", "–"} - {""} == set(legend)
         made = layout(table)
         heads = [column.name for column in table.columns]
         first = next(place for place, name in enumerate(heads) if name not in ("variant", "pretokenization", "size"))

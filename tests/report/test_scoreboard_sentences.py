@@ -10,11 +10,12 @@ from tests.support.fake_results import SIZES, VARIANTS, drawn, drawn_apart, show
 from tests.support.small_report import altered, whole
 from tokbench.config.experiment import Experiment
 from tokbench.options import validated
+from tokbench.report.answer import answers
 from tokbench.report.claims import claims, crossings
 from tokbench.report.content import shown as shown_of
 from tokbench.report.html import drawings, tables
 from tokbench.report.layout import layout
-from tokbench.report.sentences import MOST, glance, summary
+from tokbench.report.sentences import summary
 from tokbench.statistics.scoreboard import SCOREBOARD
 from tokbench.tabulation.intrinsic import INTRINSIC
 
@@ -165,8 +166,8 @@ def test_sentences_are_about_one_pretokenizer_or_name_both() -> None:
     assert sentence.startswith(
         "Across pre-tokenizers, at a vocabulary of 400, bpe (pre-tokenizer gpt2) needs the fewest tokens for books"
     )
-    assert sentence in glance(content)
-    assert len(glance(content)) <= MOST
+    [first] = [one for one in answers(content)[0].statements if "tokens" in one.head]
+    assert "bpe (gpt2)" in first.head + first.text
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
@@ -176,7 +177,7 @@ def test_sentences_across_pretokenizers_need_two_trainings(seeds: int) -> None:
     trained = {"bits_per_byte", "accuracy"}
     found = {one.measure for one in (*claims(content), *crossings(content))}
     assert found & trained == (set() if seeds == 1 else trained)
-    said = " ".join([*summary(content), *glance(content)])
+    said = " ".join([*summary(content), *(f"{one.head} {one.text}" for one in answers(content)[0].statements)])
     assert ("with the language model “tiny”, " in said) == (seeds > 1)
     single = [one for one in summary(content) if "; not tested: one training." in one]
     assert len(single) == (2 if seeds == 1 else 0)
@@ -212,10 +213,15 @@ def test_the_best_of_all_is_set_beside_the_baseline_with_both_pretokenizers() ->
         "The pre-tokenizers differ, so this compares more than the constructions."
     )
     assert expected.format(" (95 % interval −8.0 to −7.4)") in summary(content)
-    assert expected.format("") in glance(content)
-    assert glance(content)[0].startswith(f"{said_of('gpt2')}bpe, of those ranked, needs the fewest tokens for books")
-    assert "Across" not in " ".join([*summary(shown()), *glance(shown())])
-    assert "pre-tokenizer" not in " ".join([*summary(shown()), *glance(shown())])
+    first = answers(content)[0].statements[0]
+    assert first.head == "Fewest tokens of those ranked: bpe, the baseline."
+    assert first.text.endswith(
+        "With another pre-tokenizer: sage (first_space), 7.7 % fewer than bpe (gpt2) (95 % interval 7.4 to 8.0; "
+        "significant)."
+    )
+    said = [*summary(shown()), *(f"{one.head} {one.text}" for one in answers(shown())[0].statements)]
+    assert "Across" not in " ".join(said)
+    assert "pre-tokenizer" not in " ".join(said)
 
 
 def test_figures_name_the_pretokenizer_where_there_are_several() -> None:

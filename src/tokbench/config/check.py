@@ -428,6 +428,8 @@ def _report(experiment: Experiment) -> Iterator[str]:
         known = corpus in experiment.corpora and variant in experiment.variants
         if known and corpus not in (experiment.corpus_of(variant), *experiment.measured_on_of(variant)):
             yield f"{key}: '{variant}' is built from '{experiment.corpus_of(variant)}'; name a variant of '{corpus}'"
+    if report.highlight is not None:
+        yield from unknown_names("report.highlight", "variant", [report.highlight], experiment.variants)
     compared: set[frozenset[str]] = set()
     for triple in report.venn_triples:
         yield from unknown_names("report.venn", "variant", triple, experiment.variants)

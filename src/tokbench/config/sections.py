@@ -337,6 +337,8 @@ class ReportOptions(Options):
     baseline: str | dict[str, str] | None = None
     """Variant that the others are compared with, or a mapping of corpora to such variants; default: the first variant
     of each corpus."""
+    highlight: str | None = None
+    """Variant whose rows in the tables and marks in the figures of the report stand out."""
     venn: Annotated[
         Annotated[Triple, Tag("triple")] | Annotated[list[Triple], Tag("triples")], Discriminator(_one_or_several)
     ] = Field(default_factory=list)

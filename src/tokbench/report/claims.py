@@ -57,6 +57,7 @@ class Claim:
         outdone: whether one that is not ranked has a better number.
         every_size: whether something is compared at every size that has numbers.
         pretokenizer: of all that are compared; empty where the scoreboard has a single one.
+        second: the row of the second best of those that are ranked.
     """
 
     measure: str
@@ -75,6 +76,7 @@ class Claim:
     outdone: bool = False
     every_size: bool = True
     pretokenizer: str = ""
+    second: Row | None = None
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,17 @@ class Crossing:
     best: Row
 
 
-def claims(content: ReportContent) -> list[Claim]:
+def claims(content: ReportContent, size: int | None = None) -> list[Claim]:
     """Of each measure what is said of it.
+
+    Args:
+        size: vocabulary size, and then nothing is said of others; None: all.
 
     It is said of the first corpus in the order of reading, under the first model and suite, among tokenizers of the
     first pre-tokenizer (the baseline's), at the largest size at which two or more are compared. Bits of n-gram models
     stand in where there are none of a language model.
     """
-    groups, unranked = _groups(content)
+    groups, unranked = _groups(content, size)
     several = len({one[4] for one in groups}) > 1
     found = []
     for measure in CLAIMED:
@@ -119,13 +124,16 @@ def claims(content: ReportContent) -> list[Claim]:
     return found
 
 
-def numbers(content: ReportContent) -> list[Numbers]:
+def numbers(content: ReportContent, size: int | None = None) -> list[Numbers]:
     """Return the numbers of each measure of which nothing is ranked, because of one training.
+
+    Args:
+        size: the only vocabulary size; None: all.
 
     They are those of the first model, suite and corpus in the order of reading, at the largest size, of all
     pre-tokenizers.
     """
-    together = _together(_groups(content)[0])
+    together = _together(_groups(content, size)[0])
     ranked = {of[0] for of, rows in together.items() if any(map(_ranked, rows))}
     found: dict[str, Numbers] = {}
     for of, rows in together.items():
@@ -133,22 +141,25 @@ def numbers(content: ReportContent) -> list[Numbers]:
         single = [row for row in rows if row["reason"] == ONE_TRAINING]
         if measure in ranked or measure in found or not single:
             continue
-        size = max(row["size"] for row in single)
-        here = [row for row in single if row["size"] == size]
+        largest = max(row["size"] for row in single)
+        here = [row for row in single if row["size"] == largest]
         ordered = sorted(here, key=lambda row: (row["value"], row["variant"]), reverse=measure in HIGHEST)
-        found[measure] = Numbers(measure, corpus, model, suite, size, ordered)
+        found[measure] = Numbers(measure, corpus, model, suite, largest, ordered)
     return [found[measure] for measure in CLAIMED if measure in found]
 
 
-def crossings(content: ReportContent) -> list[Crossing]:
+def crossings(content: ReportContent, size: int | None = None) -> list[Crossing]:
     """The best of each measure where it is not the best of its claim, as it has another pre-tokenizer.
+
+    Args:
+        size: the only vocabulary size; None: all.
 
     Corpus, model, suite and size are those of the claim. Without a claim, no two tokenizers share a pre-tokenizer, and
     the largest size counts at which two or more are ranked. Models with one training are not ranked.
     """
-    ranked = {of: list(filter(_ranked, rows)) for of, rows in _together(_groups(content)[0]).items()}
+    ranked = {of: list(filter(_ranked, rows)) for of, rows in _together(_groups(content, size)[0]).items()}
     ranked = {of: rows for of, rows in ranked.items() if rows}
-    by_measure = {one.measure: one for one in claims(content)}
+    by_measure = {one.measure: one for one in claims(content, size)}
     found = []
     for measure in CLAIMED:
         if measure == NGRAM and any(of[0] == BITS for of in ranked):
@@ -165,11 +176,11 @@ def crossings(content: ReportContent) -> list[Crossing]:
         if not compared:
             continue
         first = next(iter(compared))[0]
-        size = max(size for of, size in compared if of == first)
+        largest = max(size for of, size in compared if of == first)
         sign = -1 if measure in HIGHEST else 1
-        best = min(compared[first, size], key=lambda row: (sign * row["value"], row["variant"]))
+        best = min(compared[first, largest], key=lambda row: (sign * row["value"], row["variant"]))
         if claim is None or claim.best["variant"] != best["variant"]:
-            found.append(Crossing(measure, first[3], first[1], first[2], size, best))
+            found.append(Crossing(measure, first[3], first[1], first[2], largest, best))
     return found
 
 
@@ -177,12 +188,13 @@ def _ranked(row: Row) -> bool:
     return row["best"] is not None
 
 
-def _groups(content: ReportContent) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
+def _groups(content: ReportContent, size: int | None) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
     """Return the rows of the scoreboard that are compared or were trained once, and those that are not ranked, by
     group, in the order of reading."""
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None:
         return {}, {}
+    frame = frame if size is None else frame.filter(size=size)
     order = {name: number for number, name in enumerate(content.models)}
     found: tuple[dict[Group, list[Row]], dict[Group, list[Row]]] = ({}, {})
     for row in frame.filter(pl.col("value").is_not_null(), pl.col("verdict").is_not_null()).iter_rows(named=True):
@@ -246,4 +258,8 @@ def _claim(measure: str, model: str, suite: str, corpus: str, rows: list[Row], u
     outdone = any(sign * (row["value"] - bests[size]["value"]) < 0 for row in others)
     every_size = {row["size"] for row in (*rows, *unranked)} == set(bests)
     told = (bests[size], alike, untested, len(here), last, elsewhere)
-    return Claim(measure, corpus, model, suite, size, *told, tied=tied, outdone=outdone, every_size=every_size)
+    ranked = sorted(filter(_ranked, here), key=lambda row: (sign * row["value"], row["variant"]))
+    second = next((row for row in ranked if row["variant"] != bests[size]["variant"]), None)
+    return Claim(
+        measure, corpus, model, suite, size, *told, tied=tied, outdone=outdone, every_size=every_size, second=second
+    )

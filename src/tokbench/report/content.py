@@ -59,6 +59,10 @@ class ReportContent:
         speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
             Speeds differ from run to run; only the scoreboard of the page shows them.
         own_text: box in which a reader types a text; None where no tokenizer is at hand.
+        splits: documents and bytes of each split, by corpus and split; None where they are not known.
+        finished: day on which the last tokenizer was built, as YYYY-MM-DD; empty where it is not known.
+        demonstration: whether all text is the embedded corpus.
+        highlight: variant whose rows and marks stand out; empty for none.
         findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
         declared: the tables that a report may be of.
         frames: those that are there, by name, with the columns declared; an empty value has a reason.
@@ -81,6 +85,10 @@ class ReportContent:
     speeds: Mapping[tuple[str, int, str], ColdSpeed | None] = field(default_factory=dict)
     findings: Mapping[str, Sequence[str]] = field(default_factory=dict)
     own_text: "OwnText | None" = None
+    splits: Mapping[tuple[str, str], tuple[int | None, int | None]] = field(default_factory=dict)
+    finished: str = ""
+    demonstration: bool = False
+    highlight: str = ""
     _parts: dict[str, pl.DataFrame | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -390,6 +398,8 @@ def shown(
         corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
         built_from=[name for name in experiment.corpora if name in building],
         baselines=list(dict.fromkeys(experiment.baselines().values())),
+        demonstration=all(one.source == "embedded" for one in experiment.corpora.values()) and bool(experiment.corpora),
+        highlight=experiment.report.highlight or "",
     )
 
 

@@ -4,7 +4,7 @@ Tables and figures as files beside the report.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -14,13 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tokbench.io.atomic import atomic_file, atomic_folder
+from tokbench.report.answer import answers, caveats
 from tokbench.report.content import ReportContent
 from tokbench.report.external_tokenizers import Elsewhere
 from tokbench.report.figures.style import COLUMN, FULL, SCREEN, inline, save
 from tokbench.report.figures.svg import share_letters
 from tokbench.report.layout import Cutting, Drawing, Heading, PrintedTable, Section, Table, layout, main_finding
 from tokbench.report.sections.downstream import downstream
-from tokbench.report.sections.evidence import answer, evidence
+from tokbench.report.sections.evidence import evidence, ranking
 from tokbench.report.sections.experiment import configuration, examples, experiment, provenance, published, tokenizers
 from tokbench.report.sections.intrinsic import intrinsic
 from tokbench.report.sections.models import models
@@ -32,7 +33,7 @@ from tokbench.report.wording import listed, pluralise
 from tokbench.tabulation import columns
 
 _ORDER = (
-    answer,
+    ranking,
     evidence,
     examples,
     tokenizers,
@@ -60,6 +61,7 @@ class _ShownTable:
     table: Table
     number: int
     layout: PrintedTable
+    highlight: str = ""
 
     @property
     def names(self) -> list[str]:
@@ -77,6 +79,18 @@ class _ShownTable:
         about += ":" * (not about.endswith("?"))
         finding = self.table.finding or main_finding(self.table, self.layout)
         return f"{about} {'; '.join(filter(None, [pluralise(len(self.layout.rows), 'row'), finding]))}"
+
+    def row_class(self, index: int) -> str:
+        """The classes of a row: a reference, the highlighted variant's, the first of a group."""
+        row = self.table.frame.row(index, named=True)
+        groups = [name for name in self.table.groups if name in row]
+        above = self.table.frame.row(index - 1, named=True) if index and groups else row
+        classes = {
+            "reference": index in self.table.reference_rows,
+            "highlighted": bool(self.highlight) and self.highlight in (row.get(key) for key in ("variant", "a", "b")),
+            "first": any(row[name] != above[name] for name in groups),
+        }
+        return " ".join(name for name, there in classes.items() if there)
 
 
 @dataclass(frozen=True)
@@ -104,12 +118,12 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     by_variant = {"variant", "a"} & set(table.frame.columns)
     most = columns.MAX_PRINTED if content.many else _PAGE_ROWS
     if not by_variant or count <= most + most // 4:
-        return _ShownTable(table, number, whole)
+        return _ShownTable(table, number, whole, content.highlight)
     rows = whole.rows[:most]
     letters = {cell.note for row in rows for cell in row}
     cut = replace(whole, rows=rows, reasons=[reason for reason in whole.reasons if reason[0] in letters])
     told = f"The first {most} of {count:,} rows; all are in typeset/{table.name}.csv."
-    return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut)
+    return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut, content.highlight)
 
 
 def sections(content: ReportContent) -> list[Section]:
@@ -186,6 +200,9 @@ def render(content: ReportContent, path: Path | str) -> None:
     page = environment.get_template("report.html").render(
         content=content,
         sections=shown,
+        answers=answers(content),
+        caveats=caveats(content),
+        made=made_of(content),
         letters=Markup(letters),
         style=Markup(part("report.css")[0]),
         script=Markup(part("report.js")[0]),
@@ -206,6 +223,21 @@ def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownF
         number = numbers.setdefault(drawing.series or f"figure {drawing.name}", len(numbers) + 1)
         visible = not drawing.series or drawing.size == largest[drawing.series]
         yield _ShownFigure(drawing, number, Markup(svg), visible)
+
+
+def made_of(content: ReportContent) -> str:
+    """Return the line under the title: version, revision, day and documents, as far as they are known."""
+    versions, revision = content.provenance.get("versions"), content.provenance.get("revision")
+    version = versions.get("tokbench") if isinstance(versions, Mapping) else None
+    evaluated = [documents for (_, split), (documents, _) in content.splits.items() if split == "evaluation"]
+    known = [documents for documents in evaluated if documents is not None]
+    parts = [
+        f"Tokbench {version}" * bool(version),
+        f"revision {str(revision)[:8]}{'+' * str(revision).endswith('+')}" * bool(revision),
+        f"tokenizers built by {content.finished}" * bool(content.finished),
+        f"{pluralise(sum(known), 'evaluation document')}" * bool(known),
+    ]
+    return " · ".join(filter(None, parts))
 
 
 def write_tables(content: ReportContent, folder: Path | str) -> None:

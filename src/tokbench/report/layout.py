@@ -110,6 +110,9 @@ class Table:
         remarks: notes with a letter on cells that have a value, by (row index, column name).
         paths: what stands for a cell in the names of files where that is not what the cell holds, likewise.
         definitions: what the columns hold: part of the caption in print, a list below the table on a page.
+        key: signs of the table and their meanings; above the table on a page, a note in print.
+        bars: length and side of a bar in a cell, from -1 to 1, by (row index, column name); on the page only.
+        groups: columns whose change begins a group of rows.
         notes: further lines below the table.
         source: where its numbers come from.
         folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
@@ -137,6 +140,9 @@ class Table:
     intervals: Mapping[tuple[int, str], tuple[float, float]] = field(default_factory=dict)
     small_print: Mapping[tuple[int, str], str] = field(default_factory=dict)
     remarks: Mapping[tuple[int, str], str] = field(default_factory=dict)
+    key: Sequence[tuple[str, str]] = ()
+    bars: Mapping[tuple[int, str], float] = field(default_factory=dict)
+    groups: Sequence[str] = ()
     choose: Sequence[str] = ()
     see: Sequence[str] = ()
     unranked: frozenset[tuple[int, str]] = frozenset()
@@ -152,6 +158,12 @@ class Table:
         return list(self.columns) or [
             PrintedColumn(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()
         ]
+
+    @property
+    def written_notes(self) -> list[str]:
+        """The notes in print, the first of which is the key."""
+        signs = "; ".join(f"{sign} {meaning}" for sign, meaning in self.key)
+        return [*[f"{signs}."] * bool(self.key), *self.notes]
 
     @property
     def stated(self) -> str:
@@ -172,7 +184,8 @@ def _kind(dtype: pl.DataType) -> Kind:
 @dataclass(frozen=True)
 class PrintedCell:
     """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign,
-    what stands for it in the names of files where that is not what it holds, and its interval or other small print."""
+    what stands for it in the names of files where that is not what it holds, its interval or other small print, and its
+    bar."""
 
     text: str
     best: bool = False
@@ -181,6 +194,7 @@ class PrintedCell:
     mark: str = ""
     path: str = ""
     interval: str = ""
+    bar: float | None = None
 
 
 @dataclass(frozen=True)
@@ -221,7 +235,7 @@ def layout(table: Table) -> PrintedTable:
                 bold = index in best or (place in table.best and index not in table.reference_rows)
                 remark = table.remarks.get(place)
                 note = "" if remark is None else letters.setdefault(remark, _letter(len(letters)))
-                cells.append(PrintedCell(text, bold, note, _key(value), mark, path, small))
+                cells.append(PrintedCell(text, bold, note, _key(value), mark, path, small, table.bars.get(place)))
         columns.append(cells)
     return PrintedTable(
         headers=[column.header or column.name for column in table.shown],

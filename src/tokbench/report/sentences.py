@@ -1,10 +1,7 @@
-"""The answer at a glance: three or four short sentences on the scoreboard.
+"""Sentences on each measure of the scoreboard: the best, the verdicts on the others, other sizes and corpora.
 
-:mod:`tokbench.report.sentences` has the longer sentences, with intervals, other sizes and other corpora.
-
-Sentences on each measure of the scoreboard: the best, and the verdicts on the others.
-
-Tokenizers are compared at one size, after correction for all its pairs, with the interval and what it is over.
+Tokenizers are compared at one size, after correction for all its pairs. The short form is in
+:mod:`tokbench.report.answer`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +73,7 @@ def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
 def said(claim: Claim) -> str:
     """A claim in words."""
     best = claim.best
-    text = f"{among(claim)}, {subject(claim)}: {_number(claim, best['value'])}{_interval(claim)}."
+    text = f"{among(claim)}, {subject(claim)}: {number(claim, best['value'])}{_interval(claim)}."
     told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
     return " ".join(filter(None, told))
 
@@ -86,7 +83,7 @@ def unranked(found: Numbers, content: ReportContent) -> str:
     these differ."""
     first, last = found.rows[0], found.rows[-1]
     decimals = fitting_decimals([row["value"] for row in (first, last)])
-    named = [f"{_number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
+    named = [f"{number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
     span = named[0] if len(found.rows) == 1 else f"from {named[0]} to {named[1]}"
     of = _NUMBERS[found.measure].format(model=found.model, suite=found.suite)
     return f"At a vocabulary of {found.size:,}, {of}: {span}; {ONE_TRAINING}."
@@ -133,9 +130,8 @@ def among(claim: Claim) -> str:
     return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
 
 
-def crossed(crossing: Crossing, *, bare: bool = False) -> str:
-    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers; without an
-    interval where bare."""
+def crossed(crossing: Crossing) -> str:
+    """Name the best of all pre-tokenizers and its difference from the baseline, with both pre-tokenizers."""
     row = crossing.best
     best = f"{row['variant']} (pre-tokenizer {row['pretokenization'] or UNKNOWN_PRETOKENIZER})"
     text = f"Across pre-tokenizers, at a vocabulary of {crossing.size:,}, {_first(crossing, best)}"
@@ -147,7 +143,7 @@ def crossed(crossing: Crossing, *, bare: bool = False) -> str:
         NO_DIFFERENCE: "not significant after correction",
     }.get(row["difference_verdict"], "significant after correction")
     difference, ends = difference_texts(crossing.measure, row, [row])
-    interval = f" (95 % interval {ends})" if ends and not bare else ""
+    interval = f" (95 % interval {ends})" if ends else ""
     return (
         f"{text}; the difference from the baseline {row['baseline']} (pre-tokenizer {other}) is "
         f"{difference}{_UNITS.get(crossing.measure, '')}{interval}, {significant}. The pre-tokenizers differ, so this "
@@ -166,7 +162,8 @@ def _first(claim: Claim | Crossing, best: str) -> str:
     return _FIRST[claim.measure].format(**names)
 
 
-def _number(claim: Claim | Numbers, value: object, decimals: int | None = None) -> str:
+def number(claim: Claim | Crossing | Numbers, value: object, decimals: int | None = None) -> str:
+    """Print a value in the unit of its measure."""
     assert isinstance(value, float)
     if claim.measure == TOKENS:
         return printed(value, "count")
@@ -179,7 +176,7 @@ def _interval(claim: Claim) -> str:
     best = claim.best
     if best["low"] is None:
         return ""
-    ends = f"{_number(claim, best['low']).removesuffix(' %')} to {_number(claim, best['high'])}"
+    ends = f"{number(claim, best['low']).removesuffix(' %')} to {number(claim, best['high'])}"
     return f" (95 % interval {ends}, over {_drawn(claim)})"
 
 
@@ -198,8 +195,8 @@ def _others(claim: Claim) -> str:
     return f"{told} The last, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
 
 
-def how_far(claim: Claim, *, bare: bool = False) -> str:
-    """How far the last is behind the best, in the measure's unit, with the interval of the distance unless bare."""
+def how_far(claim: Claim) -> str:
+    """How far the last is behind the best, in the measure's unit, with the interval of the distance."""
     last = claim.last
     sign = -1 if claim.measure in HIGHEST else 1
     kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
@@ -207,7 +204,7 @@ def how_far(claim: Claim, *, bare: bool = False) -> str:
     decimals = 1 if whole else fitting_decimals([last["behind"] * (100 if kind == "percent" else 1)])
     number = printed(sign * last["behind"], kind, decimals)
     far = _BEHIND[claim.measure].format(number)
-    if bare or last["behind_low"] is None:
+    if last["behind_low"] is None:
         return far
     low, high = sorted(sign * last[end] for end in ("behind_low", "behind_high"))
     unit = " %" * (claim.measure == TOKENS)
@@ -279,30 +276,3 @@ def _smaller(content: ReportContent) -> list[str]:
 def few_of(names: Sequence[str]) -> str:
     """The names, or three of them and how many more there are."""
     return listed(names) if len(names) <= _NAMED else listed([*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"])
-
-
-MOST = 4
-
-
-def glance(content: ReportContent) -> list[str]:
-    """A sentence on each measure, and one on the best of all pre-tokenizers where it has another than the baseline;
-    while there is room also on the first one's last tokenizer, other sizes and corpora.
-
-    Returns:
-        At most :data:`MOST`; none where nothing is ranked or trained.
-    """
-    across = [crossed(one, bare=True) for one in crossings(content)[:1]]
-    found = claims(content)[: MOST - len(across)]
-    single = [unranked(one, content) for one in numbers(content)][: MOST - len(across) - len(found)]
-    if not found:
-        return [*across, *single]
-    first, *others = found
-    last = f"The last, {first.last['variant']}, {how_far(first, bare=True)}." if first.last["behind"] else ""
-    elsewhere = [other_sizes(first), *on_other_corpora(first)]
-    kept = [one for one in (last, *elsewhere) if one][: MOST - len(found) - len(across) - len(single)]
-    more = [one for one in (*elsewhere, last) if one in kept]
-    return [_sentence(first), *more, *across, *map(_sentence, others), *single]
-
-
-def _sentence(claim: Claim) -> str:
-    return f"{among(claim)}, {subject(claim)}; {states(claim)}."

@@ -116,7 +116,7 @@ def to_markdown(table: Table) -> str:
         ]
         lines.append("| " + " | ".join(cells) + " |")
     source = [f"Source: {table.source}."] if table.source else []
-    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + [*table.notes, *source]:
+    for note in [f"[{letter}] {reason}" for letter, reason in shape.reasons] + [*table.written_notes, *source]:
         lines += ["", markdown(note)]
     return "\n".join(lines) + "\n"
 
@@ -149,7 +149,8 @@ def to_latex(table: Table) -> str:
         rows.append(f"    {' & '.join(cells)} " + r"\\")
     notes = [rf"\textsuperscript{{{letter}}}\,{latex(reason)}" for letter, reason in shape.reasons]
     notes = [
-        rf"  \par\smallskip {{\footnotesize\raggedright {note}\par}}" for note in [*notes, *map(latex, table.notes)]
+        rf"  \par\smallskip {{\footnotesize\raggedright {note}\par}}"
+        for note in [*notes, *map(latex, table.written_notes)]
     ]
     head = [r"    \toprule", f"    {headers} " + r"\\", r"    \midrule"]
     caption = rf"  \caption{{{latex(table.stated)}}} \label{{tab:{table.name}}}"

@@ -1,6 +1,5 @@
-"""The headline figures: tokens by size and by language, bits beside tokens, and what is behind the best.
-
-The answer first: the scoreboard, and the sentences that it bears out.
+"""The scoreboard, and the headline figures: tokens by size and by language, bits and tokens, and the forests of
+differences from the best.
 """
 
 from collections import Counter
@@ -18,7 +17,7 @@ from tokbench.report.figures.style import styles
 from tokbench.report.layout import Drawing, Exhibit, NumberSource, Section
 from tokbench.report.sections.rows import TEXT, drawn_sizes, path_of
 from tokbench.report.sections.scoreboard import FILES, scoreboard
-from tokbench.report.sentences import glance, said, summary, unranked
+from tokbench.report.sentences import said, summary, unranked
 from tokbench.report.wording import join_some, pluralise, slug
 from tokbench.statistics.ranks import BEST, UNRANKED, UNTESTED
 from tokbench.statistics.scoreboard import ACCURACY, ALIGNMENT, BITS, NGRAM, SCOREBOARD, TOKENS
@@ -266,15 +265,14 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     return Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says)
 
 
-BEHIND = "What is behind these sentences: intervals, sizes, corpora, and what is not ranked"
+BEHIND = "What is behind the answer: all sizes and corpora, intervals, and what is not ranked"
 
 
-def answer(content: ReportContent) -> Section:
-    """The scoreboard, what it says at a glance, and in full, which is folded."""
-    board = scoreboard(content)
+def ranking(content: ReportContent) -> Section:
+    """The scoreboard, and in full what it says, which is folded."""
+    board, sentences = scoreboard(content), summary(content)
     lacking = [] if board else [f"The scoreboard: {content.why_missing('scoreboard')}"]
-    short, whole = glance(content), summary(content)
     return Section(
-        "summary", "The answer", exhibits=[board] if board else [], after=short or whole, missing=lacking,
-        folded=(BEHIND, whole) if short else None,
+        "summary", "The scoreboard", exhibits=[board] if board else [], missing=lacking,
+        folded=(BEHIND, sentences) if sentences else None,
     )  # fmt: skip

@@ -175,7 +175,10 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
         small_print={place: text for place, key, cell in valued if (text := _difference(key, cell, by_key[key]))},
         remarks={**_of_other_groups(rows, found, of), **_reasons(valued, by_key)},
         definitions=defined([(column.header, f"{column.about}.") for column in columns[len(heads) :]]),
-        notes=[*_legend(corpora, groups), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
+        key=_key(corpora, groups),
+        bars=_bars(valued, rows),
+        groups=["corpus", "size", "pretokenization"],
+        notes=[_tests(corpora), *_notes([cell for _, _, cell in known]), *[FEW_PAIRS] * content.many],
         source=NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[key.measure] for key in keys))),
         choose=["size", *["corpus"] * several],
     )  # fmt: skip
@@ -325,20 +328,41 @@ def _caption(
     return f"{told} Compare only tokenizers of one {one}."
 
 
-def _legend(corpora: Sequence[str], groups: bool) -> list[str]:
-    """What the signs mean."""
-    of = f"its size{', corpus' * (len(corpora) > 1)}{' and pre-tokenizer' * groups}"
-    if len(corpora) > 1 and not groups:
-        of = "its size and corpus"
-    on = " on one corpus" * (len(corpora) > 1)
+def _key(corpora: list[str], groups: bool) -> list[tuple[str, str]]:
+    """The signs and their meanings."""
+    several = len(corpora) > 1
+    of = ["size", *["corpus"] * several, *["pre-tokenizer"] * groups]
     return [
-        f"{FIRST} and bold: the best number of {of}, where two or more are ranked.",
-        f"Compared with the baseline: {SIGNS[BETTER]} significantly better, {SIGNS[WORSE]} significantly worse, "
-        f"{SIGNS[NO_DIFFERENCE]} no significant difference, {SIGNS[UNTESTED]} not tested.",
+        (FIRST, f"and bold: best number of its {listed(of)}, where two or more are ranked"),
+        (SIGNS[BETTER], "significantly better than the baseline"),
+        (SIGNS[NO_DIFFERENCE], "no significant difference from the baseline"),
+        (SIGNS[WORSE], "significantly worse than the baseline"),
+        (SIGNS[UNTESTED], "not tested"),
+        ("–", "no number, for the reason at its letter"),
+    ]
+
+
+def _tests(corpora: list[str]) -> str:
+    """What a sign and an interval are of."""
+    on = " on one corpus" * (len(corpora) > 1)
+    return (
         "A difference, its interval and its sign are of one paired test, over the documents, words, questions or seeds "
         f"that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}; "
-        f"intervals are not corrected, so that one next to {SIGNS[NO_DIFFERENCE]} may exclude zero.",
-    ]
+        f"intervals are not corrected, so that one next to {SIGNS[NO_DIFFERENCE]} may exclude zero."
+    )
+
+
+def _bars(valued: Sequence[tuple[Place, Key, Cell]], rows: Sequence[tuple[str, int, str]]) -> dict[Place, float]:
+    """Differences from the baseline as shares of the largest of the column at one size and on one corpus."""
+    known = {
+        place: ((key, *rows[place[0]][:2]), cell["difference"])
+        for place, key, cell in valued
+        if cell["difference"] is not None
+    }
+    largest: dict[tuple[Any, ...], float] = {}
+    for group, difference in known.values():
+        largest[group] = max(largest.get(group, 0.0), abs(difference))
+    return {place: difference / largest[group] for place, (group, difference) in known.items() if largest[group]}
 
 
 def _notes(cells: list[dict[str, Any]]) -> list[str]:

@@ -37,6 +37,7 @@ function sort(table, column, reversed) {
     known.sort((a, b) => turn * compare(a[0], b[0]));
     body.append(...known.concat(missing).map((row) => row[1]));
   }
+  for (const row of body.rows) row.classList.remove("first");
   for (const one of heads) one.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", order);
   if (table === board) remember();
@@ -137,11 +138,16 @@ function choices(table, names) {
   }
   const told = document.createElement("p");
   told.className = "notes lacking";
-  table.parentElement.before(bar, told);
+  above(table).before(bar, told);
+}
+
+/* The place of what is added above a table: over the meanings of its signs. */
+function above(table) {
+  return table.closest("figure").querySelector(".key") || table.parentElement;
 }
 
 function startOf(sizes, table, column) {
-  const answer = document.querySelector("#summary [data-size]:not([hidden])");
+  const answer = document.querySelector("#answer [data-size]:not([hidden])");
   const asked = answer && sizes.find((size) => digits(size) === answer.dataset.size);
   const count = (size) => Array.from(table.tBodies[0].rows).filter((row) => row.cells[column].textContent === size).length;
   return asked || sizes.filter((size) => count(size) > 1).pop() || "";
@@ -237,7 +243,10 @@ for (const table of document.querySelectorAll("figure.table table")) {
     none.setAttribute("role", "status");
     none.textContent = "No row matches.";
     none.hidden = true;
-    table.parentElement.before(field, none);
+    const bar = table.closest("figure").querySelector(".choose");
+    if (bar) bar.append(field);
+    else above(table).before(field);
+    above(table).before(none);
   }
   if (chosen) filter(table);
   else stopAt(table, firstNumber(table));
@@ -248,7 +257,10 @@ if (board) {
   window.addEventListener("hashchange", () => (address()[1].size ? restore() : remember()));
 }
 
-document.getElementById("help").hidden = false;
+for (const help of document.querySelectorAll("#help")) help.hidden = false;
+
+/* On a narrow window the contents are folded, since they are above the tables there. */
+if (window.matchMedia("(max-width: 72rem)").matches) document.querySelector("nav details").open = false;
 
 const told = document.getElementById("told");
 let traced = null;

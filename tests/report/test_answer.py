@@ -1,0 +1,146 @@
+"""The answer above everything else, and what follows the choice of a vocabulary size."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.fake_results import shown_apart
+from tests.support.small_report import altered, board_of_seeds, whole
+from tokbench.report.answer import answers, caveats, in_bytes
+from tokbench.report.html import render
+from tokbench.report.layout import Table
+from tokbench.report.sections.scoreboard import scoreboard
+from tokbench.tabulation.documents import LEAKAGE
+
+
+def test_each_sentence_is_of_the_baseline_and_has_the_interval_of_the_difference() -> None:
+    content = whole()
+    board = content.frames["scoreboard"]
+    large, small = answers(content)
+    assert (large.size, small.size) == (2048, 1024)
+    assert large.introduction == "Vocabulary size 2,048. Baseline: bpe. Text: the evaluation split of books."
+    for answer in (large, small):
+        [row] = board.filter(measure="tokens", size=answer.size, verdict="best").to_dicts()
+        tokens = answer.statements[0]
+        low, high = sorted(-100 * row[end] for end in ("difference_low", "difference_high"))
+        assert tokens.head == f"Fewest tokens: {row['variant']}, {-100 * row['difference']:.1f} % fewer than bpe"
+        assert tokens.text.startswith(f"(95 % interval {low:.1f} to {high:.1f}; significant). {row['value']:,.0f}.")
+
+
+def test_one_training_has_no_ranking() -> None:
+    content = altered(whole(), scoreboard=board_of_seeds(1))
+    heads = [one.head for one in answers(content)[0].statements]
+    assert heads[1:] == [f"{name}: no ranking, one training of each." for name in ("Bits per byte", "Accuracy")]
+    assert "Language models are not ranked." in [one.head for one in caveats(content)]
+    accuracy = answers(content)[0].statements[-1].text
+    assert re.search(r"Differences under about [\d.]+ points of accuracy would probably be missed\.$", accuracy)
+
+
+def test_pretokenizers_are_named_where_they_differ() -> None:
+    content = shown_apart()
+    answer = answers(content)[0]
+    assert "Baseline: bpe (pre-tokenizer gpt2)." in answer.introduction
+    assert "pre-tokenizer first_space" in answer.statements[0].text
+    assert "Pre-tokenizers differ:" in [one.head for one in caveats(content)]
+    assert "Pre-tokenizers differ:" not in [one.head for one in caveats(whole())]
+
+
+def test_caveats_are_computed() -> None:
+    splits = {("books", "evaluation"): (40, 208_921), ("books", "tokenizer"): (175, 837_812)}
+    row = ("books", "books", "tokenizer", 40, 208_921, 208_921, 0, 2, 10_237, 0.049, None)
+    leakage = pl.DataFrame([row], schema=LEAKAGE.schema, orient="row")
+    content = altered(whole(), leakage=leakage, corpora=["books"], built_from=["books"], splits=splits)
+    told = {one.head: one.text for one in caveats(replace(content, demonstration=True))}
+    assert told["Other texts can give another order."] == (
+        "The text is books: 40 documents, 209 kB. Vocabularies were built from 175 documents, 838 kB."
+    )
+    assert told["Not all of the text is new."] == "Of its bytes, 4.9 % is also in the tokenizer split."
+    assert "This is a demonstration." in told
+    assert "This is a demonstration." not in {one.head for one in caveats(content)}
+    assert caveats(altered(whole(), scoreboard=None)) == []
+    assert [in_bytes(size) for size in (1, 999, 12_345, 2_100_000)] == ["1 byte", "999 bytes", "12.3 kB", "2.1 MB"]
+
+
+def test_bars_are_shares_of_the_largest_difference() -> None:
+    table: Table | None = scoreboard(whole())
+    assert table is not None
+    board = whole().frames["scoreboard"].filter(measure="tokens", size=2048)
+    largest = board["difference"].abs().max()
+    rows = {row["variant"]: index for index, row in enumerate(table.frame.to_dicts()) if row["size"] == 2048}
+    for row in board.iter_rows(named=True):
+        bar = table.bars.get((rows[row["variant"]], "tokens"))
+        assert bar == (None if row["difference"] is None else row["difference"] / largest)
+
+
+TRIAL = """
+<pre id="found"></pre><script>
+{
+const found = {};
+const sized = () => Array.from(document.querySelectorAll("[data-size]")).filter((one) => !one.hidden)
+  .map((one) => one.dataset.size);
+const figure = document.querySelector("#table-scoreboard");
+const rows = () => Array.from(figure.querySelectorAll("tbody tr")).filter((one) => !one.hidden)
+  .map((one) => one.cells[0].textContent);
+const head = (name) => figure.querySelector(`th[data-name="${name}"]`);
+const [select, field] = [figure.querySelector("select"), figure.querySelector("input.filter")];
+found.start = [sized(), window.location.hash, select.value, field.value, rows(), head("size").hidden];
+found.sort = head("tokens").getAttribute("aria-sort");
+head("tokens").querySelector("button").click();
+found.again = [window.location.hash, rows()];
+field.value = "";
+field.dispatchEvent(new Event("input"));
+select.value = "2,048";
+select.dispatchEvent(new Event("change"));
+found.chosen = [sized(), window.location.hash, rows().length, head("size").hidden];
+select.value = "";
+select.dispatchEvent(new Event("change"));
+found.all = [sized(), window.location.hash, rows().length, head("size").hidden];
+const colour = (row) => getComputedStyle(row.cells[1]).backgroundColor;
+const [mine, other] = ["sage", "bpe"].map((name) => Array.from(figure.querySelectorAll("tbody tr"))
+  .find((row) => row.cells[0].textContent === name));
+found.highlighted = [mine.className, other.className, colour(mine) !== colour(other)];
+found.first = document.getElementById("answer").getBoundingClientRect().top + window.scrollY;
+found.contents = document.querySelector("nav details").open;
+document.getElementById("found").textContent = JSON.stringify(found);
+}
+</script></body>"""
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+@pytest.mark.parametrize("size", ["1280,900", "500,844"])
+def test_the_address_has_the_choices_and_a_size_moves_all_of_that_size(tmp_path: Path, size: str) -> None:
+    page = tmp_path / "report.html"
+    render(replace(whole(), highlight="sage"), page)
+    text = page.read_text(encoding="utf-8")
+    assert text.index('id="answer"') < text.index("<nav") < text.index('id="table-scoreboard"')
+    assert re.findall(r'data-size="(\d+)"( hidden)?>', text)[:2] == [("2048", ""), ("1024", " hidden")]
+    page.write_text(text.replace("</body>", TRIAL), encoding="utf-8")
+    call = [
+        str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={size}", "--dump-dom", f"{page.as_uri()}#evidence&size=1024&sort=-tokens&filter=a",
+    ]  # fmt: skip
+    shown = subprocess.run(call, check=True, capture_output=True, text=True, timeout=120).stdout
+    match = re.search(r'<pre id="found">(.*?)</pre>', shown)
+    assert match is not None
+    found: dict[str, Any] = json.loads(unescape(match[1]))
+    sizes, address, chosen, words, rows, hidden = found["start"]
+    assert (set(sizes), chosen, words, hidden) == ({"1024"}, "1,024", "a", True)
+    assert address == "#evidence&size=1024&sort=-tokens&filter=a"
+    assert found["sort"] == "descending"
+    again, turned = found["again"]
+    assert again == "#evidence&size=1024&sort=tokens&filter=a"
+    assert turned == rows[::-1]
+    assert found["chosen"] == [["2048"], "#evidence&sort=tokens", 4, True]
+    assert [set(found["all"][0]), *found["all"][1:]] == [{"1024", "2048"}, "#evidence&size=all&sort=tokens", 8, False]
+    assert found["highlighted"] == ["highlighted", "", True]
+    assert found["first"] < 300
+    assert found["contents"] == size.startswith("1280")
