@@ -104,6 +104,7 @@ rule report:
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=examples.tokenizers),
         speed=collect("<results>/speeds/{of.variant}/{of.size}/{of.on}.json", of=counted),
         prepared=collect("<results>/corpus/{corpus}", corpus=list(dict.fromkeys(of.on for of in counted))),
+        leaderboard="<results>/leaderboard.json",
     output:
         report("<results>/report.html", caption="../report/report.rst", category="Report"),
     log:
@@ -121,6 +122,8 @@ rule report:
             "tokbench.corpus.documents:read_findings",
             "tokbench.corpus.documents:lines_of",
             "tokbench.report.own_text:read_own_text",
+            "tokbench.report.leaderboard:read_splits",
+            "tokbench.io.provenance:last_day",
             "tokbench.report.html:render",
         ),
     threads: 1

@@ -14,9 +14,11 @@ import pytest
 
 from tests.support.fake_results import shown_apart
 from tests.support.small_report import altered, board_of_seeds, whole
+from tokbench.io.provenance import last_day
 from tokbench.report.answer import answers, caveats, in_bytes
-from tokbench.report.html import render
+from tokbench.report.html import made_of, render
 from tokbench.report.layout import Table
+from tokbench.report.leaderboard import read_splits
 from tokbench.report.sections.scoreboard import scoreboard
 from tokbench.tabulation.documents import LEAKAGE
 
@@ -67,6 +69,24 @@ def test_caveats_are_computed() -> None:
     assert "This is a demonstration." not in {one.head for one in caveats(content)}
     assert caveats(altered(whole(), scoreboard=None)) == []
     assert [in_bytes(size) for size in (1, 999, 12_345, 2_100_000)] == ["1 byte", "999 bytes", "12.3 kB", "2.1 MB"]
+
+
+def test_day_and_documents_are_of_the_files(tmp_path: Path) -> None:
+    rows = [("books", "evaluation", 40, 208_921), ("words", "all", None, None)]
+    corpora = [dict(zip(("corpus", "split", "documents", "bytes"), row, strict=True)) for row in rows]
+    (tmp_path / "leaderboard.json").write_text(json.dumps({"corpora": corpora}))
+    for name, finished in (("a", "2026-01-02T03:04:05Z"), ("b", "2026-01-01T23:00:00Z")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"finished": finished}))
+    splits = read_splits(tmp_path / "leaderboard.json")
+    assert splits == {("books", "evaluation"): (40, 208_921), ("words", "all"): (None, None)}
+    day = last_day([tmp_path / "a", tmp_path / "b", tmp_path / "none"])
+    assert (day, last_day([])) == ("2026-01-02", "")
+    made = {"versions": {"tokbench": "0.1.0"}, "revision": "0123456789abcdef+"}
+    content = replace(whole(), provenance=made, splits=splits, finished=day)
+    assert made_of(content) == (
+        "Tokbench 0.1.0 · revision 01234567+ · tokenizers built by 2026-01-02 · 40 evaluation documents"
+    )
 
 
 def test_bars_are_shares_of_the_largest_difference() -> None:
@@ -139,7 +159,7 @@ def test_the_address_has_the_choices_and_a_size_moves_all_of_that_size(tmp_path:
     again, turned = found["again"]
     assert again == "#evidence&size=1024&sort=tokens&filter=a"
     assert turned == rows[::-1]
-    assert found["chosen"] == [["2048"], "#evidence&sort=tokens", 4, True]
+    assert [set(found["chosen"][0]), *found["chosen"][1:]] == [{"2048"}, "#evidence&sort=tokens", 4, True]
     assert [set(found["all"][0]), *found["all"][1:]] == [{"1024", "2048"}, "#evidence&size=all&sort=tokens", 8, False]
     assert found["highlighted"] == ["highlighted", "", True]
     assert found["first"] < 300

@@ -273,12 +273,14 @@ def typeset_command(content: "ReportContent", output: str) -> None:
     "--prepared", multiple=True, type=click.Path(exists=True, file_okay=False), help="Folder of a corpus; repeatable."
 )
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Folder of a tokenizer for the reader's own text.")
+@click.option("--leaderboard", type=click.Path(exists=True), help="Leaderboard, for documents and bytes of the splits.")
 @output_file(mark=page, required=True, help="HTML file.")
 def report_command(
     content: "ReportContent",
     speeds: tuple[str, ...],
     prepared: tuple[str, ...],
     tokenizers: tuple[str, ...],
+    leaderboard: str | None,
     output: str,
 ) -> None:
     """Write one self-contained HTML file with every table and figure."""
@@ -286,14 +288,17 @@ def report_command(
     from pathlib import Path
 
     from tokbench.corpus.documents import lines_of, read_findings
+    from tokbench.io.provenance import last_day
     from tokbench.report.html import render
+    from tokbench.report.leaderboard import read_splits
     from tokbench.report.own_text import read_own_text
     from tokbench.report.speeds import read_speeds
 
     manifests = {folder.name: lines_of(read_findings(folder)) for folder in map(Path, prepared)}
     findings = {corpus: lines for corpus, lines in manifests.items() if lines}
     box = read_own_text(tokenizers)
-    render(replace(content, speeds=read_speeds(speeds), findings=findings, own_text=box), output)
+    made = {"splits": read_splits(leaderboard) if leaderboard else {}, "finished": last_day(map(Path, tokenizers))}
+    render(replace(content, speeds=read_speeds(speeds), findings=findings, own_text=box, **made), output)
 
 
 @click.command("leaderboard")

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -75,6 +76,17 @@ def write_manifest(path: Path, settings: dict[str, Any], started: float) -> None
         **provenance(),
     }
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+
+
+def last_day(folders: Iterable[Path]) -> str:
+    """Return the latest day on which artefacts in some folders were finished, as YYYY-MM-DD; empty where none says."""
+    days = [""]
+    for folder in folders:
+        try:
+            days.append(str(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["finished"])[:10])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return max(days)
 
 
 def settings_of(folder: Path) -> dict[str, Any]:

@@ -54,6 +54,19 @@ def leaderboard(
     }
 
 
+def read_splits(path: Path | str) -> dict[tuple[str, str], tuple[int | None, int | None]]:
+    """Return documents and bytes of each split, by corpus and split; None where they are not known.
+
+    Args:
+        path: a leaderboard.
+
+    Raises:
+        TokbenchError: it cannot be read.
+    """
+    corpora = read_json(path, remedy="write the leaderboard again")["corpora"]
+    return {(one["corpus"], one["split"]): (one["documents"], one["bytes"]) for one in corpora}
+
+
 def answer(folder: Path | str) -> str:
     """Return one sentence on an experiment: the fewest tokens against the baseline, at the largest size.
 
