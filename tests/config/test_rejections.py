@@ -266,6 +266,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("runs/0/suites", ["online"], "runs.0.suites: 'online' is not a suite (offline). Did you mean 'offline'?"),
     ("runs/0/corpus", "x", "runs.0.corpus: 'x' is not a corpus (pydoc)."),
     ("runs/0/sizes", [2048], "runs.0.sizes: 'bpe' is not built at 2048; choose among 1024"),
+    ("report", {"highlight": "bp"}, "report.highlight: 'bp' is not a variant (bpe, pathpiece, span)."),
     ("report", {"baseline": "bp"}, "report.baseline: 'bp' is not a variant (bpe, pathpiece, span)."),
     ("report", {"baseline": {"pydoc": "bp"}}, "report.baseline.pydoc: 'bp' is not a variant (bpe, pathpiece, span)."),
     ("report", {"baseline": {"docs": "bpe"}}, "report.baseline.docs: 'docs' is not a corpus (pydoc)."),
