@@ -59,7 +59,7 @@ def test_a_budget_is_shared_out_to_languages_by_their_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "asked", "message"),
-    [([], None, "^the training text is empty"), ([("en", 3)], [4], "^training_bytes: 4 are asked for, .* text has 3$")],
+    [([], None, "^the training text is empty"), ([("en", 3)], [4], "^training_bytes: 4 requested, .* text has 3$")],
 )
 def test_budgets_that_cannot_be(sizes: list[tuple[str, int]], asked: list[int] | None, message: str) -> None:
     with pytest.raises(TokbenchError, match=message):

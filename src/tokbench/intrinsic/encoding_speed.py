@@ -1,7 +1,7 @@
 """Cold encoding speed: the first pass of a fresh tokenizer over a text, used by ``tokbench check`` and the scoreboard.
 
-A tokenizer remembers how it cut pre-tokens, so a second pass over the same text is faster than any text that it has not
-met. Every round therefore encodes with a tokenizer that has encoded nothing before.
+A tokenizer caches segmentations of pre-tokens, so a second pass over a text is faster than the first. Every round
+therefore uses a tokenizer that has not encoded anything.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,16 +12,16 @@ from time import process_time
 from typing import Any, Protocol
 
 LEAST_BYTES, MOST_BYTES = 50_000, 2_000_000
-"""Shorter texts are not timed; of longer ones the beginning is."""
+"""Texts with fewer bytes are not timed; of longer texts only the beginning is."""
 LEAST_ROUNDS, MOST_ROUNDS = 3, 25
 ENOUGH = 0.25
-"""Seconds of processor time of all rounds together; more rounds follow until it is reached."""
+"""Total processor time of all rounds, in seconds; rounds are added until it is reached."""
 TOO_SHORT = f"not measured: the text has fewer than {LEAST_BYTES:,} bytes"
 MEGABYTE = 1e6
 
 
 class CopiesWithoutMemory(Protocol):
-    """A tokenizer whose copy starts without memory of texts, as copies of Tokbench's tokenizers do."""
+    """A tokenizer whose copy starts with an empty cache, as copies of Tokbench's tokenizers do."""
 
     def encode(self, text: bytes) -> Any: ...
 
@@ -31,9 +31,9 @@ class ColdSpeed:
     """Processor time of one thread that encodes texts one by one.
 
     Attributes:
-        bytes: of the texts.
-        seconds: the median of the rounds.
-        rounds: their number.
+        bytes: total bytes of the texts.
+        seconds: median over the rounds.
+        rounds: number of rounds.
     """
 
     bytes: int
@@ -52,12 +52,12 @@ def cold_speed(
     """Time the first pass of fresh copies of a tokenizer over texts.
 
     Args:
-        tokenizer: it is copied for every round and encodes nothing.
-        texts: those of a :class:`Sample`.
-        clock: seconds.
+        tokenizer: tokenizer to copy for every round; it encodes nothing itself.
+        texts: texts of a :class:`Sample`.
+        clock: function that returns the time in seconds (default: processor time).
 
     Returns:
-        None where the texts have fewer than :data:`LEAST_BYTES` bytes, or the clock is too coarse for them.
+        The speed; None if the texts have fewer than :data:`LEAST_BYTES` bytes, or if the clock is too coarse.
     """
     size = sum(map(len, texts))
     if size < LEAST_BYTES:
@@ -74,10 +74,10 @@ def cold_speed(
 
 
 class Sample:
-    """The first :data:`MOST_BYTES` bytes of texts that are added one by one; the last text is cut to fit.
+    """First :data:`MOST_BYTES` bytes of texts that are added one by one; the last text is truncated.
 
     Attributes:
-        texts: those that are timed.
+        texts: texts to time.
     """
 
     def __init__(self, texts: Iterable[bytes] = ()) -> None:
@@ -87,7 +87,7 @@ class Sample:
             self.add(text)
 
     def add(self, text: bytes) -> None:
-        """Keep the text as far as there is room."""
+        """Add the text up to the remaining number of bytes."""
         if part := text[: self._room]:
             self.texts.append(part)
             self._room -= len(part)

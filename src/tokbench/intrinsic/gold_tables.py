@@ -1,6 +1,6 @@
-"""The two tables to which every resource comes down: words with the boundaries between their parts, words with reading.
+"""Tables of gold data: words with the boundaries between their parts, and words with reading times.
 
-A segmentation that does not spell its word has no boundaries; it stays in the table, to be counted.
+A segmentation that does not spell its word has no boundaries. It remains in the table to be counted.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ SEGMENTATIONS: dict[str, pl.DataType | type[pl.DataType]] = {
     "word": pl.String,
     "boundaries": pl.List(pl.Int64),
 }
-"""``boundaries``: byte offsets in ascending order, without 0 and the length; empty for a word of one part, null where
-the parts do not spell the word. Each (language, word, boundaries) stands once."""
+"""``boundaries``: byte offsets in ascending order, without 0 and the length; empty for a word of one part, null if the
+parts do not spell the word. Each (language, word, boundaries) is unique."""
 
 DECISIONS: dict[str, type[pl.DataType]] = {
     "language": pl.String,
@@ -24,12 +24,12 @@ DECISIONS: dict[str, type[pl.DataType]] = {
     "reaction_time": pl.Float64,
     "accuracy": pl.Float64,
 }
-"""``lexicality``: W for a word, N for a nonword; ``reaction_time`` in milliseconds, null where there is none;
-``accuracy``: share of people who judged it rightly."""
+"""``lexicality``: W for a word, N for a nonword; ``reaction_time`` in milliseconds, may be null; ``accuracy``: share of
+people whose decision was right."""
 
 
 def segmentation_table(rows: Iterable[SegmentedWord]) -> pl.DataFrame:
-    """The columns of :data:`SEGMENTATIONS`, in the order of first appearance; what stands twice is taken once."""
+    """Return the columns of :data:`SEGMENTATIONS` in the order of first appearance, without duplicates."""
     seen: dict[tuple[str, str, tuple[int, ...] | None], None] = {}
     for language, word, segments in rows:
         cuts = boundaries(word, segments)
@@ -40,5 +40,5 @@ def segmentation_table(rows: Iterable[SegmentedWord]) -> pl.DataFrame:
 
 
 def decision_table(rows: Iterable[Decision]) -> pl.DataFrame:
-    """The columns of :data:`DECISIONS`, in the order of the file."""
+    """Return the columns of :data:`DECISIONS` in the order of the file."""
     return pl.DataFrame(list(rows), schema=DECISIONS, orient="row")

@@ -1,14 +1,14 @@
-"""Bits per byte of token n-gram models: what a tokenizer's text costs those who know it by counts alone.
+"""Bits per byte of token n-gram models, a measure of how predictable a tokenizer's token sequences are.
 
-Train and test texts are encoded; a model of each order from one up is fitted on the ids of the former and gives the ids
-of each test document their bits, its end included. Divided by the bytes of the texts, that compares tokenizers of any
-token length: all predict the same bytes. Nothing is drawn at random.
+Training and test texts are encoded. A model of each order is fitted to the training ids and assigns bits to the ids of
+each test document, including its end. Bits / bytes of the texts are comparable for tokens of any length, because all
+models predict the same bytes. The computation is deterministic.
 
-Every entry of the vocabulary shares what the smoothing leaves to the unseen, used or not, so that an idle entry costs.
-Entries are what text may give: no special ids, and none that stand for nothing. A tokenizer that loses some of a text
-predicts less and is charged for the same bytes; how many of them do not come back stands beside its bits.
+Smoothing gives probability to every vocabulary entry, used or not, so unused entries cost bits. Entries are the tokens
+that text can produce, without special and unassigned ids. A lossy tokenizer predicts less text but is charged for all
+bytes; its lost bytes are reported with its bits.
 
-Budgets of training text in bytes, so that every tokenizer's models read the same: a share for each language.
+Budgets of training text are in bytes and split between the languages, so models of all tokenizers read the same text.
 """
 
 import operator
@@ -33,11 +33,11 @@ from tokbench.tokenizer.encoder import before
 
 @dataclass(frozen=True)
 class Budget:
-    """The part of the training text that a model sees.
+    """Part of the training text that a model reads.
 
     Attributes:
-        training_bytes: bytes that were asked for.
-        taken: bytes of each language; together less than what was asked for, by a byte or two a language.
+        training_bytes: requested bytes.
+        taken: bytes of each language; their sum may be less than ``training_bytes`` by a byte or two per language.
     """
 
     training_bytes: int
@@ -45,17 +45,17 @@ class Budget:
 
 
 def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[int] | None) -> list[Budget]:
-    """Share a number of bytes out to languages, by how much there is of each.
+    """Split budgets of training text between languages in proportion to their bytes.
 
     Args:
         languages: language and bytes of every document.
-        training_bytes: the budgets; None for half of the text and all of it.
+        training_bytes: budgets; None for half of the text and all of it.
 
     Returns:
-        In ascending order, each once.
+        Distinct budgets in ascending order.
 
     Raises:
-        TokbenchError: there is no text, or less than is asked for.
+        TokbenchError: the text is empty, or has fewer bytes than a budget.
     """
     whole: dict[str, int] = {}
     for language, size in languages:
@@ -63,28 +63,28 @@ def budgets_of(languages: Iterable[tuple[str, int]], training_bytes: Sequence[in
     whole = by_tag(whole, operator.add)
     total = sum(whole.values())
     if not total:
-        raise TokbenchError("the training text is empty; give it documents")
+        raise TokbenchError("the training text is empty; add documents")
     asked = sorted({total, max(1, total // 2)} if training_bytes is None else set(training_bytes))
     if asked[-1] > total:
-        raise TokbenchError(f"training_bytes: {asked[-1]:,} are asked for, and the training text has {total:,}")
+        raise TokbenchError(f"training_bytes: {asked[-1]:,} requested, but the training text has {total:,}")
     return [Budget(size, {language: part * size // total for language, part in whole.items()}) for size in asked]
 
 
 SPENT = -1
-"""What is left of a budget of which the last document has been cut: not even one without text goes in."""
+"""Remaining bytes of a budget whose last document was truncated; no other document is added, not even an empty one."""
 ID_BYTES = 4
 COPIED = 1 << 24
-"""Bytes of ids that are copied at a time."""
+"""Bytes of ids that are copied at once."""
 PER_SYMBOL = 96
-"""Bytes held for each entry of a vocabulary: counts after any context, of its own, and of what follows it."""
+"""Bytes of memory per vocabulary entry for its counts in any context, as a context, and of its successors."""
 
 
 class DocumentPiece(Protocol):
-    """Ids of a document, or of a part of it."""
+    """Ids of a document or of a part of it."""
 
     @property
     def ends(self) -> bool:
-        """Whether the document ends with it."""
+        """True for the last piece of a document."""
         ...
 
     @property
@@ -92,19 +92,19 @@ class DocumentPiece(Protocol):
 
 
 Encode = Callable[[Iterable[Document]], Iterator[DocumentPiece]]
-"""Documents as ids, in their order."""
+"""Function that encodes documents in their order."""
 
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """What a model was trained on, and what it had never seen.
+    """Training text of a model, and vocabulary entries that it does not contain.
 
     Attributes:
-        training_bytes: bytes that were asked for.
-        text_bytes: bytes that it saw: documents are cut between characters.
-        documents, tokens: what these were; ends of documents are not counted.
-        unused_entries: entries of the vocabulary that do not occur there.
-        unseen_tokens: tokens of the test text that do not.
+        training_bytes: requested bytes.
+        text_bytes: bytes read; documents are truncated between characters.
+        documents, tokens: numbers of documents and tokens read; ends of documents are not counted.
+        unused_entries: vocabulary entries that do not occur in the training text.
+        unseen_tokens: tokens of the test text that do not occur in the training text.
     """
 
     training_bytes: int
@@ -116,7 +116,7 @@ class TrainedOn:
 
 
 class _Stream:
-    """Documents as a token n-gram model takes them, in a file, from where they are mapped."""
+    """Documents in the input format of a token n-gram model, in a memory-mapped file."""
 
     def __init__(self, file: IO[bytes], symbols: int, order: int) -> None:
         self.file, self.places, self.documents, self.tokens = file, 0, 0, 0
@@ -139,7 +139,7 @@ class _Stream:
         self.places += len(ids)
 
     def append(self, other: "_Stream") -> None:
-        """Add all of another stream."""
+        """Append another stream."""
         other.file.flush()
         other.file.seek(0)
         while block := other.file.read(COPIED):
@@ -156,9 +156,9 @@ class _Stream:
 def _fill(
     streams: Sequence[_Stream], budgets: Sequence[Budget], documents: Iterable[Document], encode: Encode
 ) -> list[int]:
-    """Give each stream its budget's share of the documents, each of which is encoded once; bytes of each.
+    """Write each budget's documents to its stream, and return the bytes of each.
 
-    A document that a budget takes in part is encoded for it by itself.
+    A document is encoded once for all budgets that include it fully, and again for a budget that truncates it.
     """
     left = [dict(budget.taken) for budget in budgets]
     untagged = tag_of_untagged(budgets[0].taken)
@@ -195,9 +195,9 @@ def _fill(
 
 
 def _held(fitted: TokenNgrams, places: int, ids: int, allowed: MemoryLimit | None) -> int:
-    """Places whose records may be held at a time.
+    """Return how many places may have their records in memory at once.
 
-    The mapped ids count as held while they leave half of the memory: the system takes their pages back at need.
+    The mapped ids count as memory only up to half of it, because the system can release their pages.
     """
     if allowed is None:
         return MAX_PLACES
@@ -206,7 +206,7 @@ def _held(fitted: TokenNgrams, places: int, ids: int, allowed: MemoryLimit | Non
     if room < (least := fitted.most_after()):
         needed = allowed.megabytes + 2 * (least - room) * RECORD_BYTES // 1_000_000 + 1
         raise TokbenchError(
-            f"--memory {allowed.megabytes}: too little, for one token is followed by {least:,} places; allow it "
+            f"--memory {allowed.megabytes}: too little, for one token is followed by {least:,} places; allow "
             f"{needed:,} MB"
         )
     return room
@@ -226,24 +226,25 @@ def ngram_bits(
 ) -> dict[str, Any]:
     """Train the models of all orders on each budget, and test them.
 
-    Every tokenizer sees the same bytes: of each language the first documents, the last of them cut between two
-    characters. Ids lie in files; what is held of them at a time is bounded where memory is.
+    All tokenizers read the same bytes: the first documents of each language, the last one truncated between two
+    characters. Ids are written to files. ``allowed`` limits how many of them are in memory at once.
 
     Args:
-        encode: the tokenizer.
-        vocabulary: its entries: the ids that some text gives.
-        training: gives the documents of the training text, each time it is called.
-        tested: documents of the test text.
+        encode: encoder of documents.
+        vocabulary: number of vocabulary entries, the ids that text can produce.
+        training: function that returns the training documents; it is called several times.
+        tested: test documents.
         order: highest order.
-        training_bytes: see :func:`budgets_of`.
-        allowed: memory; as much as it takes where it is left out.
-        ids: one more than the largest id; ``vocabulary`` where ids are 0, 1, 2, ...
-        lost: how many bytes of a text decoding its ids does not give back; left out of a tokenizer that loses nothing.
+        training_bytes: budgets, see :func:`budgets_of` (default: half of the text and all of it).
+        allowed: memory limit (default: None, no limit).
+        ids: largest id plus 1 (default: ``vocabulary``).
+        lost: function that returns the bytes of a text that decoding its ids does not restore (default: None, for a
+            lossless tokenizer).
 
     Returns:
-        ``vocabulary``, ``order``, ``bytes`` and ``tokens`` of the test text, ``documents`` of it (``document``,
-        ``language``, ``bytes``, ``tokens``, and ``bytes_lost`` where ``lost`` is given), ``training``
-        (:class:`TrainedOn`, by budget), and ``models``, for each budget and order: ``training_bytes``, ``order``,
+        ``vocabulary``, ``order``, ``bytes`` and ``tokens`` of the test text. ``documents``: for each test document
+        ``document``, ``language``, ``bytes``, ``tokens``, and ``bytes_lost`` with ``lost``. ``training``: a
+        :class:`TrainedOn` for each budget. ``models``: for each budget and order ``training_bytes``, ``order``,
         ``bits_per_byte``, and ``bits`` of each document.
 
     Raises:
@@ -278,7 +279,7 @@ def ngram_bits(
             each["tokens"] = tokens
         size = sum(each["bytes"] for each in documents)
         if not size:
-            raise TokbenchError("the test text is empty; give it documents")
+            raise TokbenchError("the test text is empty; add documents")
         streams = [stream() for _ in budgets]
         sizes = _fill(streams, budgets, training(), encode)
         trained, models = [], []
@@ -317,21 +318,21 @@ def tokenizer_ngram_bits(
     training_bytes: Sequence[int] | None = None,
     allowed: MemoryLimit | None = None,
 ) -> dict[str, Any]:
-    """The n-gram bits of a tokenizer: its entries are the vocabulary, and what it loses of a text is counted.
+    """Compute n-gram bits of a tokenizer: its entries are the vocabulary, and its losses are counted.
 
     Args:
         tokenizer: the tokenizer.
-        encode: documents as its ids.
-        training: as for :func:`ngram_bits`.
-        tested: likewise.
-        variant: its name in the tables; its own when None.
-        corpus: what the texts are of.
-        order: as for :func:`ngram_bits`.
-        training_bytes: likewise.
-        allowed: likewise.
+        encode: encoder of documents with this tokenizer.
+        training: see :func:`ngram_bits`.
+        tested: see :func:`ngram_bits`.
+        variant: name in the tables (default: the tokenizer's name).
+        corpus: name of the corpus (default: empty).
+        order: see :func:`ngram_bits`.
+        training_bytes: see :func:`ngram_bits`.
+        allowed: see :func:`ngram_bits`.
 
     Returns:
-        ``variant``, ``size`` and ``corpus``, and what :func:`ngram_bits` returns.
+        ``variant``, ``size`` and ``corpus``, and the items of :func:`ngram_bits`.
     """
     found = ngram_bits(
         encode,

@@ -1,6 +1,6 @@
-"""Reading the gold data of a resource, whatever its type.
+"""Gold data of resources: reading any type of resource, and contributions of words to morphological alignment.
 
-What every word adds to the agreement of tokens with morphemes, so that an interval can be drawn over words.
+Contributions by word allow intervals over words.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ TABLES: dict[Gold, Callable[..., pl.DataFrame]] = {
 
 
 COPIES = 24
-"""Bytes that are held for each of a resource's files, decompressed; 17 measured of segmentations, 14 of decisions."""
+"""Bytes of memory per byte of a resource's decompressed files. Measured: 17 for segmentations, 14 for decisions."""
 
 
 def room(kind: str, options: ResourceOptions) -> int:
-    """Bytes in which a resource is read and measured, beside the process itself.
+    """Estimate the bytes of memory needed to read and measure a resource, without the process itself.
 
     Raises:
         TokbenchError: a file cannot be read.
@@ -37,19 +37,19 @@ def room(kind: str, options: ResourceOptions) -> int:
 
 
 def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str, Path]] | None = None) -> pl.DataFrame:
-    """The gold data of a resource.
+    """Read the gold data of a resource.
 
     Args:
         kind: type of the resource.
-        options: its options.
-        files: files with their language tags; those of the options when None.
+        options: options of the resource.
+        files: files with their language tags (default: None, those of the options).
 
     Returns:
         :data:`~tokbench.intrinsic.gold_tables.SEGMENTATIONS` or
-        :data:`~tokbench.intrinsic.gold_tables.DECISIONS`, as the type's ``gold`` says.
+        :data:`~tokbench.intrinsic.gold_tables.DECISIONS`, depending on the type's ``gold``.
 
     Raises:
-        TokbenchError: no such type, a file that cannot be read, a record that is none of the type's, or no word.
+        TokbenchError: the type is unknown, a file cannot be read, a record is invalid, or there are no words.
     """
     method = resource_types[kind]
     chosen = resource_files(kind, options) if files is None else files
@@ -59,7 +59,7 @@ def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str
         table = table.filter(pl.col("language").is_in(options.languages))
     if table.is_empty():
         named = ", ".join(str(path) for _, path in chosen) or "no file"
-        raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; name its own files and languages")
+        raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; set its own files and languages")
     return table
 
 
@@ -68,21 +68,21 @@ ByWord = dict[str, list[int]]
 
 
 def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
-    """Boundaries of every word that a metric scores, added up by word and by neighbours.
+    """Return boundary counts of every word that a metric scores, added by word and by groups of neighbours.
 
-    Two segmentations of one word are one word: the tokens are the same. Of more than 1,000 words neighbours are added
-    up, all words of the resource being counted, so that groups are the same for every tokenizer.
+    Two segmentations of one word count as one word, because its tokens are the same. If the resource has more than
+    1,000 words, neighbours are added. Groups depend only on the resource, so they are the same for every tokenizer.
 
     Args:
-        words: as a tokenizer cuts them.
-        boundaries: of each, int64 [words, 3], see :func:`tokbench.metric.morphology.scored_boundaries`.
+        words: words segmented by a tokenizer.
+        boundaries: int64 [words, 3], see :func:`tokbench.metric.morphology.scored_boundaries`.
 
     Returns:
-        By word or group that has any boundary: ``word`` (place of the first in the resource, counted from 0),
-        ``words``, and ``right``, ``wrong`` and ``missed``, boundaries of tokens that are such of morphemes, that are
-        not, and boundaries of morphemes that are none of tokens.
+        For each word or group with any boundary: ``word`` (position of the first in the resource, from 0), ``words``,
+        ``right`` (token boundaries at morpheme boundaries), ``wrong`` (other token boundaries) and ``missed`` (other
+        morpheme boundaries).
     """
-    import polars as pl  # the table is given: it is imported already
+    import polars as pl  # already imported by whoever built the table
 
     by_row = words.gold.select("language", "word").with_columns(
         pl.Series(name, boundaries[:, place]) for place, name in enumerate(COLUMNS[2:])
@@ -96,12 +96,12 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
 
 
 def boundaries_by_word(words: Words) -> ByWord:
-    """The agreement of every word's tokens with its morphemes, of gold data that are segmentations."""
+    """Return boundary counts of every word, for gold data of segmentations."""
     from tokbench.metric.morphology import scored_boundaries
 
     return alignment_by_word(words, scored_boundaries(words))
 
 
 def nothing_by_word() -> ByWord:
-    """The same where nothing is scored."""
+    """Return boundary counts without any word."""
     return {name: [] for name in COLUMNS}

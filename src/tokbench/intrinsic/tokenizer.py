@@ -1,11 +1,9 @@
-"""Measuring: every metric that sees a text, a resource or a trained model, taken of one tokenizer.
+"""Measurement of a tokenizer with all metrics of texts, resources and trained models.
 
-Measuring a tokenizer that works through another library: the same rows, with a reason where there is no value.
+Tokenizers that run through another library get the same rows, with a reason where there is no value.
 
-Tokens of every document of a text.
-
-How far a number of tokens is moved by the choice of documents can be told only from the tokens of each; see
-:mod:`tokbench.metric.measurement`.
+Tokens are also counted by document, because the uncertainty from the choice of documents can be estimated only from
+these; see :mod:`tokbench.metric.measurement`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 Families = Mapping[str, Options]
 ByLanguage = list[tuple[str, Measurement]]
-"""Measurements, each with its language; that of the whole text is empty."""
+"""Measurements with their languages; the language is empty for the full text."""
 
 
 def measure(
@@ -54,18 +52,17 @@ def measure(
     """Measure a tokenizer on the pre-token counts of a text, segmenting each unique pre-token once.
 
     Args:
-        tokenizer: anything with ``segment(counts)`` and ``vocabulary``.
-        counts: the pre-tokens of the text, cut by the tokenizer's own pre-tokenization.
-        families: the metrics to take, with the options of each; every registered one of a text with its defaults when
-            None.
-        nominal_size: the vocabulary size that was asked for; the number of tokens when None.
-        reference: the pre-tokens of the text whose words are looked up, where that is another (``words_of``).
+        tokenizer: any object with ``segment(counts)`` and ``vocabulary``.
+        counts: pre-tokens of the text from the tokenizer's pre-tokenizer.
+        families: options by family of metrics (default: None, every registered family of texts with its defaults).
+        nominal_size: requested vocabulary size (default: None, the number of tokens).
+        reference: pre-tokens of another text whose words are looked up, see ``words_of`` (default: None).
 
     Returns:
-        Rows in order of family name, and in each family's own order.
+        Rows in order of family name, and in each family's order.
 
     Raises:
-        TokbenchError: no such metric, or a segmentation that does not fit the counts.
+        TokbenchError: a metric is unknown, or the segmentation does not match the counts.
     """
     if families is None:
         families = {method.name: method.options() for method in families_of("text")}
@@ -86,12 +83,12 @@ def measure_text(
     """Measure a tokenizer on a text and on each of its languages.
 
     Args:
-        tokenizer: as for :func:`measure`.
-        counts: the pre-tokens of the text.
-        by_language: those of each language.
-        families: options by family; the defaults of those that are not named.
-        nominal_size: as for :func:`measure`.
-        reference: as for :func:`measure`.
+        tokenizer: see :func:`measure`.
+        counts: pre-tokens of the text.
+        by_language: pre-tokens of each language.
+        families: options by family; families without an entry have their defaults.
+        nominal_size: see :func:`measure`.
+        reference: see :func:`measure`.
     """
     chosen = {method.name: families.get(method.name, method.options()) for method in families_of("text")}
     of_text = measure(tokenizer, counts, families=chosen, nominal_size=nominal_size, reference=reference)
@@ -106,17 +103,17 @@ def measure_languages(
     families: Families,
     nominal_size: int | None = None,
 ) -> ByLanguage:
-    """Measure a tokenizer on each language of a text, and on what only all of them together tell.
+    """Measure a tokenizer on each language of a text, and on all languages together.
 
     Args:
-        tokenizer: as for :func:`measure`.
-        counts: the pre-tokens of each language.
-        families: options by family; the defaults of those that are not named.
-        nominal_size: as for :func:`measure`.
+        tokenizer: see :func:`measure`.
+        counts: pre-tokens of each language.
+        families: options by family; families without an entry have their defaults.
+        nominal_size: see :func:`measure`.
 
     Returns:
-        Rows with their languages: of the families registered with ``per_language``, language by language, then of those
-        that see all languages; none for a single language.
+        Rows with their languages: first families with ``per_language``, by language, then families of all languages.
+        Empty for a single language.
     """
     if len(counts) < 2:
         return []
@@ -139,19 +136,19 @@ def measure_words(tokenizer: WordSegmenter, gold: "pl.DataFrame", of: Sight, *, 
     """Measure a tokenizer on the words of a resource.
 
     Args:
-        tokenizer: anything with ``segment(counts)``, ``vocabulary`` and ``pretokenization``.
-        gold: the resource's table, see :mod:`tokbench.metric.words`.
-        of: its kind of gold data.
-        families: options by family; the defaults of those that are not named.
+        tokenizer: any object with ``segment(counts)``, ``vocabulary`` and ``pretokenization``.
+        gold: table of the resource, see :mod:`tokbench.metric.words`.
+        of: kind of gold data.
+        families: options by family; families without an entry have their defaults.
 
     Returns:
-        Rows with their languages: of all words, then, where there are several languages, of each.
+        Rows with their languages: for all words, then for each language if there are several.
     """
     return measure_cut_words(words_of(tokenizer, gold), of, families=families)
 
 
 def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLanguage:
-    """The same of words that have been cut already."""
+    """Measure words that are already segmented; see :func:`measure_words`."""
     gold = words.gold
     languages = gold["language"].unique().sort().to_list()
     parts = [("", words)]
@@ -166,7 +163,7 @@ def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLangu
 
 
 def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[Measurement]:
-    """Measure the input embeddings of a trained model; families that are not named have their defaults."""
+    """Measure the input embeddings of a trained model; families without an entry have their defaults."""
     return [
         row
         for method in families_of("embeddings")
@@ -183,15 +180,15 @@ def record_of(
     corpus: str = "",
     loss: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """Measurements of a tokenizer as JSON has them.
+    """Return measurements of a tokenizer as a JSON object.
 
     Args:
-        name: the tokenizer's name.
+        name: name of the tokenizer.
         size: its size in the tables.
         rows: the measurements.
-        variant: its name in the tables; its own when None.
-        corpus: what the text is of.
-        loss: what is lost of the text, for a tokenizer that need not give all of it back.
+        variant: name in the tables (default: ``name``).
+        corpus: name of the corpus (default: empty).
+        loss: counts of lost text, for a tokenizer that may be lossy (default: None).
     """
     return {
         "variant": variant or name,
@@ -208,14 +205,13 @@ def measure_encoded(
     """Measure a tokenizer on documents, each encoded once.
 
     Args:
-        tokenizer: what encodes.
-        documents: each with its language.
-        families: options by family; the defaults of those that are not named.
-        library: what it works through, for the reasons of rows without a value.
+        tokenizer: tokenizer that encodes texts.
+        documents: language and text of each document.
+        families: options by family; families without an entry have their defaults.
+        library: library that the tokenizer runs through, for the reasons of rows without a value.
 
     Returns:
-        The rows that :func:`tokbench.intrinsic.tokenizer.measure` and
-        :func:`tokbench.intrinsic.tokenizer.measure_languages` give of any tokenizer.
+        The same rows as :func:`measure` and :func:`measure_languages`.
     """
     texts = encoded_by_language(tokenizer, documents)
     reason = WITHOUT_PHASES.format(library)
@@ -246,7 +242,7 @@ def measure_encoded(
 
 
 def words_without_values(gold: "pl.DataFrame", of: Sight, *, families: Families, library: str) -> ByLanguage:
-    """The rows of a resource's words, each with the reason why it has no value."""
+    """Return the rows of a resource's words, each with the reason why it has no value."""
     named = measure_words(OnlyBytes(), gold, of, families=families)
     return [(language, _blank(row, WITHOUT_PHASES.format(library))) for language, row in named]
 
@@ -272,7 +268,7 @@ def tokens_by_document(
     """Count the tokens of each document, or of each group of neighbours.
 
     Returns:
-        ``document`` (the first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
+        Lists ``document`` (first of the group), ``documents``, ``bytes`` and ``tokens`` by group, and the texts for
         :func:`tokbench.intrinsic.encoding_speed.cold_speed`.
     """
     rows: list[tuple[int, int, int, int]] = []

@@ -1,7 +1,7 @@
-"""The bound on the tokens of a text: the search for prices, and vocabularies that come near the bound.
+"""Search for a lower bound on the tokens of a text, and for vocabularies close to it.
 
-A solution of the relaxation is rounded to a vocabulary as in the ConvexTok paper. Local search improves it: tokens that
-save little give way to substrings that would save more.
+A solution of the relaxation is rounded to a vocabulary as in the ConvexTok paper. Local search then exchanges tokens
+that save little for substrings that would save more.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,21 +21,21 @@ from tokbench.optimum.graph import Proven, SubstringGraph, TooManyPlacesError, f
 from tokbench.pretokens import PretokenCounts
 
 WHOLE = 0.999
-"""A share that counts as whole."""
+"""Smallest share that counts as 1."""
 
 
 def rounded(graph: SubstringGraph, shares: NDArray[np.float64], rounding: str, seed: int) -> NDArray[np.int64]:
-    """The tokens that a rounding takes.
+    """Round shares of tokens to a vocabulary.
 
     Args:
         graph: the text.
         shares: float64 [tokens], from 0 to 1.
         rounding: ``det``, ``bias``, ``int`` or ``prob``.
-        seed: of ``prob``, which draws by Gumbel's keys.
+        seed: seed of ``prob``, which samples with Gumbel noise.
 
     Returns:
-        int64 [at most K], the greatest first; ties go to the longer, then to the lesser bytes. Where fewer than K have
-        a share, the others follow by what they could save, except by ``int``.
+        int64 [at most K], in descending order of share; ties go to the longer token, then to the lesser bytes. If fewer
+        than K tokens have a share, others are added by their possible savings, except with ``int``.
     """
     lengths = (graph.places[:, 1] - graph.places[:, 0]).astype(np.int64)
     positive = shares > 0
@@ -56,7 +56,7 @@ def rounded(graph: SubstringGraph, shares: NDArray[np.float64], rounding: str, s
 
 
 def tokens_of(graph: SubstringGraph, chosen: NDArray[np.bool_], threads: int = 1) -> int:
-    """Tokens of the text by shortest paths under a vocabulary; bool [tokens] says which substrings it holds."""
+    """Count tokens of the text by shortest paths; ``chosen``, bool [tokens], marks the vocabulary."""
     total: int = _exchanges(graph, chosen, False, threads)[0]
     return total
 
@@ -64,19 +64,19 @@ def tokens_of(graph: SubstringGraph, chosen: NDArray[np.bool_], threads: int = 1
 def improved(
     graph: SubstringGraph, chosen: NDArray[np.bool_], trials: int, threads: int = 1
 ) -> tuple[int, NDArray[np.bool_]]:
-    """Exchange tokens as long as the text gets shorter by it.
+    """Exchange tokens as long as this reduces the token count.
 
-    What a token saves is told by itself, and the best are exchanged for the worst, many at a time; where many change
-    the same words the sum is not what was told, and fewer are tried.
+    Savings are computed for each token separately. The best candidates replace the worst tokens, many at a time. If
+    exchanges affect the same words, savings do not add up, and smaller batches are tried.
 
     Args:
         graph: the text.
-        chosen: bool [tokens], the vocabulary to begin with.
-        trials: exchanges tried at most.
-        threads: threads to use; they do not show.
+        chosen: bool [tokens], initial vocabulary.
+        trials: largest number of batches tried.
+        threads: number of threads (default: 1); results do not depend on it.
 
     Returns:
-        Tokens of the text, and the vocabulary that gives them.
+        Tokens of the text, and the vocabulary.
     """
     total, worth = _exchanges(graph, chosen, True, threads)
     batch = graph.limit
@@ -98,7 +98,7 @@ def improved(
 
 
 def _pairs(worth: NDArray[np.int64], chosen: NDArray[np.bool_], batch: int) -> tuple[NDArray[np.int64], ...]:
-    """Tokens to leave out and tokens to take instead, at most ``batch`` pairs, the most rewarding first."""
+    """Return tokens to remove and tokens to add, at most ``batch`` pairs, those with the largest gain first."""
     inside = np.flatnonzero(chosen)
     outside = np.flatnonzero(~chosen & (worth > worth[inside].min(initial=worth.max(initial=0))))
     least, most = inside[_least(worth[inside], batch)], outside[_least(-worth[outside], batch)]
@@ -109,7 +109,7 @@ def _pairs(worth: NDArray[np.int64], chosen: NDArray[np.bool_], batch: int) -> t
 
 
 def _least(values: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-    """Places of the least values, in order; of those that are equal the first come first."""
+    """Return indices of the least values in ascending order; ties are in order of index."""
     places = np.arange(len(values))
     if number < len(values):
         places = np.flatnonzero(values <= np.partition(values, number)[number])
@@ -127,30 +127,30 @@ def _exchanges(
 STRIDE = 20
 """Steps between two roundings."""
 SPAN = 100
-"""Steps between two looks at what is proven."""
+"""Steps between two computations of the proven bound."""
 LOWERED = 20
-"""Steps in which prices are lowered to what is needed, every tenth of them."""
+"""Prices are lowered to the necessary values in every tenth of the first steps up to this number."""
 TRIED = 200
-"""Steps after which prices of bytes are tried in place of prices of edges."""
+"""Steps after which prices of bytes are tried instead of prices of edges."""
 TRIAL = 40
-"""Steps of the trial."""
+"""Steps of this trial."""
 CLOSED = 0.125
-"""Prices of bytes take over where their trial closes this part of what is open between bound and vocabulary: where
-pre-tokens are long, and most edges are of substrings that no vocabulary would hold."""
+"""Prices of bytes are used if their trial closes this share of the gap between bound and vocabulary. This happens with
+long pre-tokens, where most edges are of substrings that are in no good vocabulary."""
 SETTLED = 0.0005
-"""Prices have settled where a solution by shares, which no prices exceed, needs no more than this above the bound."""
+"""Prices have converged if a solution by shares is at most this share above the bound; no prices exceed it."""
 SLOW = 0.001
-"""Shares are looked for where the bound gained less than this part of itself in :data:`SPAN` steps."""
+"""The search for shares starts if the bound gained less than this share of itself in :data:`SPAN` steps."""
 NEARLY = 1.5
-"""They are not where a vocabulary is within so many times the gap that is asked for: that is reached without them."""
+"""It does not start if a vocabulary is within this multiple of the requested gap, which is then reached without it."""
 STANDING = 2e-6
-"""The search ends where it gained less than this."""
+"""The search ends if the bound gained less than this share."""
 SHARE_STEPS = 40
-"""Steps towards shares at a time."""
+"""Steps of the search for shares at a time."""
 LAST_SHARES = 4
-"""How many times as many at the end, at most."""
+"""Largest number of such rounds at the end."""
 TRIALS = 40
-"""Exchanges that are tried at the end."""
+"""Batches of exchanges tried at the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +159,12 @@ class BoundResult:
 
     Attributes:
         proven: the bound and its prices.
-        tokens: tokens of the text by the best vocabulary and shortest paths.
-        chosen: int64 [at most K], its tokens beside the 256 bytes, the dearest first.
-        relaxed: tokens of a solution of the linear relaxation, in which tokens may be in the vocabulary in part, or of
-            the vocabulary where that has no more. No prices prove more: what the bound lacks of it is the search's,
-            what the vocabulary has above it is the relaxation's and the rounding's.
-        shares: float64 [tokens], how much of each is in the vocabulary of that solution.
+        tokens: tokens of the text with the best vocabulary and shortest paths.
+        chosen: int64 [at most K], tokens of this vocabulary in addition to the 256 bytes, in descending order of price.
+        relaxed: tokens of a solution of the linear relaxation, which may contain fractions of tokens, or of the
+            vocabulary if it has no more. No prices prove more. The part of the gap below it is due to the search, the
+            part above it to relaxation and rounding.
+        shares: float64 [tokens], fraction of each token in that solution.
         steps: steps of the ascent.
     """
 
@@ -177,17 +177,17 @@ class BoundResult:
 
     @property
     def gap(self) -> float:
-        """How far the vocabulary is above the bound, as a share of the bound; 0 for a text without tokens."""
+        """Relative excess of the vocabulary over the bound; 0 for a text without tokens."""
         return _above(self.tokens, self.proven.bound)
 
     @property
     def unsettled(self) -> float:
-        """The part of it that better prices could still close, at most: the relaxed solution above the bound."""
+        """Relative excess of the relaxed solution over the bound, the most that better prices could still close."""
         return max(0.0, _above(self.relaxed, self.proven.bound))
 
     @property
     def unrounded(self) -> float:
-        """The rest, which no prices close: the vocabulary above the relaxed solution."""
+        """Relative excess of the vocabulary over the relaxed solution, which no prices close."""
         return _above(self.tokens, self.relaxed)
 
 
@@ -196,12 +196,12 @@ def _above(tokens: float, least: float) -> float:
 
 
 Rounded = tuple[NDArray[np.bool_], int]
-"""A vocabulary, and the tokens of the text by it."""
+"""A vocabulary, bool [tokens], and the token count of the text."""
 Start = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Usage of tokens and potentials of nodes by some prices, from which shares are looked for."""
+"""Usage of tokens and potentials of nodes, from which the search for shares starts."""
 Arrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 Report = Callable[[int, float, int], None]
-"""Told of steps, the bound and the tokens of the best vocabulary so far."""
+"""Callback with steps, bound, and tokens of the best vocabulary so far."""
 
 
 def search(
@@ -213,15 +213,15 @@ def search(
     threads: int = 1,
     report: Report = lambda *_: None,
 ) -> BoundResult:
-    """Raise the bound and look for vocabularies until they are within ``gap``, prices have settled or steps are spent.
+    """Raise the bound and search vocabularies until the gap is reached, prices have converged, or steps are used up.
 
     Args:
         graph: the text.
-        gap: share of the bound by which the vocabulary may exceed it.
-        steps: most steps.
-        shares: whether to look for shares where a vocabulary within ``gap`` is found without them.
-        threads: threads to use; they do not show.
-        report: called every :data:`STRIDE` steps.
+        gap: target for the relative excess of the vocabulary over the bound.
+        steps: largest number of steps.
+        shares: search shares even if a vocabulary within ``gap`` was found without them (default: False).
+        threads: number of threads (default: 1); results do not depend on it.
+        report: callback, called every :data:`STRIDE` steps (default: none).
     """
     ascent: Ascent = Relaxation(*_arrays(graph), len(graph.places), graph.limit, threads, LOWERED)
     relaxed = _Relaxed(graph, threads)
@@ -259,7 +259,7 @@ def search(
     open_still = done >= SPAN and fewest > result.bound * (1 + gap)
     last: list[Start | None] = [None] if relaxed.begun else [_start(ascent)]
     if early and not relaxed.begun:
-        last.insert(0, early)  # Their shares are further from the bound, and round to fewer tokens.
+        last.insert(0, early)  # Its shares are further from the bound, but round to fewer tokens.
     for start in last if shares or open_still else []:
         if start:
             relaxed.begin(start)
@@ -275,7 +275,7 @@ def search(
 
 
 def _tried(graph: SubstringGraph, ascent: Ascent, upper: float, threads: int) -> Ascent:
-    """The ascent to go on with: by prices of bytes where some steps of them close much, else the one that there is."""
+    """Return the ascent to continue: prices of bytes if a trial closes enough of the gap, else the current one."""
     trial = BytePrices(*_arrays(graph), len(graph.places), graph.limit, ascent.potentials(), threads)
     trial.advance(1, upper)
     lower = trial.lower
@@ -284,11 +284,11 @@ def _tried(graph: SubstringGraph, ascent: Ascent, upper: float, threads: int) ->
 
 
 class _Relaxed:
-    """The best solution of the relaxation so far.
+    """Best solution of the relaxation so far.
 
     Attributes:
-        tokens: its tokens; infinitely many before there is one.
-        shares: float64 [tokens], its shares.
+        tokens: its token count; infinite before the first solution.
+        shares: float64 [tokens], its shares; None before the first solution.
     """
 
     tokens: float
@@ -301,16 +301,16 @@ class _Relaxed:
 
     @property
     def begun(self) -> bool:
-        """Whether there is somewhere to go on from."""
+        """True if there is a state to continue from."""
         return self._method is not None
 
     def begin(self, start: Start) -> None:
-        """Begin there, whatever has been found."""
-        self._method = None  # Its room is wanted.
+        """Start from given usage and potentials; the best solution is retained."""
+        self._method = None  # frees its memory first
         self._method = Shares(*_arrays(self._graph), *start, self._graph.limit, self._threads)
 
     def solved(self, steps: int) -> Rounded:
-        """Go on from where it was, and round the shares."""
+        """Continue the search, and return the rounded shares."""
         assert self._method is not None
         self._method.advance(steps)
         tokens, shares = self._method.tokens_of(self._scale) / self._scale, self._method.shares()
@@ -332,12 +332,12 @@ def _tokens(rounded: Rounded) -> int:
 
 
 def _rounded(graph: SubstringGraph, scores: NDArray[np.float64], threads: int) -> Rounded:
-    """The vocabulary of the highest scores, of which none is negative, ties in byte order, and its tokens."""
+    """Return the vocabulary of the highest scores (none is negative; ties in byte order) and its token count."""
     chosen = np.zeros(len(scores), np.bool_)
     if len(scores) <= graph.limit:
         chosen[:] = True
     elif graph.limit:
-        positive = scores[scores > 0]  # Partitions of many that are equal take long.
+        positive = scores[scores > 0]  # np.partition is slow with many equal values
         least = np.partition(positive, -graph.limit)[-graph.limit] if len(positive) >= graph.limit else 0.0
         chosen[scores > least] = True
         chosen[np.flatnonzero(scores == least)[: graph.limit - int(chosen.sum())]] = True
@@ -356,28 +356,28 @@ def bounded(
     report: Report = lambda *_: None,
     keep: Callable[[BoundResult], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Bound the tokens of a text.
+    """Compute a lower bound on the tokens of a text.
 
     Args:
-        counts: its pre-tokens.
-        size: tokens of the vocabulary, the 256 bytes included.
-        gap: the search ends where a vocabulary exceeds the bound by this share at most.
-        steps: most steps of the search.
-        longest: longest token, in bytes; no limit when None.
-        max_pretoken_bytes: longest pre-token; longer ones are left out. No limit when None.
-        threads: threads to use; they do not show.
-        report: see :func:`tokbench.optimum.bound.search`.
-        keep: given what was found, prices and all.
+        counts: pre-tokens of the text.
+        size: tokens of the vocabulary, including the 256 bytes.
+        gap: the search ends if a vocabulary exceeds the bound by at most this share.
+        steps: largest number of steps of the search.
+        longest: longest token, in bytes (default: None, no limit).
+        max_pretoken_bytes: longest pre-token, in bytes (default: 256); longer ones are left out. None for no limit.
+        threads: number of threads (default: 1); results do not depend on it.
+        report: callback, see :func:`search` (default: none).
+        keep: callback with the full result, including prices (default: none).
 
     Returns:
         ``bound``, ``tokens`` (of the best vocabulary found), ``gap``, ``relaxed``, ``unsettled``, ``unrounded`` (see
-        :class:`BoundResult`), ``candidates``, ``threshold``, ``steps``; ``left_out``, the pre-tokens
-        that are longer than ``max_pretoken_bytes``: their occurrences (``pretokens``), the share of the text's bytes
-        (``share``), and the count of each in hexadecimal (``counts``).
+        :class:`BoundResult`), ``candidates``, ``threshold``, ``steps``. ``left_out`` describes pre-tokens longer than
+        ``max_pretoken_bytes``: their occurrences (``pretokens``), their share of the text's bytes (``share``), and the
+        count of each by its bytes in hexadecimal (``counts``).
 
     Raises:
-        TooManyPlacesError: the pre-tokens are too long to look at every substring.
-        TokbenchError: the counts are too great.
+        TooManyPlacesError: the pre-tokens are too long to enumerate their substrings.
+        TokbenchError: the counts are too large.
     """
     kept, long = counts.split_by_length(max_pretoken_bytes)
     graph = graph_of(kept, size, longest, threads)
@@ -398,13 +398,13 @@ def bounded(
 
 
 def left_out(long: PretokenCounts, total_bytes: int) -> dict[str, Any]:
-    """Describe the pre-tokens that a bound leaves out of a text with this number of bytes."""
+    """Describe the pre-tokens that a bound leaves out of a text with ``total_bytes`` bytes."""
     share = long.total_bytes / total_bytes if total_bytes else 0.0
     return {"pretokens": long.total, "share": share, "counts": {word.hex(): count for word, count in long.items()}}
 
 
 def bounded_or_why(counts: PretokenCounts, size: int, **options: Any) -> dict[str, Any]:
-    """The same; where pre-tokens are too long, ``bound`` is None and ``reason`` says so."""
+    """Return the result of :func:`bounded`, or ``bound`` None with a ``reason`` if pre-tokens are too long."""
     try:
         return bounded(counts, size, **options)
     except TooManyPlacesError as error:
@@ -421,24 +421,24 @@ def bound_text(
     keep: Callable[[BoundResult], None] = lambda _: None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Bound the tokens of a text, and of each of its languages where there are several.
+    """Compute bounds on the tokens of a text, and of each of its languages if there are several.
 
     Args:
-        counts: the pre-tokens of the text.
-        by_language: those of each of its languages.
-        size: tokens of the vocabulary, the 256 bytes included.
-        must: fail where pre-tokens are too long, in place of a ``reason``.
-        report: as for :func:`bounded`, of the text.
-        keep: likewise.
+        counts: pre-tokens of the text.
+        by_language: pre-tokens of each of its languages.
+        size: tokens of the vocabulary, including the 256 bytes.
+        must: raise an error if pre-tokens are too long, instead of returning a ``reason`` (default: False).
+        report: see :func:`bounded`; called only for the full text.
+        keep: see :func:`bounded`; called only for the full text.
         **options: the other options of :func:`bounded`.
 
     Returns:
-        As :func:`bounded_or_why`, with ``size``, ``longest``, ``max_pretoken_bytes`` and ``scheme``, and bounds by
-        language under ``languages``.
+        The items of :func:`bounded_or_why` with ``size``, ``longest``, ``max_pretoken_bytes`` and ``scheme``, and
+        bounds by language as ``languages``.
 
     Raises:
-        TooManyPlacesError: the pre-tokens are too long to look at every substring, and ``must`` is true.
-        TokbenchError: the counts are too great.
+        TooManyPlacesError: the pre-tokens are too long to enumerate their substrings, and ``must`` is True.
+        TokbenchError: the counts are too large.
     """
     made = bounded if must else bounded_or_why
     found = made(counts, size, **options, report=report, keep=keep)

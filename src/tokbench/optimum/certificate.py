@@ -1,16 +1,16 @@
-"""The file that carries a proof: the claim, then the price of every byte of every pre-token.
+"""Certificates of lower bounds: file format, and an independent check of the proof.
 
-Its first line is a JSON object with the claim: ``size`` (tokens of the vocabulary, the 256 bytes included), ``longest``
-(longest token in bytes, or null), ``max_pretoken_bytes`` (longest pre-token in bytes, or null), ``scale`` (units of
-price to a token) and ``bound``. Each further line is a pre-token in hexadecimal, a tab, and the prices of its bytes,
-separated by spaces.
+The first line is a JSON object with the claim: ``size`` (tokens of the vocabulary, including the 256 bytes),
+``longest`` (longest token in bytes, or null), ``max_pretoken_bytes`` (longest pre-token in bytes, or null), ``scale``
+(units of price per token) and ``bound``. Each further line is a pre-token in hexadecimal, a tab, and the prices of its
+bytes, separated by spaces.
 
-Whether prices prove a bound: a plain program that shares nothing with the one that found them.
+The check is plain Python and shares no code with the search.
 
-Why they do: let a vocabulary hold the 256 bytes and K other tokens, and cut a pre-token that occurs c times in any way.
-A byte by itself costs c, and is priced at no more. A longer token costs c, which is what its bytes are priced at less
-what it saves there, if that is positive. So all tokens used cost at least the prices of all bytes, less what the K
-tokens save at all their places; and no K tokens save more than the K substrings that save most.
+Proof: consider a vocabulary of the 256 bytes and K other tokens, and any segmentation of a pre-token that occurs c
+times. A single byte costs c, and its price is at most c. A longer token costs c, which is at least the prices of its
+bytes minus its saving there, if that is positive. So all tokens used cost at least the prices of all bytes minus the
+savings of the K tokens at all their places. No K tokens save more than the K substrings with the greatest savings.
 """
 
 import json
@@ -34,14 +34,14 @@ def write_certificate(
     max_pretoken_bytes: int | None,
     found: Proven,
 ) -> None:
-    """Write what proves a bound, whole or not at all.
+    """Write the certificate of a bound atomically.
 
     Args:
-        path: the file.
-        counts: the pre-tokens that the bound is of, without longer ones.
-        size: tokens of the vocabulary.
-        longest: longest token, in bytes; no limit when None.
-        max_pretoken_bytes: longest pre-token; no limit when None.
+        path: path of the file.
+        counts: pre-tokens covered by the bound, without longer ones.
+        size: tokens of the vocabulary, including the 256 bytes.
+        longest: longest token, in bytes; None for no limit.
+        max_pretoken_bytes: longest pre-token, in bytes; None for no limit.
         found: the bound and its prices.
     """
     claim = {
@@ -64,17 +64,17 @@ BYTES = 256
 def proves(
     counts: Mapping[bytes, int], prices: Mapping[bytes, Sequence[int]], size: int, scale: int, longest: int | None
 ) -> int:
-    """The bound that prices prove: tokens that any vocabulary needs at least.
+    """Return the bound proven by prices: tokens that any vocabulary needs at least.
 
     Args:
         counts: occurrences by pre-token.
-        prices: the price of every byte, by pre-token, in units of 1 / scale tokens.
-        size: tokens of the vocabulary, the 256 bytes included.
-        scale: units of price to a token.
-        longest: longest token, in bytes; no limit when None.
+        prices: prices of its bytes by pre-token, in units of 1 / scale tokens.
+        size: tokens of the vocabulary, including the 256 bytes.
+        scale: units of price per token.
+        longest: longest token, in bytes; None for no limit.
 
     Raises:
-        ValueError: a pre-token has not as many prices as bytes, or a byte is priced above what it costs.
+        ValueError: a pre-token has more or fewer prices than bytes, or a price exceeds the cost of a single byte.
     """
     total, saved = 0, Counter[bytes]()
     for pretoken, count in counts.items():
@@ -96,10 +96,10 @@ def proves(
 
 
 def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]]:
-    """The claim and the prices of a file.
+    """Read the claim and the prices of a certificate.
 
     Raises:
-        ValueError: it has another form, or tells a pre-token twice.
+        ValueError: the format is invalid, or a pre-token is duplicated.
     """
     with open(path, encoding="ascii") as file:
         claim = json.loads(file.readline())
@@ -108,7 +108,7 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]
             spelt, _, told = line.partition("\t")
             pretoken = bytes.fromhex(spelt)
             if pretoken in prices:
-                raise ValueError(f"line {number}: {pretoken!r} stands twice")
+                raise ValueError(f"line {number}: {pretoken!r} is duplicated")
             prices[pretoken] = [int(price) for price in told.split()]
     if not isinstance(claim, dict) or not {"size", "longest", "scale", "bound"} <= claim.keys():
         raise ValueError("line 1: no claim of size, longest, scale and bound")
@@ -120,12 +120,12 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], dict[bytes, list[int]]
 
 
 def read_counts(path: Path) -> dict[bytes, int]:
-    """Pre-tokens with their counts, of Parquet or of TSV ``hex<TAB>count``; those told twice are added up."""
+    """Read pre-tokens and counts from Parquet or from TSV ``hex<TAB>count``; counts of duplicates are added."""
     counts: Counter[bytes] = Counter()
     if path.suffix.lower() == ".parquet":
         from pyarrow.parquet import read_table
 
-        with path.open("rb") as file:  # Arrow would replace "~" at the beginning of a path.
+        with path.open("rb") as file:  # Arrow expands "~" at the start of a path
             table = read_table(file, columns=["pretoken", "count"], use_threads=False)
         for pretoken, count in zip(*(table[name].to_pylist() for name in ("pretoken", "count")), strict=True):
             counts[pretoken] += count

@@ -1,4 +1,4 @@
-"""How far a tokenizer is from the fewest tokens that any vocabulary of its size could need."""
+"""Gap of a tokenizer to the lower bound on tokens for any vocabulary of its size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,8 @@ class LowerBound:
 
     Attributes:
         tokens: tokens that any vocabulary needs at least.
-        left_out: count by pre-token, of those that are too long to take part; the bound does not count their tokens.
+        left_out: count by pre-token, for pre-tokens too long for the bound, which excludes their tokens (default:
+            empty).
     """
 
     tokens: int
@@ -31,10 +32,10 @@ class LowerBound:
 
     @classmethod
     def from_result(cls, result: Mapping[str, Any]) -> "LowerBound":
-        """Return the bound in what ``tokbench bound`` writes.
+        """Return the bound in a result of ``tokbench bound``.
 
         Raises:
-            ValueError, TypeError: a pre-token is not in hexadecimal, or a count is no number.
+            ValueError, TypeError: a pre-token is not hexadecimal, or a count is not a number.
         """
         left_out = {bytes.fromhex(word): int(count) for word, count in result["left_out"]["counts"].items()}
         return cls(result["bound"], left_out)
@@ -53,13 +54,13 @@ class LowerBound:
 
 
 def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: LowerBound | None) -> Measurement:
-    """How far a text's tokens are above the bound for a vocabulary of ``size``; without a value where it says nothing.
+    """Return the relative excess of a text's tokens over the bound; no value but a reason if they are not comparable.
 
     Args:
-        tokens: of the text, by the tokenizer.
-        size: what the bound was proven for.
+        tokens: tokens of the text with the tokenizer; may be None.
+        size: vocabulary size of the bound.
         tokenizer: the tokenizer.
-        bound: what was proven; None where nothing was.
+        bound: the proven bound; None if there is none.
     """
     if tokenizer.library_name:
         return Measurement("gap", DEFINITION, None, 0, WITHOUT_PHASES.format(tokenizer.library_name))

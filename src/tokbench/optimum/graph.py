@@ -1,7 +1,4 @@
-"""The words of a text as graphs: every substring that may become a token, and where it fits.
-
-Prices of bytes in integers, and the bound that they prove.
-"""
+"""Graphs of pre-tokens with their possible tokens as edges, and bounds proven by integer prices of bytes."""
 
 from dataclasses import dataclass
 
@@ -17,29 +14,29 @@ from tokbench.pretokens import TOO_MUCH, PretokenCounts
 from tokbench.vocabulary import BYTES
 
 LEAST_SHARE = 512
-"""A substring takes part in the search if it could save more than this part of what the K-th best could."""
+"""A substring is searched if its possible saving exceeds that of the K-th best divided by this number."""
 MOST_PLACES = 1 << 28
-"""Places of substrings, each of which may become an edge of eight bytes: pre-tokens that are long have many."""
+"""Limit on places of substrings, each of which may become an edge of eight bytes; long pre-tokens have many."""
 
 
 class TooManyPlacesError(TokbenchError):
-    """Substrings stand in too many places."""
+    """The substrings of the pre-tokens occur in too many places."""
 
 
 @dataclass(frozen=True, eq=False)
 class SubstringGraph:
-    """Words, their substrings, and the edges of those that could matter.
+    """Pre-tokens, their substrings, and edges for substrings that may matter.
 
     Attributes:
         counts: the pre-tokens.
-        limit: tokens that a vocabulary may hold beside the 256 bytes.
+        limit: largest number of tokens of a vocabulary in addition to the 256 bytes.
         suffixes: int32 [n], from :func:`~tokbench.kernels.substrings.distinct_substrings`.
-        groups: int32 [m, 4], from there: all substrings.
-        bounds: int64 [words + 1], each word's first node.
-        places: int32 [tokens, 2], where a token stands in the text, of those that take part in the search.
-        first: int64 [nodes + 1], where each node's edges start.
-        starts: int32 [edges], the node where each begins.
-        tokens: int32 [edges], the token of each.
+        groups: int32 [m, 4], from the same function: all substrings.
+        bounds: int64 [words + 1], first node of each pre-token.
+        places: int32 [tokens, 2], start and end of an occurrence of each token that is searched.
+        first: int64 [nodes + 1], first edge of each node.
+        starts: int32 [edges], node at which each edge starts.
+        tokens: int32 [edges], token of each edge.
     """
 
     counts: PretokenCounts
@@ -54,35 +51,35 @@ class SubstringGraph:
 
     @property
     def candidates(self) -> int:
-        """Substrings of two bytes and more, all of them."""
+        """Number of all substrings of two or more bytes."""
         return int((self.groups[:, 3].astype(np.int64) - self.groups[:, 2] + 1).sum())
 
     @property
     def most_saved(self) -> NDArray[np.float64]:
-        """Float64 [tokens], what each could save at most: how often it fits, weighted, times its bytes but one."""
+        """Possible saving of each token, float64 [tokens]: weighted number of places, times its bytes minus one."""
         words = np.repeat(np.arange(len(self.counts), dtype=np.int32), np.diff(self.bounds))
         weights = self.counts.counts.astype(np.float64)[words[self.starts]]
         fits = np.bincount(self.tokens, weights, len(self.places))
         return fits * (self.places[:, 1] - self.places[:, 0] - 1)
 
     def spelt(self, chosen: NDArray[np.int64]) -> tuple[bytes, ...]:
-        """The bytes of tokens."""
+        """Return the bytes of tokens."""
         text = self.counts.data.tobytes()
         return tuple(text[start:end] for start, end in self.places[chosen].tolist())
 
 
 def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, threads: int = 1) -> SubstringGraph:
-    """The graph of a text.
+    """Build the graph of a text.
 
     Args:
-        counts: the pre-tokens.
-        size: tokens of the vocabulary, the 256 bytes included.
-        longest: longest token, in bytes; no limit when None.
-        threads: threads to use; they do not show.
+        counts: pre-tokens of the text.
+        size: tokens of the vocabulary, including the 256 bytes.
+        longest: longest token, in bytes (default: None, no limit).
+        threads: number of threads (default: 1); results do not depend on it.
 
     Raises:
-        TokbenchError: the unique pre-tokens come to 2 GiB or more.
-        TooManyPlacesError: they are too long.
+        TokbenchError: the unique pre-tokens have 2 GiB or more.
+        TooManyPlacesError: the pre-tokens are too long.
     """
     check_bytes(counts, "bound")
     limit = size - len(BYTES)
@@ -93,7 +90,7 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
     places = sum(over_ranges(lambda first, last: _places(groups[first:last]), len(groups), threads))
     if places > MOST_PLACES:
         raise TooManyPlacesError(
-            f"the substrings of the pre-tokens stand in {places:,} places, and {MOST_PLACES:,} can be looked at; limit "
+            f"the substrings of the pre-tokens occur in {places:,} places, more than {MOST_PLACES:,}; limit "
             "their length (max_token_bytes, --max-token-bytes)"
         )
     edges = token_edges(nodes, before, suffixes, groups, len(counts), least, threads)
@@ -102,23 +99,23 @@ def graph_of(counts: PretokenCounts, size: int, longest: int | None = None, thre
 
 
 def _places(groups: NDArray[np.int32]) -> int:
-    """Places of the substrings of some groups."""
+    """Return the number of places of the substrings of some groups."""
     return int((groups[:, 1] - groups[:, 0]).astype(np.int64) @ (groups[:, 3] - groups[:, 2] + 1).astype(np.int64))
 
 
 FINEST = 1 << 16
-"""Units of price to a token, where 63 bits allow it."""
+"""Units of price per token, if sums fit in 63 bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """A bound and what proves it.
+    """A bound and its proof.
 
     Attributes:
         bound: tokens that any vocabulary needs at least.
-        scale: units of price to a token.
-        prices: int64 [n], of every byte of the unique pre-tokens, in these units.
-        threshold: what a substring saves, in tokens, that is the last to be let in.
+        scale: units of price per token.
+        prices: int64 [n], prices of all bytes of the unique pre-tokens, in these units.
+        threshold: least saving among the K best substrings, in tokens.
     """
 
     bound: int
@@ -128,15 +125,15 @@ class Proven:
 
 
 def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int = 1) -> Proven:
-    """The bound that potentials of nodes prove, in integers throughout and over all substrings.
+    """Compute the bound proven by potentials of nodes, in integers and over all substrings.
 
     Args:
-        graph: the text; its ``groups`` are the substrings.
-        potentials: float64 [nodes], the price of the bytes before each node of its word, in tokens.
-        threads: threads to use; they do not show.
+        graph: the text.
+        potentials: float64 [nodes], total price of the bytes before each node of its pre-token, in tokens.
+        threads: number of threads (default: 1); results do not depend on it.
 
     Raises:
-        TokbenchError: the counts are too great to add up prices in 63 bits.
+        TokbenchError: the counts are too large for sums of prices in 63 bits.
     """
     scale = finest(graph)
     counts = graph.counts
@@ -151,7 +148,7 @@ def proven(graph: SubstringGraph, potentials: NDArray[np.float64], threads: int 
 
 
 def plain(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
-    """Prices that prove that each pre-token takes a token: its first byte costs one, the others nothing."""
+    """Return prices that prove one token per pre-token: its first byte costs one token, the others nothing."""
     prices = np.zeros(len(graph.counts.data), np.int64)
     starts = graph.counts.offsets[:-1]
     prices[starts] = graph.counts.counts * scale
@@ -159,7 +156,7 @@ def plain(graph: SubstringGraph, scale: int) -> NDArray[np.int64]:
 
 
 def finest(graph: SubstringGraph) -> int:
-    """The greatest scale, a power of two, at which no sum that the kernel makes leaves 63 bits."""
+    """Return the greatest power of two as scale for which all sums of the kernel fit in 63 bits."""
     lengths = np.diff(graph.counts.offsets).astype(np.float64)
     greatest = float((graph.counts.counts * lengths) @ lengths)
     if greatest >= 2.0**61:

@@ -1,5 +1,5 @@
-"""What the papers printed, as data, and the statistics of theirs recomputed from it.
+"""Published numbers as data, and the papers' statistics recomputed from them.
 
-The CSV files beside these modules are the facts: numbers as printed, digit by digit, each with its table or figure.
-Like the command line, this package stands on top of the statistics and the report, and no stage imports it.
+The CSV files in this package contain the numbers as printed, with all digits and their table or figure. This package
+depends on the statistics and the report, and no stage imports it.
 """

@@ -1,9 +1,9 @@
-"""The papers' numbers beside those of a run, wherever both have the same cell.
+"""Published numbers compared with those of a run, for cells that both have.
 
-A cell is the same where recipe and vocabulary size are: pre-tokenization, construction with its initial vocabulary,
-segmentation, and the options that tell the paper's variants apart. Language models are the same where width and layers
-are the paper's, and the budget where variants differ in nothing else. Corpora are named on both sides; sums over a
-corpus, and the tables of papers that use several, are set beside a run's only where the corpora bear one name.
+Cells correspond if recipe and vocabulary size are equal: pre-tokenizer, construction with its initial vocabulary,
+segmentation, and the options that distinguish the paper's variants. Language models correspond if width and layers are
+the paper's, and also the budget if variants differ only in it. Corpora are named on both sides. Sums over a corpus, and
+tables of papers with several corpora, are compared only if the corpora have the same name.
 """
 
 import re
@@ -29,12 +29,12 @@ SCALES = {"billions": 1e9, "percent": 0.01}
 
 @dataclass(frozen=True)
 class Measure:
-    """How a paper's metric is called here.
+    """Metric of a run that corresponds to a paper's metric.
 
     Attributes:
-        metric: our name.
-        definition: pattern of our definition, whole.
-        same_corpus: whether it says something only where the corpora are the same.
+        metric: name of the metric in a run.
+        definition: regular expression for its full definition (default: any).
+        same_corpus: True if values are comparable only on the same corpus (default: False).
     """
 
     metric: str
@@ -42,7 +42,7 @@ class Measure:
     same_corpus: bool = False
 
     def fits(self, metric: str, definition: str) -> bool:
-        """Whether a row of the intrinsic table holds this measure."""
+        """Return True if a row of the intrinsic table has this measure."""
         return metric == self.metric and re.fullmatch(self.definition, definition) is not None
 
 
@@ -65,23 +65,24 @@ MEASURES = {
     ),
     ("picky_bpe", "removed_tokens"): Measure("removed_tokens", same_corpus=True),
 }
-"""By paper and metric; metrics that are not here have no counterpart in a run."""
+"""Measures by paper and metric; other metrics have no counterpart in a run."""
 
 
 def beside(
     intrinsic: pl.DataFrame, accuracy: pl.DataFrame, texts: pl.DataFrame, experiment: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Published numbers beside a run's.
+    """Return published numbers with the corresponding values of a run.
 
     Args:
-        intrinsic: the tidy table of intrinsic metrics.
-        accuracy: the tidy table of accuracies, as shares.
-        texts: the tidy table of texts, in bits per byte.
-        experiment: ``variants`` (name -> ``corpus``, ``pretokenization``, ``construction``, ``segmentation``, or
-            ``from`` of those that were made elsewhere, which are no paper's) and ``models`` (name -> options), in full.
+        intrinsic: table of intrinsic metrics.
+        accuracy: table of accuracies, as shares.
+        texts: table of texts, in bits per byte.
+        experiment: full recipes. ``variants`` maps names to ``corpus``, ``pretokenization``, ``construction``,
+            ``segmentation``, or to ``from`` for external tokenizers, which are never a paper's. ``models`` maps names
+            to options.
 
     Returns:
-        One row per published number that the run has too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
+        One row per published number that the run has, too: ``variant``, ``size``, ``measure``, ``ours``, ``published``
         (accuracies as shares), ``ours_on`` and ``published_on`` (corpus or model), ``source`` (paper and table).
     """
     rows: list[tuple[Any, ...]] = []
@@ -99,7 +100,7 @@ def beside(
 
 
 def same_recipe(recipe: Mapping[str, Any], theirs: Mapping[str, str]) -> bool:
-    """Whether a recipe in full is the paper's variant, a row of :func:`tokbench.published.facts.variants`."""
+    """Return True if a full recipe is the paper's variant, a row of :func:`tokbench.published.facts.variants`."""
     construction, segmentation = recipe["construction"], recipe["segmentation"]
     options = dict(item.split("=") for item in theirs["options"].split(";") if item)
     return (
@@ -117,7 +118,7 @@ def _option(recipe: Mapping[str, Any], path: str) -> str:
 
 
 def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """Rows of intrinsic metrics, those of the whole corpus."""
+    """Yield rows of intrinsic metrics, for the full corpus."""
     whole = ours.filter(pl.col("language") == "").drop_nulls("value")
     printed = facts.cells().filter(paper=theirs["paper"], variant=theirs["variant"])
     for cell in printed.iter_rows(named=True):
@@ -137,7 +138,7 @@ def _measured(ours: pl.DataFrame, theirs: Mapping[str, str]) -> Iterator[tuple[A
 def _accuracies(
     ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of accuracies under the paper's models."""
+    """Yield rows of accuracies under the paper's models."""
     names = dict(facts.tasks().filter(paper=theirs["paper"]).select("task", "lm_eval").iter_rows())
     for cell in _of_models("accuracy", theirs):
         rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], task=names[cell["task"]])
@@ -150,7 +151,7 @@ def _accuracies(
 def _bits_of_texts(
     ours: pl.DataFrame, same: Callable[[str], list[str]], theirs: Mapping[str, str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of bits per byte of texts under the paper's models."""
+    """Yield rows of bits per byte of texts under the paper's models."""
     for cell in _of_models("bits_per_byte", theirs):
         rows = ours.filter(pl.col("model").is_in(same(cell["model"])), size=cell["size"], text=cell["corpus"])
         for row in rows.drop_nulls("value").iter_rows(named=True):
@@ -160,20 +161,20 @@ def _bits_of_texts(
 
 
 def _of_models(metric: str, theirs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """What a paper prints of a variant's language models."""
+    """Yield published cells of a variant's language models."""
     known = list(MODELS.get(theirs["paper"], ()))
     printed = facts.cells().filter(pl.col("model").is_in(known), paper=theirs["paper"], metric=metric)
     return printed.filter(variant=theirs["variant"]).iter_rows(named=True)
 
 
 def _same_models(models: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, str], model: str) -> list[str]:
-    """Our models of the paper's width, number of layers and, where that tells its variants apart, budget."""
+    """Return our models with the paper's width and layers, and its budget if that distinguishes variants."""
     shape, budget = MODELS[theirs["paper"]][model], theirs["budget"]
     return [name for name, options in models.items() if _shape(options) == shape and _reads(options, budget)]
 
 
 def _reads(options: Mapping[str, Any], budget: str) -> bool:
-    """Whether a model's budget is one of those, as in :func:`tokbench.published.facts.variants`."""
+    """Return True if a model's budget is one of those given, see :func:`tokbench.published.facts.variants`."""
     for one in budget.split("|"):
         option, _, value = one.partition("=")
         found = options.get(option)
@@ -192,28 +193,28 @@ def _source(cell: Mapping[str, str]) -> str:
 
 BESIDE = TidyTable(
     "published",
-    "a published number that the run has too",
+    "a published number that the run has, too",
     (
         VARIANT,
         replace(SIZE, empty="not measured in this run"),
         Column(
             "measure",
             pl.String,
-            "metric and definition, or the task whose accuracy, or the text whose bits per byte it is",
+            "metric and definition, accuracy of a task, or bits per byte of a text",
         ),
         Column("ours", pl.Float64, "this run's value", MEASURE, "ours", empty="not measured in this run"),
-        Column("published", pl.Float64, "the paper's", MEASURE, "published (theirs)", empty="not published"),
+        Column("published", pl.Float64, "the paper's value", MEASURE, "published (theirs)", empty="not published"),
         Column("ours_on", pl.String, "corpus, or model and suite, of this run", heading="ours on"),
         Column("published_on", pl.String, "corpus or model of the paper", heading="theirs on"),
-        Column("source", pl.String, "paper, and where in it"),
+        Column("source", pl.String, "paper, and table or section"),
     ),
     maker=beside,
     takes=("intrinsic", "every", "texts", "experiment"),
     prints=(
         Print(
             "published",
-            "Values as published, marked as theirs, beside the same measure of the same recipe at the same size in "
-            "this run; accuracies as shares. Corpora differ where their names do.",
+            "Published values, marked as theirs, next to the same measure of the same recipe and size in this run; "
+            "accuracies as shares. Corpora differ if their names do.",
             arranged=True,
         ),
     ),

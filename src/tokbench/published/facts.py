@@ -1,10 +1,7 @@
-"""The papers' numbers, read from the files of this package; printed numbers stay text, so that no digit is lost.
+"""Published numbers, read from the CSV files of this package, and comparison of each with a recomputed number.
 
-The facts as the tidy tables that statistics take, and what each printed number can stand for.
-
-What printed numbers allow: the values that round to them, and how far a statistic of them can move.
-
-One printed number beside the same number recomputed.
+Printed numbers stay text, so that no digit is lost. They are also returned as tidy tables for the statistics. For each
+number there is the span of values that round to it, and for statistics the span that follows from these.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,52 +24,54 @@ PAPERS = {
     "picky_bpe": "BPE Gets Picky",
     "bytespan": "ByteSpan: Information-Driven Subword Tokenisation",
 }
-"""Titles, by the name that the files and the experiments give a paper."""
+"""Titles by the short name of a paper in files and experiments."""
 
 
 @cache
 def cells() -> pl.DataFrame:
-    """Every number that the papers print of one tokenizer or of one model.
+    """Return every number that the papers print for one tokenizer or one model.
 
     Returns:
-        ``paper``, ``where`` (table), ``corpus``, ``model``, ``variant``, ``size`` (tokens with the 256 bytes, Int64),
-        ``task`` (of translations whether vocabularies are ``joint`` or ``separate``, whose size is then that of each
-        side), ``metric`` (``comet_bold``, 1, where the paper prints COMET in bold), ``unit``, ``value`` (as printed);
-        empty text where a column does not apply.
+        ``paper``, ``where`` (table), ``corpus``, ``model``, ``variant``, ``size`` (tokens including the 256 bytes,
+        Int64), ``task``, ``metric``, ``unit``, ``value`` (as printed). Text is empty if a column does not apply. For
+        translations ``task`` is ``joint`` or ``separate`` vocabularies; ``size`` is that of each side if separate. The
+        metric ``comet_bold`` is 1 if the paper prints COMET in bold.
     """
     return _read("cells").cast({"size": pl.Int64})
 
 
 @cache
 def statistics() -> pl.DataFrame:
-    """Numbers that the papers derive from others of their numbers.
+    """Return numbers that the papers derive from others of their numbers.
 
     Returns:
-        ``paper``, ``where``, ``statistic``, ``model``, ``size`` (empty text for all sizes), ``a`` and ``b`` (what is
-        compared), ``relation`` (``=``, or ``<=`` and ``>`` where the text states a bound), ``value`` (as printed),
-        ``note`` (what else the paper prints).
+        ``paper``, ``where``, ``statistic``, ``model``, ``size`` (empty for all sizes), ``a`` and ``b`` (items
+        compared), ``relation`` (``=``, or ``<=`` and ``>`` if the text states a bound), ``value`` (as printed),
+        ``note`` (further printed remarks).
     """
     return _read("statistics")
 
 
 @cache
 def variants() -> pl.DataFrame:
-    """The papers' tokenizers as recipes of ours.
+    """Return the papers' tokenizers as recipes of Tokbench.
 
     Returns:
-        ``paper``, ``variant``, ``label`` (as printed), ``pretokenization`` (one of several, separated by ``|``),
-        ``construction``, ``initial``, ``segmentation`` (likewise), ``options``
-        (``phase.option=value``, separated by ``;``), ``budget`` (``option=value`` of its language models, or an
-        option alone that is set to whatever; one of several, separated by ``|``; empty where it tells no variants
-        apart).
+        ``paper``, ``variant``, ``label`` (as printed), ``pretokenization`` (alternatives separated by ``|``),
+        ``construction``, ``initial``, ``segmentation`` (alternatives separated by ``|``), ``options``
+        (``phase.option=value``, separated by ``;``), ``budget``. The budget of its language models is
+        ``option=value``, or an option without value for any value; alternatives are separated by ``|``. It is empty if
+        budgets do not distinguish variants.
     """
     return _read("variants")
 
 
 @cache
 def tasks() -> pl.DataFrame:
-    """The papers' tasks: ``paper``, ``task``, ``lm_eval`` (the harness's name), ``questions`` and ``random`` (percent),
-    both null where they are not needed. The numbers of questions are those of the harness's splits."""
+    """Return the papers' tasks: ``paper``, ``task``, ``lm_eval`` (the harness's name), ``questions``, ``random``.
+
+    ``random`` is in percent. Both numbers are null if they are not needed. Questions are those of the harness's splits.
+    """
     return _read("tasks").with_columns(
         pl.col("questions").cast(pl.Int64, strict=False), pl.col("random").cast(pl.Float64, strict=False)
     )
@@ -80,8 +79,10 @@ def tasks() -> pl.DataFrame:
 
 @cache
 def regions() -> pl.DataFrame:
-    """The regions of the papers' Venn diagrams, in tokens; columns as in a run's table ``venn``, and ``paper``,
-    ``where``."""
+    """Return the regions of the papers' Venn diagrams, in tokens.
+
+    Columns are those of a run's table ``venn``, and ``paper``, ``where``.
+    """
     frame = _read("regions")
     names = ("paper", "where", "a", "b", "c")
     return frame.cast({name: pl.Int64 for name in frame.columns if name not in names})
@@ -89,13 +90,13 @@ def regions() -> pl.DataFrame:
 
 @cache
 def lacking() -> pl.DataFrame:
-    """What of the papers cannot be recomputed: ``paper``, ``where``, ``what``, ``why``."""
+    """Return published items that cannot be recomputed: ``paper``, ``where``, ``what``, ``why``."""
     return _read("lacking")
 
 
 @cache
 def labels(paper: str) -> dict[str, str]:
-    """What a paper calls its variants."""
+    """Return a paper's printed names of its variants."""
     return dict(variants().filter(paper=paper).select("variant", "label").iter_rows())
 
 
@@ -105,30 +106,30 @@ def _read(name: str) -> pl.DataFrame:
 
 
 SLACK = 1e-9
-"""Beyond the ends of an interval, so that a value on the end itself lies inside."""
+"""Tolerance at the ends of an interval, so that a value at an end is inside."""
 _NULLS: tuple[Null, ...] = ("tied", "untied")
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedValue:
-    """A printed value and the least and greatest value that it can stand for."""
+    """A printed value, and the least and greatest value that it may represent."""
 
     low: float
     value: float
     high: float
 
     def scaled(self, factor: float) -> "PrintedValue":
-        """In another unit."""
+        """Return the value in another unit."""
         return PrintedValue(self.low * factor, self.value * factor, self.high * factor)
 
     def meets(self, other: "PrintedValue") -> bool:
-        """Whether the two can stand for the same value."""
+        """Return True if both may represent the same value."""
         slack = SLACK * max(abs(self.value), abs(other.value), 1e-300)
         return self.low <= other.high + slack and other.low <= self.high + slack
 
 
 def printed_span(text: str) -> PrintedValue:
-    """What a decimal number stands for: half a unit of its last printed digit either way."""
+    """Return the span of a decimal number: half a unit of its last printed digit on either side."""
     number = Decimal(text)
     exponent = number.as_tuple().exponent
     half = Decimal(5).scaleb(int(exponent) - 1)
@@ -136,19 +137,20 @@ def printed_span(text: str) -> PrintedValue:
 
 
 def share_span(text: str, questions: int | None) -> PrintedValue:
-    """What a printed percentage of right answers stands for.
+    """Return the span of a printed percentage of right answers.
 
-    A share of n questions is k / n for a whole k, and only those that print as the text are allowed; where the task has
-    few questions that is a single one. Harnesses print shares with four decimals, which may have been rounded again, so
+    A share of n questions is k / n for an integer k, and only shares that print as the text are allowed. For a task
+    with
+    few questions there is only one. Harnesses print shares with four decimals, which may have been rounded again, so
     k / n is rounded to four decimals first.
 
     Args:
-        text: a percentage with one decimal or more.
-        questions: how many the task has; None where it is not known.
+        text: percentage with one decimal or more.
+        questions: number of questions of the task; None if unknown.
 
     Returns:
-        Least, nearest and greatest share, in percent. Half a unit either way where the number of questions is unknown
-        or no whole number of right answers prints so.
+        Least, nearest and greatest share, in percent. Half a unit on either side if the number of questions is unknown
+        or no integer number of right answers prints as the text.
     """
     span = printed_span(text)
     if questions is None:
@@ -162,11 +164,11 @@ def share_span(text: str, questions: int | None) -> PrintedValue:
 
 
 def signed_rank_span(first: Sequence[PrintedValue], second: Sequence[PrintedValue]) -> PrintedValue:
-    """P-value of the one-sided signed-rank test over pairs of values that are known so far only.
+    """Return the span of the p-value of the one-sided signed-rank test over pairs of spans.
 
-    The statistic never falls when a difference grows (it counts the pairs of differences, each with itself too, whose
-    sum is positive), so the two corners, all differences least and all greatest, bound it. The p-value is taken there
-    and at the values themselves, by the null that knows of ties and by the one that does not.
+    The statistic counts pairs of differences (each also with itself) whose sum is positive, so it never falls when a
+    difference grows. All differences at their least and all at their greatest therefore bound it. P-values are computed
+    there and at the values themselves, with the null distribution under ties and the one without.
     """
     middle = [a.value - b.value for a, b in zip(first, second, strict=True)]
     greatest = [a.high - b.low for a, b in zip(first, second, strict=True)]
@@ -176,13 +178,13 @@ def signed_rank_span(first: Sequence[PrintedValue], second: Sequence[PrintedValu
 
 
 def statistic_span(statistic: Callable[[NDArray[np.float64]], float], values: Sequence[PrintedValue]) -> PrintedValue:
-    """How far a smooth statistic of many values can move within their spans.
+    """Return the span of a smooth statistic of many values within their spans.
 
-    From the values themselves, it climbs: each value goes to the end that the slope points to, until none moves. The
-    ends of the span are therefore attained, and any number between them; the true extremes may lie further out.
+    Starting at the values, each value moves to the end of its span in the direction of the slope, until none moves.
+    All numbers between the two results are attained; the true extremes may be further apart.
 
     Args:
-        statistic: of float64 [n], such as a correlation.
+        statistic: function of float64 [n], such as a correlation.
         values: n spans.
     """
     middle = np.array([span.value for span in values])
@@ -200,7 +202,7 @@ def _climb(
     sign: int,
     rounds: int = 20,
 ) -> float:
-    """The statistic at the corner of the box that the slope leads to, downwards for a sign of -1."""
+    """Return the statistic at the corner of the box found by ascent, or by descent for ``sign`` -1."""
     here = start
     for _ in range(rounds):
         slope = np.empty_like(here)
@@ -219,14 +221,14 @@ def _climb(
 SUITE = {"pathpiece": "ten tasks", "greedtok": "eleven tasks"}
 """Names of the papers' sets of tasks."""
 MODEL = "350M"
-"""The model of "Tokenization Is More Than Compression" that every variant was trained with."""
+"""Model of "Tokenization Is More Than Compression" with which every variant was trained."""
 APART = ("randtrain_", "pathpiece_ngram_space_digit")
-"""Variants that are no part of the 18: those of appendix F, and one that was trained at 1.3B alone."""
+"""Prefixes of variants outside the 18: those of appendix F, and one that was trained only at 1.3B."""
 
 
 @cache
 def spans(paper: str) -> dict[tuple[str, str, int, str], PrintedValue]:
-    """What each accuracy can stand for, in percent, by model, variant, size and task."""
+    """Return the span of each accuracy, in percent, by model, variant, size and task."""
     questions = dict(tasks().filter(paper=paper).select("task", "questions").iter_rows())
     printed = cells().filter(paper=paper, metric="accuracy")
     rows = printed.select("model", "variant", "size", "task", "value").iter_rows()
@@ -237,8 +239,10 @@ def spans(paper: str) -> dict[tuple[str, str, int, str], PrintedValue]:
 
 @cache
 def accuracy(paper: str) -> pl.DataFrame:
-    """The paper's accuracies in the columns of :data:`tokbench.statistics.cells.ACCURACY`, each the share of right
-    answers nearest to what is printed, see :func:`tokbench.published.facts.share_span`."""
+    """Return the paper's accuracies in the columns of :data:`tokbench.statistics.cells.ACCURACY`.
+
+    Each is the share of right answers nearest to the printed number, see :func:`share_span`.
+    """
     of_tasks = {task: (questions, random) for _, task, _, questions, random in tasks().filter(paper=paper).rows()}
     rows = []
     for (model, variant, size, task), span in spans(paper).items():
@@ -249,14 +253,14 @@ def accuracy(paper: str) -> pl.DataFrame:
 
 
 def main_runs() -> pl.DataFrame:
-    """Accuracies of the 18 variants at three sizes under the 350M models."""
+    """Return accuracies of the 18 variants at three sizes under the 350M models."""
     return accuracy("pathpiece").filter(
         pl.col("model") == MODEL, *(~pl.col("variant").str.starts_with(p) for p in APART)
     )
 
 
 def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> PrintedValue | None:
-    """What the average accuracy can be, in percent, over all tasks and the sizes; None where a cell is not printed."""
+    """Return the span of the average accuracy over tasks and sizes, in percent; None if a cell is not printed."""
     task_names = tasks().filter(paper=paper)["task"].to_list()
     known = spans(paper)
     keys = [(model, variant, size, task) for size in sizes for task in task_names]
@@ -270,8 +274,10 @@ def average_span(paper: str, model: str, variant: str, sizes: list[int]) -> Prin
 
 @cache
 def intrinsic() -> pl.DataFrame:
-    """Token counts and Rényi efficiencies of "Tokenization Is More Than Compression", table 11, in the columns of
-    :data:`tokbench.statistics.cells.INTRINSIC`."""
+    """Return token counts and Rényi efficiencies of "Tokenization Is More Than Compression", table 11.
+
+    Columns are those of :data:`tokbench.statistics.cells.INTRINSIC`.
+    """
     printed = cells().filter(paper="pathpiece", where="Table 11")
     scale = pl.when(pl.col("unit") == "billions").then(1e9).otherwise(1.0)
     return printed.with_columns(
@@ -284,7 +290,7 @@ def intrinsic() -> pl.DataFrame:
 
 
 def measured_spans(metric: str) -> dict[tuple[str, int], PrintedValue]:
-    """What each value of a metric of table 11 can stand for, as printed, by variant and size."""
+    """Return the span of each value of a metric of table 11, in printed units, by variant and size."""
     printed = cells().filter(paper="pathpiece", where="Table 11", metric=metric)
     return {
         (variant, size): printed_span(value)
@@ -307,19 +313,19 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A number that a paper derives from others.
+    """A number that a paper derives from other numbers, and its recomputation.
 
     Attributes:
         paper, where: the paper and its table, figure or section.
-        statistic: what it is.
-        model, size: of what models and vocabulary sizes; empty for all.
-        a, b: what is compared; ``b`` empty for a number of one thing.
+        statistic: name of the statistic.
+        model, size: models and vocabulary sizes; empty for all.
+        a, b: items compared; ``b`` is empty for a number of one item.
         relation: ``=``, ``<=`` or ``>``.
         published: the number as printed.
-        ours: recomputed from the printed numbers; None where that is impossible.
-        low, high: what it can be within their rounding.
+        ours: recomputed from the printed numbers; None if that is impossible.
+        low, high: span of ``ours`` within the rounding of the printed numbers.
         verdict: one of :data:`VERDICTS`.
-        note: what else is to be said.
+        note: remark (default: none).
     """
 
     paper: str
@@ -339,12 +345,12 @@ class Statistic:
 
 
 def judged(row: dict[str, str], ours: PrintedValue | None, note: str = "") -> Statistic:
-    """The printed number beside ours.
+    """Compare a printed number with its recomputation.
 
     Args:
         row: a row of :func:`tokbench.published.facts.statistics`.
-        ours: the recomputed value and what rounding allows; None where the numbers it needs are not printed.
-        note: a remark, or why there is none of ours.
+        ours: recomputed value and its span; None if the required numbers are not printed.
+        note: remark, or the reason why ``ours`` is None (default: none).
     """
     value, low, high = (None, None, None) if ours is None else (ours.value, ours.low, ours.high)
     return Statistic(
@@ -376,7 +382,7 @@ def _verdict(relation: str, printed: str, ours: PrintedValue) -> str:
 
 
 def _rounds_to(value: float, printed: str) -> bool:
-    """Whether the value prints so; one that lies half-way between two prints as either."""
+    """Return True if the value prints as ``printed``; a value half-way between two numbers prints as either."""
     number = Decimal(printed)
     step = Decimal(1).scaleb(int(number.as_tuple().exponent))
     near = Decimal(repr(value))

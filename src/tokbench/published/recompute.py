@@ -1,8 +1,7 @@
-"""What the papers derive from others of their numbers, recomputed from the numbers that they print.
+"""Recomputation of numbers that the papers derive from others: from printed numbers, and from released files.
 
-The statistics of a run, taken of the papers' accuracies: the same functions, the same tables, the same figures.
-
-Figure 5 and rows of table 11 of "Tokenization Is More Than Compression", from the files its authors released.
+Statistics of the papers' accuracies use the functions, tables and figures of a run. Figure 5 and rows of table 11 of
+"Tokenization Is More Than Compression" are recomputed from files that its authors released.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +39,7 @@ RANDOM = "random guessing"
 
 @cache
 def recompute() -> tuple[Statistic, ...]:
-    """All rows of :func:`tokbench.published.facts.statistics`, each beside its own recomputation."""
+    """Return all rows of :func:`tokbench.published.facts.statistics` with their recomputations."""
     known: Mapping[str, Callable[[Row], Recomputed]] = {
         "average_accuracy": _average,
         "rank": _rank,
@@ -70,7 +69,7 @@ def _average(row: Row) -> Recomputed:
 
 
 def _rank(row: Row) -> Recomputed:
-    """Rank of the average among the variants that the same table ranks."""
+    """Recompute the rank of the average among the variants that the same table ranks."""
     same = facts.statistics().filter(paper=row["paper"], where=row["where"], statistic="rank", model=row["model"])
     sizes = [int(row["size"])] if row["size"] else SIZES
     found = {name: facts.average_span(row["paper"], row["model"], name, sizes) for name in same["a"]}
@@ -99,7 +98,7 @@ def _exact(span: PrintedValue) -> PrintedValue:
 
 
 def _averages(sizes: list[int]) -> list[PrintedValue]:
-    """Average accuracies of the 18 variants at each size, size by size."""
+    """Return average accuracies of the 18 variants, size by size."""
     names = sorted(facts.main_runs()["variant"].unique())
     found = [facts.average_span(TEN, facts.MODEL, name, [size]) for size in sizes for name in names]
     return [span for span in found if span is not None]
@@ -122,7 +121,7 @@ def _pearson(row: Row) -> Recomputed:
 
 
 def _r(values: NDArray[np.float64]) -> float:
-    """Pearson's r of the first half of the values with the second."""
+    """Return Pearson's r of the first half of the values with the second."""
     first, second = (side - side.mean() for side in np.split(values, 2))
     return exact_sum(first * second) / sqrt(exact_sum(first * first) * exact_sum(second * second))
 
@@ -135,7 +134,7 @@ def _printed(row: Row, metric: str, corpus: str, variant: str) -> PrintedValue:
 
 
 def _improvement(row: Row) -> Recomputed:
-    """Percent by which a is nearer zero than b: (b - a) / b, of tokens per word or of the objective."""
+    """Recompute by how many percent a is nearer to zero than b: (b - a) / b, of tokens per word or the objective."""
     metric = row["statistic"].partition(":")[2]
     a, b = (_printed(row, metric, row["model"], row[side]) for side in "ab")
     return statistic_span(lambda values: float(100 * (values[1] - values[0]) / values[1]), [a, b]), ""
@@ -152,13 +151,13 @@ def _share_of_vocabulary(metric: str) -> Callable[[Row], Recomputed]:
 
 @dataclass(frozen=True)
 class ModelSet:
-    """One set of models that can be compared, and what the statistics say of it.
+    """A set of comparable models, with its statistics.
 
     Attributes:
         name: stem of its files.
-        of: what captions call it.
-        accuracy, ranks, by_size, pairs, power, average_ranks, intervals: tables, as :mod:`tokbench.statistics` gives
-            them; no intervals where the numbers of questions are not known.
+        of: description in captions.
+        accuracy, ranks, by_size, pairs, power, average_ranks, intervals: tables of :mod:`tokbench.statistics`;
+            ``intervals`` is None if numbers of questions are not known.
     """
 
     name: str
@@ -173,14 +172,14 @@ class ModelSet:
 
     @property
     def order(self) -> list[str]:
-        """Variants by rank, equal averages by name; without those that lack a cell."""
+        """Variants by rank, ties by name, without those that lack a cell."""
         known = self.ranks.filter(pl.col("average").is_not_null())
         return known.sort("rank", "variant")["variant"].to_list()
 
 
 @cache
 def compared() -> tuple[ModelSet, ...]:
-    """The 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
+    """Return the 18 variants, all variants at 40,960, the 1.3B models, and GreedTok's models."""
     small = facts.accuracy("pathpiece").filter(model=facts.MODEL, size=40960)
     large = facts.accuracy("pathpiece").filter(model="1.3B")
     greedtok = facts.accuracy("greedtok")
@@ -214,15 +213,15 @@ FILES = {
     "pathpiece_bpe": "pathpiecel_initbpe_firstspace_1_40960",
     "sage_bpe": "sage_initbpe_firstspace_6_40960",
 }
-"""Stem of each variant's files: ``.json`` or ``.vocab`` and ``_token_counts.tsv``, each plain or compressed."""
+"""Stem of each variant's files: ``.json`` or ``.vocab``, and ``_token_counts.tsv``, plain or compressed."""
 END_OF_TEXT = "<|endoftext|>"
 
 
 def released(folder: Path | str) -> list[Statistic]:
-    """Regions of the vocabularies, and token counts and Rényi efficiencies on MiniPile, beside the printed ones.
+    """Recompute regions of the vocabularies, and token counts and Rényi efficiencies on MiniPile, from released files.
 
     Args:
-        folder: where the files lie.
+        folder: folder of the files.
 
     Raises:
         TokbenchError: a file is missing or not readable; the message names it.
@@ -306,7 +305,7 @@ def _find(folder: Path, *names: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise TokbenchError(
-        f"{folder}: no {' or '.join(names)}, plain or compressed; name the folder of the vocabularies that the authors "
+        f"{folder}: no {' or '.join(names)}, plain or compressed; pass the folder of the vocabularies that the authors "
         "released"
     )
 

@@ -1,8 +1,8 @@
-"""Translations in the form of tables 1 and 2 of "BPE Gets Picky", the published scores beside ours.
+"""Comparison of translations with tables 1 and 2 of "BPE Gets Picky".
 
-A row is the paper's where both sides are cut by one recipe of the paper, with a joint vocabulary or separate ones of
-the same size, in the same direction. Its model and texts are others unless a run has made them the same; the table says
-of the model whether it is.
+A row corresponds to the paper's if one recipe of the paper tokenizes both sides, with a joint vocabulary or separate
+ones of the same size, in the same direction. Models and texts usually differ from the paper's; the table shows if the
+model is the same.
 """
 
 from collections.abc import Mapping
@@ -31,12 +31,12 @@ KEYS = [column.name for column in SYSTEM]
 def published_translations(
     sentences: pl.DataFrame, comparisons: pl.DataFrame, experiment: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Scores of the models whose tokenizers are the paper's, published ones beside them.
+    """Return scores of models whose tokenizers are the paper's, with the published scores.
 
     Args:
-        sentences: the table ``translation_sentences``, siblings by seed under their common name.
-        comparisons: the table ``translation_comparisons``.
-        experiment: recipes of ``variants`` and ``translation_models``, in full.
+        sentences: table ``translation_sentences``; models that differ only in the seed share a name.
+        comparisons: table ``translation_comparisons``.
+        experiment: full recipes of ``variants`` and ``translation_models``.
 
     Returns:
         The columns of :data:`PUBLISHED_TRANSLATIONS`.
@@ -65,7 +65,7 @@ def published_translations(
 
 
 def _ours(part: pl.DataFrame) -> dict[str, Any]:
-    """Scores over the seeds together; half-widths are those of the bootstrap over sentences."""
+    """Return scores over all seeds together, with half-widths of intervals by the bootstrap over sentences."""
     found: dict[str, Any] = {}
     for (metric,), own in part.group_by("metric", maintain_order=True):
         score, name = SCORES[str(metric)], str(metric).lower()
@@ -78,7 +78,7 @@ def _ours(part: pl.DataFrame) -> dict[str, Any]:
 
 
 def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The paper's cell: its table 1 has joint vocabularies of 8,192, its table 2 the others."""
+    """Return the paper's cell; its table 1 has joint vocabularies of 8,192, its table 2 the others."""
     cells = facts.cells().filter(
         pl.col("task").is_in([row["vocabulary"], *([""] if row["vocabulary"] == JOINT else [])]),
         pl.col("metric").is_in(["bleu", "bleu_interval", "comet"]),
@@ -92,9 +92,9 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, comparisons: pl.DataFrame) -> str | None:
-    """Return whether a score is the best of its group, has no significant difference from it, or is not tested.
+    """Return “best”, “not told apart” from the best, or the reason why a score is not tested.
 
-    None where no difference is significant, and for a score that the comparisons lack.
+    None if no difference is significant, if this one is, or if the comparisons lack the score.
     """
     there = [one for one in group if not isnan(one.get(metric, nan))]
     if len(there) < 2 or isnan(row.get(metric, nan)):
@@ -116,7 +116,7 @@ def _stands(row: Mapping[str, Any], group: list[dict[str, Any]], metric: str, co
 
 
 MISSING = "the paper has no such cell"
-WORSE = "told apart from the best, not compared with it, or none is told apart"
+WORSE = "significantly different from the best, not compared with it, or no difference is significant"
 NOT_SCORED = "not scored in this run"
 PUBLISHED_TRANSLATIONS = TidyTable(
     "published_translations",
@@ -126,31 +126,34 @@ PUBLISHED_TRANSLATIONS = TidyTable(
         Column("vocabulary", pl.String, "joint, or separate"),
         SIZE,
         TOKENIZERS,
-        Column("variant", pl.String, "the paper's variant that both sides are", heading="theirs"),
-        Column("bleu", pl.Float64, "BLEU, seeds taken together", decimals=1, heading="BLEU", empty=NOT_SCORED),
+        Column("variant", pl.String, "the paper's variant of both sides", heading="theirs"),
+        Column("bleu", pl.Float64, "BLEU of all seeds together", decimals=1, heading="BLEU", empty=NOT_SCORED),
         Column(
-            "bleu_interval", pl.Float64, "half of its 95 % interval, by the bootstrap over sentences", decimals=1,
+            "bleu_interval", pl.Float64, "half-width of its 95 % interval (bootstrap over sentences)", decimals=1,
             heading="±", empty=NOT_SCORED,
         ),
         Column(
-            "bleu_stands", pl.String, "“best” of those over vocabularies of its kind and size, or “not told apart” "
-            "from it at .05 after Holm's correction (paired bootstrap), or why it is not tested", heading="BLEU stands",
+            "bleu_stands", pl.String, "“best” among vocabularies of this kind and size, “not told apart” from it "
+            "(no significant difference at .05 after Holm's correction, paired bootstrap), or why it is not tested",
+            heading="BLEU stands",
             empty=WORSE,
         ),
-        Column("comet", pl.Float64, "COMET, seeds taken together", decimals=3, heading="COMET", empty=NOT_SCORED),
+        Column("comet", pl.Float64, "COMET of all seeds together", decimals=3, heading="COMET", empty=NOT_SCORED),
         Column(
-            "comet_interval", pl.Float64, "half of its 95 % interval, likewise", decimals=3, heading="±",
+            "comet_interval", pl.Float64, "half-width of its 95 % interval (bootstrap over sentences)", decimals=3,
+            heading="±",
             empty=NOT_SCORED,
         ),
         Column(
-            "comet_stands", pl.String, "as that of BLEU", heading="COMET stands", empty=WORSE
+            "comet_stands", pl.String, "the same for COMET", heading="COMET stands", empty=WORSE
         ),
-        Column("published_bleu", pl.Float64, "the paper's", decimals=1, heading="BLEU (theirs)", empty=MISSING),
-        Column("published_bleu_interval", pl.Float64, "the paper's", decimals=1, heading="± (theirs)", empty=MISSING),
-        Column("published_comet", pl.Float64, "the paper's", decimals=3, heading="COMET (theirs)", empty=MISSING),
-        Column("source", pl.String, "paper, and where in it", empty=MISSING),
-        Column("paper_model", pl.String, "whether layers, widths and heads are those of the paper's model"),
-        Column("seeds", pl.Int64, "seeds whose translations are taken together"),
+        Column("published_bleu", pl.Float64, "the paper's BLEU", decimals=1, heading="BLEU (theirs)", empty=MISSING),
+        Column("published_bleu_interval", pl.Float64, "half-width of the paper's interval of BLEU", decimals=1,
+               heading="± (theirs)", empty=MISSING),
+        Column("published_comet", pl.Float64, "the paper's COMET", decimals=3, heading="COMET (theirs)", empty=MISSING),
+        Column("source", pl.String, "paper, and table", empty=MISSING),
+        Column("paper_model", pl.String, "yes if layers, widths and heads are the paper's, otherwise no"),
+        Column("seeds", pl.Int64, "seeds whose translations are pooled"),
     ),
     maker=published_translations,
     takes=("translation_sentences", "translation_comparisons", "experiment"),
@@ -158,9 +161,9 @@ PUBLISHED_TRANSLATIONS = TidyTable(
         Print(
             "published",
             "Translations from {source_language} into {target_language}, {parallel}, test {test}, by {model}, in the "
-            "form of tables 1 and 2 of “BPE Gets Picky”, published scores marked as theirs. The size is that of each "
-            "side. Scores of other texts or models cannot be compared; whether the model has the paper's layers, "
-            "widths and heads: {paper_model}.",
+            "form of tables 1 and 2 of “BPE Gets Picky”; published scores are marked as theirs. The size is that of "
+            "each side. Scores of other texts or models are not comparable. Model with the paper's layers, widths and "
+            "heads: {paper_model}.",
             shown=("vocabulary", "size", "tokenizers", "bleu", "bleu_interval", "bleu_stands", "comet", "comet_stands",
                    "published_bleu", "published_bleu_interval", "published_comet", "source", "seeds"),
             by=("parallel", "source_language", "target_language", "test", "model", "paper_model"),
