@@ -15,29 +15,30 @@ PAGE = Path(__file__).parents[1] / "docs" / "tables.md"
 INTRODUCTION = """\
 # The tidy tables
 
-Every table of an experiment is here twice, as Parquet and as CSV: those that `tokbench tabulate` gathers in `tables/`,
-those that `tokbench analyse` computes in `statistics/`, the sentences that `tokbench cut_examples` cuts in `examples/`.
-One row is one thing, and the column `reason` explains an empty value. Shares and p-values lie between 0 and 1; print
-shows shares in percent and their differences in points.
+Every table of an experiment is written as Parquet and as CSV. `tokbench tabulate` writes to `tables/`,
+`tokbench analyse` to `statistics/`, and `tokbench cut_examples` to `examples/`. The column `reason` explains empty
+values. Shares and p-values are between 0 and 1; the report shows shares in percent and their differences in percentage
+points.
 
-A table is declared once, in the module of its maker: name, columns with type, unit and definition, place in the report.
-Schema, CSV, typeset forms, captions, the page and this file follow. [A new statistic](#a-new-statistic) is one module.
+A table is declared once, in the module of its maker: name, columns with type, unit and definition, and place in the
+report. Files, typeset forms, captions, the report and this page follow from the declaration. To add a statistic, write
+[one module](#a-new-statistic).
 
 This file is generated from the declarations by `tools/make_table_docs.py`.
 """
 TITLES = {
-    "tabulate": "## Gathered by `tokbench tabulate`",
+    "tabulate": "## Collected by `tokbench tabulate`",
     "analyse": "## Computed by `tokbench analyse`",
-    "cut_examples": "## Cut by `tokbench cut_examples`",
+    "cut_examples": "## Segmented by `tokbench cut_examples`",
 }
 NEW = '''\
 ## A new statistic
 
-A module in `src/tokbench/statistics/`, or one of another distribution that is named in the entry-point group
+Add a module to `src/tokbench/statistics/`, or list a module of your own package in the entry-point group
 `tokbench.statistics`:
 
 ```python
-"""How far apart the best and the worst variant of a model and suite are."""
+"""Difference between the best and the worst variant of a model and suite."""
 
 import polars as pl
 
@@ -46,7 +47,7 @@ from tokbench.tabulation.table import DIFFERENCE, Column, Print, TidyTable
 
 
 def gaps(ranks: pl.DataFrame) -> pl.DataFrame:
-    """The highest average minus the lowest."""
+    """Return the highest average minus the lowest."""
     average = pl.col("average")
     return ranks.group_by("model", "suite", maintain_order=True).agg((average.max() - average.min()).alias("gap"))
 
@@ -57,22 +58,22 @@ GAPS = TidyTable(
     (MODEL, SUITE, Column("gap", pl.Float64, "highest average minus the lowest", DIFFERENCE, "gap (points)", 1)),
     maker=gaps,
     takes=("ranks",),
-    prints=(Print("statistics", "How far apart the best and the worst variant are, in points."),),
+    prints=(Print("statistics", "Difference between the best and the worst variant, in points."),),
 )
 ```
 
-It takes other tables by their names, and what `analyse` reads: `accuracy` (means over seeds), `seeded` (every seed),
-`every` (models by their own names), `outcomes` and `answered` (questions, likewise), `intrinsic`, `experiment`. What it
-returns is held to the columns declared. `statistics/gaps.parquet` and `.csv`, `typeset/gaps.*`, a table on the page and
-the next run of `tools/make_table_docs.py` have it then; `snakemake` makes them without being told. With `keys`, the
-columns that together tell each row from all others, here `keys=("model", "suite")`, `tokbench compare_experiments` sets
-the tables of two runs side by side.
+The names in `takes` are other tables, or inputs of `analyse`: `accuracy` (means over seeds), `seeded` (every seed),
+`every` (models by their configured names), `outcomes` and `answered` (the same for questions), `intrinsic`,
+`experiment`. The returned frame must have the declared columns. The next run writes `statistics/gaps.parquet`,
+`statistics/gaps.csv` and `typeset/gaps.*`, and adds the table to the report; `tools/make_table_docs.py` adds it here.
+The option `keys` lists the columns that identify a row, here `keys=("model", "suite")`. With it,
+`tokbench compare_experiments` compares this table between two runs.
 '''
 FORMS = {"table": "table", "figure": "figure", "sentence": "sentences", "signs": "signs", "cuts": "cuts of sentences"}
 
 
 def page(tables: Sequence[TidyTable]) -> str:
-    """The text of docs/tables.md."""
+    """Return the text of docs/tables.md."""
     lines = [INTRODUCTION]
     for command, title in TITLES.items():
         lines += [title, ""]
@@ -82,15 +83,15 @@ def page(tables: Sequence[TidyTable]) -> str:
 
 
 def described(table: TidyTable) -> Iterator[str]:
-    """One table: its rows, its maker, its place, its columns."""
+    """Yield the lines on one table: rows, maker, place in the report, columns."""
     taken = ", ".join(f"`{name}`" for name in table.takes)
     yield f"### {table.name}"
     yield ""
     files = f"`{table.folder}/{table.name}.parquet` and `.csv`"
-    yield f"A row: {markdown(table.rows)}. {files}, made by `{table.made_by}` of {taken}."
+    yield f"One row: {markdown(table.rows)}. {files}, made by `{table.made_by}` from {taken}."
     yield ""
     places = [place(table, one) for one in table.prints]
-    yield f"In the report: {'; '.join(places)}." if places else "In the report: nowhere."
+    yield f"In the report: {'; '.join(places)}." if places else "Not in the report."
     yield ""
     yield f'<details markdown="1"><summary>{len(table.columns)} columns</summary>'
     yield ""
@@ -105,7 +106,7 @@ def described(table: TidyTable) -> Iterator[str]:
 
 
 def place(table: TidyTable, one: Print) -> str:
-    """Where a print stands, and what it is."""
+    """Return section, form and name of a print in the report."""
     by = f", by {' and '.join(one.by)}" if one.by else ""
     named = (one.name or table.name).replace("_", "-")
     return f"section *{one.section}*, {FORMS[one.form]}" + f" `{named}`" * (one.form in ("table", "figure")) + by

@@ -228,7 +228,7 @@ def test_a_new_statistic_is_one_module(new: Path, tidy: Path, tmp_path: Path) ->
     assert 'id="table-gaps" data-tables="statistics/gaps.csv"' in page
     assert page.index('<section id="statistics">') < page.index('id="table-gaps"') < page.index('id="provenance"')
     docs = tool_of("make_table_docs").page(tables_of("tabulate", "analyse"))
-    assert "made by `tokbench.statistics.gaps.gaps` of `ranks`" in docs
+    assert "made by `tokbench.statistics.gaps.gaps` from `ranks`" in docs
     assert "| `gap` | Float64 | difference of shares | highest average minus the lowest |" in docs
 
 

@@ -82,7 +82,7 @@ def alignment_by_word(words: Words, boundaries: NDArray[np.int64]) -> ByWord:
         ``right`` (token boundaries at morpheme boundaries), ``wrong`` (other token boundaries) and ``missed`` (other
         morpheme boundaries).
     """
-    import polars as pl  # already imported by whoever built the table
+    import polars as pl  # already imported where the table was built
 
     by_row = words.gold.select("language", "word").with_columns(
         pl.Series(name, boundaries[:, place]) for place, name in enumerate(COLUMNS[2:])

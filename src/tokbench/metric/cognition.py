@@ -43,7 +43,7 @@ def chunkability(words: Words) -> NDArray[np.float64]:
 )
 def cognition(words: Words, options: Options) -> list[Measurement]:
     """Return the four signed correlations, the mean of their absolute values, and the number of items left out."""
-    import polars as pl  # already imported by whoever built the table
+    import polars as pl  # already imported where the table was built
 
     whole = words.gold.select(pl.all_horizontal(pl.col(MEASURES).is_not_null())).to_series()
     frame = words.gold.with_columns(chunkability=chunkability(words)).filter(whole)

@@ -51,7 +51,7 @@ def gold_segments(words: Words, known: frozenset[Form]) -> tuple[NDArray[np.bool
 
 def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return true positives, false positives and false negatives of each word, int64 [n, 3]; 0 if not chosen."""
-    import polars as pl  # already imported by whoever built the table
+    import polars as pl  # already imported where the table was built
 
     index, offset = words.token_ends()
     kept = chosen[index]

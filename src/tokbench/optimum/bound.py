@@ -129,7 +129,7 @@ STRIDE = 20
 SPAN = 100
 """Steps between two computations of the proven bound."""
 LOWERED = 20
-"""Prices are lowered to the necessary values in every tenth of the first steps up to this number."""
+"""Initial steps, of which every tenth lowers prices to the necessary values."""
 TRIED = 200
 """Steps after which prices of bytes are tried instead of prices of edges."""
 TRIAL = 40

@@ -28,9 +28,12 @@ Ratio = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Difference a minus b, its standard error, and degrees of freedom of Student's t.
+    """Difference or single value with its standard error.
 
     Attributes:
+        difference: the difference, or a single value.
+        error: its standard error.
+        degrees: degrees of freedom of Student's t.
         trainings: number of seeds that the models of both were trained with (default: None, no trained model).
     """
 

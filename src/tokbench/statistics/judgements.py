@@ -20,6 +20,13 @@ class Judgement:
     """Verdict on one difference of a family of tests; fields are in the order of :func:`judgement_columns`.
 
     Attributes:
+        difference: difference of the values, a minus b.
+        low, high: its 95 % interval.
+        p_value: two-sided p-value of Student's t test; None if not tested.
+        holm: p-value after Holm's correction over the family; None if not tested.
+        verdict: verdict on a, see :mod:`tokbench.statistics.verdicts`.
+        excluded: larger differences are excluded by simultaneous intervals; None if significant or not tested.
+        detectable: true difference that the test detects with probability 0.8; None if not tested.
         reason: reason why the difference is not tested; None if it is. It then has an interval and no p-value.
     """
 

@@ -155,7 +155,7 @@ _COMMON = (
     Column("between", pl.Float64, "standard deviation of the difference between languages", BITS,
            "between languages", 4),
     Column("within", pl.Float64, "standard deviation of a document's difference within a language", BITS),
-    Column("languages", pl.Int64, "languages", "languages", "languages"),
+    Column("languages", pl.Int64, "languages that the difference is over", "languages", "languages"),
     Column("documents", pl.Int64, "documents in these languages", "documents", "documents"),
 )  # fmt: skip
 _MODEL = (

@@ -182,7 +182,7 @@ SEED_PLAN = TidyTable(
                "pooled over pairs", BITS, "deviation of a run", 4),
         Column("seed_deviation", pl.Float64, "standard deviation of paired differences between seeds, pooled", BITS,
                "of the difference", 4),
-        Column("highest", pl.Float64, "upper end of its 95 % interval, for tokenizers of equal variance", BITS,
+        Column("highest", pl.Float64, "upper end of a 95 % interval of seed_deviation, for equal variances", BITS,
                "deviation at most", 4),
         Column("document_error", pl.Float64, "standard error of a difference over the pilot's documents, pooled", BITS,
                "error by documents", 4),

@@ -164,7 +164,7 @@ _COUNTS = ("questions", "straddling_questions", "choices", "straddling")
 
 BOUNDARIES = TidyTable(
     "boundaries",
-    "a tokenizer on a task, for all models",
+    "a tokenizer on a task; the same for all models",
     (VARIANT, SIZE, SUITE, TASK, Column("num_fewshot", pl.Int64, "examples in the prompt", "examples"), *STRADDLING),
     maker=boundary_table,
     takes=("results",),

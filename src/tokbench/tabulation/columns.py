@@ -115,7 +115,7 @@ TOKENS = (
     Column("document", pl.Int64, "position of the document in its source; for a group, that of its first document"),
     Column("documents", pl.Int64, "documents in the group; 1 for a single document", "documents"),
     Column("bytes", pl.Int64, "bytes of their text", "bytes"),
-    Column("tokens", pl.Int64, "their tokens, ends not counted", "tokens"),
+    Column("tokens", pl.Int64, "tokens of their text, without ends", "tokens"),
 )
 
 BOUNDARIES = (

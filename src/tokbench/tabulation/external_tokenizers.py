@@ -67,7 +67,7 @@ IMPORTED = TidyTable(
         Column("sha256", pl.String, "checksum of the file; empty for a folder"),
         Column("works_through", pl.String, f"“{NATIVE}” if these return its library's ids, else the library",
                heading="works through"),
-        Column("pretokenization", pl.String, "pre-tokenizer; “own” if it runs through its library",
+        Column("pretokenization", pl.String, "pre-tokenizer; “VARIANT's own” if it runs through its library",
                heading="pre-tokenizer"),
         Column("why", pl.String, "texts on which the ids were found equal, or the reason why its library is used"),
         Column("told", pl.String, "changes made during import"),

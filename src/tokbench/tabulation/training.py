@@ -49,7 +49,7 @@ CURVES = TidyTable(
         VARIANT,
         SIZE,
         Column("batch", pl.Int64, "number of the batch"),
-        Column("tokens", pl.Int64, "tokens seen after it", "tokens"),
+        Column("tokens", pl.Int64, "tokens seen by the end of the batch", "tokens"),
         Column("loss", pl.Float64, "mean training loss of the batch", "nats per token"),
     ),
     maker=curve_table,
@@ -309,7 +309,7 @@ BITS_PER_BYTE = TidyTable(
         Column(
             "equal_context",
             pl.Float64,
-            "the same with equal context: in bytes, between half of the window's number of tokens and that number",
+            "the same with equal context for all tokenizers: n/2 to n bytes for a window of n tokens",
             "bits per byte",
             decimals=4,
         ),

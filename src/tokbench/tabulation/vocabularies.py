@@ -186,9 +186,9 @@ VENN = TidyTable(
     "three variants at a vocabulary size",
     (
         SIZE,
-        Column("a", pl.String, "the first of three variants"),
-        Column("b", pl.String, "the second"),
-        Column("c", pl.String, "the third"),
+        Column("a", pl.String, "first of three variants"),
+        Column("b", pl.String, "second variant"),
+        Column("c", pl.String, "third variant"),
         *(Column(name, pl.Int64, f"tokens {where}", "tokens") for name, where in REGIONS.items()),
     ),
     maker=venn_by_size,
