@@ -250,7 +250,7 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
     [
         (lambda counts: tokbench.build("bpee", counts, 300), "Did you mean 'bpe'"),
         (lambda counts: tokbench.build("bpe", counts, 300, max_token=3), "bpe: max_token: unknown key"),
-        (lambda counts: tokbench.build("bpe", counts, 30), "size 30: smaller than the alphabet of 'bpe', 256"),
+        (lambda counts: tokbench.build("bpe", counts, 30), "size 30: smaller than the alphabet of 'bpe' (256)"),
         (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts hold no pre-token"),
         (
             lambda counts: tokbench.build("bpe", "a text", 300),
@@ -642,7 +642,7 @@ def test_options_of_another_class(pair: list[Tokenizer]) -> None:
 def test_tokens_that_are_no_bytes(token: Any) -> None:
     tokens = (*(bytes([byte]) for byte in range(256)), token)
     assert rejected(Vocabulary, tokens) == (
-        f"vocabulary: token 256 is {type(token).__name__}, not bytes; give each token as bytes"
+        f"vocabulary: token 256 is {type(token).__name__}, not bytes; pass each token as bytes"
     )
 
 

@@ -318,7 +318,7 @@ def test_recipe_of_an_initial_vocabulary(
     done(tokbench("build", "pathpiece", "--recipe", f'{{"initial":{initial},"initial_size":2000}}', *where))
     other = tokbench("build", "pathpiece", "--set", "initial={method: bpe, max_token_bytes: 6}", *where)
     assert other.status == 2
-    assert "was made with max_token_bytes 5, and the option initial.max_token_bytes says 6; change one" in other.stderr
+    assert "was built with max_token_bytes 5, but the option initial.max_token_bytes is 6; change one" in other.stderr
     for file in ("tokens.vocab", "tokbench.json"):
         assert (by_set / file).read_bytes() == (given / file).read_bytes()
     assert Tokenizer.load(given).origin["construction"]["initial"]["max_token_bytes"] == 5

@@ -68,8 +68,8 @@ def test_vocabulary_that_lacks_bytes(tokenizer: Path, plain: Path, tokbench: Tok
     ("file", "old", "new", "expected"),
     [
         ("tokens.vocab", "ff\n", "ff\nzz\n", "tokens.vocab:257: this line is not a token in hexadecimal"),
-        ("tokens.vocab", "ff\n", "ff\n6161\n6161\n", "tokens.vocab: vocabulary holds the token 6161 twice; remove one"),
-        ("tokens.vocab", "ff\n", "ff\n\n", "tokens.vocab: vocabulary holds an empty token (id 256); remove it"),
+        ("tokens.vocab", "ff\n", "ff\n6161\n6161\n", "tokens.vocab: vocabulary has the token 6161 twice; remove one"),
+        ("tokens.vocab", "ff\n", "ff\n\n", "tokens.vocab: vocabulary has an empty token (id 256); remove it"),
         ("merges.tsv", "\t", " ", "merges.tsv:1: "),
     ],
 )
@@ -192,7 +192,7 @@ def test_scores_are_plain_numbers(wrong: str, tmp_path: Path) -> None:
     assert scores[:3].tolist() == [-np.inf, -0.0, -1e-300]
     lines = (tmp_path / "scores.txt").read_text().splitlines()
     (tmp_path / "scores.txt").write_text("\n".join([*lines[:4], wrong, *lines[5:]]))
-    with pytest.raises(TokbenchError, match=r"scores.txt: not a readable|scores.txt:5: .* does not belong here"):
+    with pytest.raises(TokbenchError, match=r"scores.txt: not a readable|scores.txt:5: invalid line"):
         Vocabulary.read(tmp_path)
 
 
@@ -270,8 +270,8 @@ def test_a_folder_copied_in_part(tokenizer: Path, tmp_path: Path, plain: Path, t
             "--segmentation [merge]: expected a method's name, or {method: name, option: value}",
         ),
         (["bpe", "--segmentation", "likelihood"], "segmentation 'likelihood' needs scores, which this vocabulary"),
-        (["bpe", "--size", "255"], "--size 255: smaller than the alphabet of 'bpe', 256; ask for more"),
-        (["bytespan", "--size", "767"], "--size 767: smaller than the alphabet of 'bytespan', 768; ask for more"),
+        (["bpe", "--size", "255"], "--size 255: smaller than the alphabet of 'bpe' (256); use a larger size"),
+        (["bytespan", "--size", "767"], "--size 767: smaller than the alphabet of 'bytespan' (768); use a larger size"),
         (["bytespan", "--size", "800"], "'bytespan' reads byte scores; name them with --scores"),
         (["bytespan", "--size", "800", "--scores", "absent"], "absent: no such file of byte scores; make it with"),
         (["pathpiece", "--initial", "absent"], "absent/tokens.vocab: not a readable vocabulary ("),

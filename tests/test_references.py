@@ -132,7 +132,7 @@ def test_entries_of_other_distributions() -> None:
     """A plug-in brings its own, whole."""
     own = "@misc{mine, title = {Mine}}"
     assert parsed(bibliography(["sennrich2016", own, "sennrich2016"])).keys() == {"mine", "sennrich2016"}
-    with pytest.raises(TokbenchError, match="two entries of BibTeX have the key 'sennrich2016'"):
+    with pytest.raises(TokbenchError, match="two BibTeX entries have the key 'sennrich2016'"):
         bibliography(["sennrich2016", "@misc{sennrich2016, title = {Mine}}"])
     with pytest.raises(TokbenchError, match="'nobody1900' is no key"):
         entry("nobody1900")

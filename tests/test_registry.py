@@ -94,8 +94,8 @@ class TopDown(Options):
         (lambda: construction("mine", segmentation="greedy", alphabet=300.5)(build), ("300.5", "a whole number")),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", continuation="no")(build), ("its continuation is 'no'",)),  # type: ignore[arg-type]
         (lambda: construction("mine", segmentation="greedy", cites="@misc{a}")(build), ("'@misc{a}'", "tuple")),  # type: ignore[arg-type]
-        (lambda: metric("mine", cites=(1,))(take), ("its cites is (1,)", "tuple of texts")),  # type: ignore[arg-type]
-        (lambda: metric("mine", cites=("nobody1900",))(take), ("metric 'mine'", "'nobody1900' is no key of")),
+        (lambda: metric("mine", cites=(1,))(take), ("its cites is (1,)", "tuple of strings")),  # type: ignore[arg-type]
+        (lambda: metric("mine", cites=("nobody1900",))(take), ("metric 'mine'", "'nobody1900' is not a key of")),
         (lambda: metric("mine", per_language=1)(take), ("its per_language is 1", "True or False")),  # type: ignore[arg-type]
         (lambda: metric("mine", better=["a"])(take), ("['a']", "highest or lowest")),  # type: ignore[arg-type]
         (lambda: metric("mine", better={5: "highest"})(take), ("{5: 'highest'}", "highest or lowest")),  # type: ignore[dict-item]
@@ -165,7 +165,7 @@ NAMES = ["my-lines", "my/lines", "my lines", "", "_lines", "3_lines", "zeilenlä
 )
 def test_names_that_no_path_or_wildcard_could_hold(decorator: Callable[..., Any], name: Any) -> None:
     """Told as soon as the decorator is named: one without brackets is never given the function to register."""
-    with pytest.raises(TokbenchError, match="a name is a text of letters") as rejection:
+    with pytest.raises(TokbenchError, match="a name is a string of letters") as rejection:
         decorator(name)
     assert "\n" not in str(rejection.value)
 
@@ -284,7 +284,7 @@ def test_an_initial_vocabulary_has_room_for_its_alphabet(tmp_path: Path, tokbenc
     )
     build = ("build", "pathpiece", "--counts", counts, "--pretokenization", "space", "--size", 300)
     said = tokbench(*build, "--set", "initial=ngram", "--set", "initial_size=300", "-o", tmp_path / "out").message
-    assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram', 768; ask for more")
+    assert said.endswith("initial_size 300: smaller than the alphabet of 'ngram' (768); use a larger size")
 
 
 @pytest.mark.usefixtures("forgotten")

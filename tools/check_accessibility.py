@@ -1,13 +1,11 @@
-"""Run axe-core over pages of a report, in headless Chromium at two widths, in light and in dark; list what it finds.
+"""Accessibility check of report pages: runs axe-core in headless Chromium at two widths, in light and dark mode.
 
 ``python tools/check_accessibility.py --axe node_modules/axe-core/axe.min.js results/demo/report.html``
 
-It needs Chromium and two things that nothing else here does: playwright (PyPI) and axe-core (npm); CONTRIBUTING.md
-says how they are had. What is folded is opened, and what a browser leaves undrawn until it is scrolled to is drawn:
-axe passes over what it does not see. That is done twenty parts of the page at a time, since all at once a page of some
-megabytes takes a browser gigabytes. Rules on the page as a whole, such as those of headings and landmarks, are run
-once over all of it. A page of 2 MB takes about 45 seconds of processor time at each width and scheme, and a gigabyte
-at most.
+Needs Chromium, playwright (PyPI) and axe-core (npm); see CONTRIBUTING.md. Folded parts are opened and lazily drawn
+parts are drawn, because axe ignores invisible content. This is done for twenty parts of the page at a time, because a
+page of some megabytes would otherwise need gigabytes of memory. Rules on the complete page, such as those on headings
+and landmarks, run once. A page of 2 MB needs about 45 seconds of processor time per width and scheme, and at most 1 GB.
 """
 
 import argparse
@@ -21,11 +19,11 @@ from typing import Any
 WIDTHS = (1280, 390)
 SCHEMES = ("light", "dark")
 PARTS = "header, nav, main > *:not(section), main > section > *"
-"""Parts of a page, none within another, which are all of it but the frame of sections and their headings."""
+"""Selector of disjoint parts that cover the page, except section frames and headings."""
 FRAME = (
     "bypass,document-title,html-has-lang,landmark-one-main,page-has-heading-one,heading-order,region,duplicate-id-aria"
 )
-"""Rules on the page as a whole."""
+"""Rules on the complete page."""
 SCRIPT = """async ([selector, rules, first, last]) => {
   const parts = selector ? Array.from(document.querySelectorAll(selector)).slice(first, last) : [document];
   if (!parts.length) return null;
@@ -38,16 +36,16 @@ SCRIPT = """async ([selector, rules, first, last]) => {
   return violations.flatMap((one) => one.nodes.map((node) => [one.id, one.help, node.target.join(" ")]));
 }"""
 STEP = 20
-"""Parts that are looked at together."""
+"""Number of parts that are checked together."""
 
 
 def main() -> None:
-    """Print every violation; the exit status is 1 where there is one."""
+    """Print all violations; exit with status 1 if there are any."""
     parser = argparse.ArgumentParser(description="Run axe-core over pages of a report.")
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument("--axe", type=Path, required=True, help="axe.min.js of axe-core")
-    parser.add_argument("--width", type=int, action="append", help="pixels; 1280 and 390 if left out")
-    parser.add_argument("--scheme", choices=SCHEMES, action="append", help="both if left out")
+    parser.add_argument("--width", type=int, action="append", help="Width in pixels. Default: 1280 and 390.")
+    parser.add_argument("--scheme", choices=SCHEMES, action="append", help="Colour scheme. Default: both.")
     parser.add_argument("--chromium", default=shutil.which("chromium") or shutil.which("google-chrome"))
     given = parser.parse_args()
     axe, found = given.axe.read_text(encoding="utf-8"), 0
@@ -61,14 +59,14 @@ def main() -> None:
 
 
 def looked_at(page: Path, width: int, scheme: str, axe: str, chromium: str | None) -> list[list[str]]:
-    """Rule, meaning and place of each violation.
+    """Return rule, description and element of each violation.
 
     Args:
         page: an HTML file.
-        width: of the window, in pixels.
-        scheme: of colours, light or dark.
-        axe: the text of axe-core.
-        chromium: the browser.
+        width: width of the window in pixels.
+        scheme: colour scheme, ``light`` or ``dark``.
+        axe: source code of axe-core.
+        chromium: path of the browser, or None.
     """
     from playwright.sync_api import sync_playwright
 

@@ -1,4 +1,4 @@
-"""Write ``docs/api.md`` from the docstrings of what others may call; nothing is imported, the sources are read."""
+"""Generator of ``docs/api.md`` from the docstrings of the public API; parses the sources without imports."""
 
 import ast
 import re
@@ -52,9 +52,9 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "options.py": ("Options",),
     },
 }
-"""What is shown: names of each file, in the order in which a reader needs them."""
+"""Documented names of each file, in order of display."""
 OFFERED_BY = {"pretokenization/patterns/cut.py": "tokbench.pretokenization"}
-"""Files whose names another module offers: the module."""
+"""Public modules of names that are defined in other files."""
 INTRODUCTION = """\
 # The Python interface
 
@@ -74,7 +74,7 @@ Definition = ast.ClassDef | ast.FunctionDef
 
 
 def page() -> str:
-    """The text of docs/api.md."""
+    """Return the text of docs/api.md."""
     lines = [INTRODUCTION]
     offered = _offered()
     for heading, files in SECTIONS.items():
@@ -95,7 +95,7 @@ def _tree(file: str) -> ast.Module:
 
 
 def _offered() -> set[str]:
-    """The names that the package itself offers."""
+    """Return the names that the package exports."""
     body = [node for node in _tree("__init__.py").body if isinstance(node, ast.Assign)]
     return set(next(ast.literal_eval(node.value) for node in body if ast.unparse(node.targets[0]) == "__all__"))
 
@@ -127,7 +127,7 @@ def _functions(node: ast.ClassDef) -> list[ast.FunctionDef]:
 
 
 def _signature(node: ast.FunctionDef) -> str:
-    """The signature as it stands, a parameter a line where it is long."""
+    """Return the signature; long ones have one parameter per line."""
     decorators = [ast.unparse(one) for one in node.decorator_list if ast.unparse(one) in ("property", "classmethod")]
     arguments = re.sub(r"(?<=[\w\]'\"])=(?=\S)", " = ", ast.unparse(node.args))
     returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
@@ -139,7 +139,7 @@ def _signature(node: ast.FunctionDef) -> str:
 
 
 def _markdown(text: str) -> str:
-    """A docstring as Markdown: parts as lists, code between single back-quotes."""
+    """Convert a docstring to Markdown: sections become lists, code has single backquotes."""
     blocks: list[str] = []
     for block in re.split(r"\n{2,}", text):
         first, _, rest = block.partition("\n")
@@ -156,7 +156,7 @@ def _markdown(text: str) -> str:
 
 
 def _entries(text: str, *, listed: bool) -> str:
-    """``name: meaning`` an entry, its further lines indented."""
+    """Format entries of the form ``name: meaning``; continuation lines are indented."""
     if not listed:
         return text
     lines = []

@@ -1,4 +1,4 @@
-"""Write docs/configuration.md from the typed configuration.
+"""Generator of docs/configuration.md from the typed configuration.
 
 Run after a change to an option: ``python tools/make_configuration_docs.py``.
 """
@@ -142,15 +142,15 @@ function](existing.md#a-python-function); `tokbench validate` parses its file an
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
 LIMITS = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most", "exclusiveMaximum": "less than"}
 MOST_SHOWN = 8
-"""Keys that the line of a folded table names."""
+"""Maximum number of keys in the summary of a folded table."""
 COMMON_KEYS = tuple(sources.Source.model_fields)
 """Keys of every corpus source."""
 GENERAL_LIMITS = (LARGEST_COUNT, LARGEST_BYTES, LARGEST_SEED, LARGEST_LEGACY_SEED)
-"""Bounds that the introduction states for all keys at once."""
+"""Bounds that the introduction states for all keys."""
 
 
 def reference() -> str:
-    """The text of docs/configuration.md."""
+    """Return the text of docs/configuration.md."""
     return "\n".join(
         [
             INTRODUCTION,
@@ -200,12 +200,12 @@ def reference() -> str:
 
 
 def section(heading: str, path: str, model: type[BaseModel], known: Collection[str] = ()) -> Iterator[str]:
-    """A heading, what the model's documentation says, and its keys without those that are known."""
+    """Yield a heading, the model's docstring, and its keys except known ones."""
     yield from (heading, "", f"{first_sentence(model)}\n", *key_table(path, model, known))
 
 
 def source_sections() -> Iterator[str]:
-    """The keys that several types of source have, and one section for each type with its own."""
+    """Yield the common keys of sources, then one section per type with its additional keys."""
     yield from section("### Keys of every source", "corpora.NAME.source", sources.Source)
     yield from section("### Keys of sources that read files", "corpora.NAME.source", sources.FileSource, COMMON_KEYS)
     for model in (
@@ -227,7 +227,7 @@ def source_sections() -> Iterator[str]:
 
 
 def parallel_sections() -> Iterator[str]:
-    """Parallel corpora and the types of files that pairs are read from."""
+    """Yield the sections on parallel corpora and their file types."""
     yield from section("## Parallel corpora", "parallel_corpora.NAME", parallel.ParallelCorpus)
     kinds = (parallel.LinePairs, parallel.TmxPairs, parallel.JsonLinePairs, parallel.ParquetPairs, parallel.HubPairs)
     for model in kinds:
@@ -237,7 +237,7 @@ def parallel_sections() -> Iterator[str]:
 
 
 def pretokenization_section() -> Iterator[str]:
-    """Every pre-tokenization with its pattern, and those that have options."""
+    """Yield all pre-tokenizations with their patterns and options."""
     yield from ("### Pre-tokenizations", "", PRETOKENIZATIONS)
     yield from ("| name | pattern | meaning |", "|---|---|---|")
     for method in schemes.methods():
@@ -251,7 +251,7 @@ def pretokenization_section() -> Iterator[str]:
 
 
 def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Iterator[str]:
-    """One section a method: its summary, what it needs and its options."""
+    """Yield one section per method: summary, requirements and options."""
     yield from (heading, "")
     for method in methods:
         options = options_with_recipes(method) if isinstance(method, Construction) else method.options
@@ -266,7 +266,7 @@ def method_sections(heading: str, path: str, methods: Sequence[Method]) -> Itera
 
 
 def summary_of(method: Method) -> str:
-    """What a method does, and where it is to be read in plain Python."""
+    """Return the summary of a method, with a link to its plain Python reference."""
     told = plain(method.summary)
     if (reference := reference_of(method)) is None:
         return told
@@ -276,7 +276,7 @@ def summary_of(method: Method) -> str:
 
 
 def known_of(method: Method) -> Iterator[str]:
-    """What is known of a method before it is called, in sentences."""
+    """Yield sentences on the metadata of a method."""
     if isinstance(method, Construction):
         yield f"Segmentation by `{method.segmentation}` unless another is named."
         yield f"The smallest size is {method.alphabet}."
@@ -291,7 +291,7 @@ def known_of(method: Method) -> Iterator[str]:
 
 
 def resource_sections() -> Iterator[str]:
-    """What a resource may say, and every type of resource with its own options."""
+    """Yield the common keys of resources, then each type with its options."""
     yield from section("## Resources", "resources.NAME", ResourceOptions)
     yield from ("| type | holds | files in a folder | what is read |", "|---|---|---|---|")
     for method in resource_types.methods():
@@ -305,7 +305,7 @@ def resource_sections() -> Iterator[str]:
 
 
 def metric_sections() -> Iterator[str]:
-    """Every family of metrics with its options."""
+    """Yield every family of metrics with its options."""
     yield from ("## Metrics", "", f"{first_sentence(MetricsOptions)}", "")
     yield from ("| family | taken of | what it tells |", "|---|---|---|")
     for method in metrics.methods():
@@ -319,7 +319,7 @@ def metric_sections() -> Iterator[str]:
 
 
 def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
-    """What each preset says otherwise than the defaults."""
+    """Yield the differences of each preset from the defaults."""
     yield from ("| preset | what it sets |", "|---|---|")
     for name, options in presets.items():
         whole = options.model_dump(mode="json")
@@ -334,7 +334,7 @@ def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
 
 
 def key_table(path: str, model: type[BaseModel], known: Collection[str] = ()) -> Iterator[str]:
-    """The keys of a model, without those that are known: path, type, default, meaning."""
+    """Yield the table of a model's keys, except known ones: path, type, default, meaning."""
     properties = model.model_json_schema(mode="validation").get("properties", {})
     keys = [key for key in properties if key not in ("method", "type", *known)]
     if not keys:
@@ -351,7 +351,7 @@ def key_table(path: str, model: type[BaseModel], known: Collection[str] = ()) ->
 
 
 def form(properties: dict[str, Any]) -> str:
-    """What a key takes, in words."""
+    """Describe the accepted values of a key."""
     if "const" in properties:
         return f"`{inline(properties['const'])}`"
     if "enum" in properties:
@@ -381,7 +381,7 @@ def form(properties: dict[str, Any]) -> str:
 
 
 def default(model: type[BaseModel], key: str) -> str:
-    """The default of a key, as YAML would spell it."""
+    """Return the default of a key in YAML."""
     field = model.model_fields[key]
     if field.is_required():
         return "required"
@@ -392,7 +392,7 @@ def default(model: type[BaseModel], key: str) -> str:
 
 
 def inline(value: Any) -> str:
-    """A value in YAML's flow style, which is that of JSON with fewer quotes."""
+    """Format a value in YAML's flow style (JSON with fewer quotes)."""
     jsonable = to_jsonable_python(value)
     if isinstance(jsonable, dict):
         return "{" + ", ".join(f"{key}: {inline(inner)}" for key, inner in jsonable.items()) + "}"
@@ -402,27 +402,27 @@ def inline(value: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Documentation on one line, its literals in Markdown."""
+    """Join a docstring to one line, with literals in Markdown."""
     return " ".join(text.replace("``", "`").split())
 
 
 def first_sentence(model: type[BaseModel]) -> str:
-    """The first paragraph of a model's documentation."""
+    """Return the first paragraph of a model's docstring."""
     return plain((model.__doc__ or "").partition("\n\n")[0])
 
 
 def sentence(text: str) -> str:
-    """Text with a capital at the start and a full stop at the end."""
+    """Add a capital at the start and a full stop at the end."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) or not text else ".")
 
 
 def escaped(text: str) -> str:
-    """Text that may stand in a cell of a Markdown table."""
+    """Escape text for a cell of a Markdown table."""
     return text.replace("|", "\\|")
 
 
 def code(text: str) -> str:
-    """Text as a span of code."""
+    """Format text as a code span."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

@@ -1,4 +1,4 @@
-"""Write the table of rooms in CONTRIBUTING.md from ``tools/rooms.yaml``, and compare the imports of the code with it.
+"""Generator of the table of rooms in CONTRIBUTING.md from ``tools/rooms.yaml``; checks imports against it.
 
 Run after a change to the rooms: ``python tools/make_contributing.py``.
 """
@@ -18,18 +18,18 @@ CYTHON_IMPORT = re.compile(r"^\s*from\s+(tokbench[\w.]*)\s+c?import\s+\(?([\w, ]
 
 
 def read_floors() -> list[dict[str, str]]:
-    """Return the floors from the ground up, each with its rooms and what they hold."""
+    """Return the floors from the ground up, each with its rooms and their contents."""
     floors: list[dict[str, str]] = YAML(typ="safe", pure=True).load(ROOT / "tools" / "rooms.yaml")
     return floors
 
 
 def room_of(path: Path) -> str:
-    """Return the room of a module: its package, or the module's own name where it is in no package."""
+    """Return the room of a module: its package, or the module name if it is not in a package."""
     return path.relative_to(SOURCE).parts[0].partition(".")[0]
 
 
 def imports_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and room of every import of another room: at the top, inside functions, and in Cython."""
+    """Yield line and room of every import of another room, including imports in functions and in Cython."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         pairs = [(node.lineno, *pair) for node in ast.walk(ast.parse(text)) for pair in _names(node)]
@@ -86,7 +86,7 @@ def table() -> str:
 
 
 def page(text: str) -> str:
-    """Return a text of CONTRIBUTING.md with its table made again."""
+    """Return the text of CONTRIBUTING.md with an updated table."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"

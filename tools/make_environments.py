@@ -1,4 +1,4 @@
-"""Write envs/*.yaml, the conda environments of the rules, from pyproject.toml and requirements.lock.
+"""Generator of envs/*.yaml, the conda environments of the rules, from pyproject.toml and requirements.lock.
 
 Run after a change to either: ``python tools/make_environments.py``; ``make lock`` does.
 """
@@ -18,9 +18,9 @@ class Environment(NamedTuple):
     """Packages of an environment in addition to the requirements of Tokbench.
 
     Attributes:
-        purpose: what its rules do.
-        extras: extras of the package whose requirements it holds.
-        packages: single packages of other extras.
+        purpose: comment at the top of the file.
+        extras: extras of Tokbench whose requirements it includes.
+        packages: further single packages of other extras.
     """
 
     purpose: str
@@ -51,7 +51,7 @@ dependencies:
 
 
 def environments() -> dict[Path, str]:
-    """The text of every environment's file."""
+    """Return the text of every environment file by path."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     python = project["requires-python"].partition(",")[0].removeprefix(">=")
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
@@ -69,7 +69,7 @@ def environments() -> dict[Path, str]:
 
 
 def _named(requirement: str) -> str:
-    """Name and extras of a requirement."""
+    """Return a requirement without its version."""
     found = REQUIREMENT.match(requirement)
     assert found is not None
     return found[0]

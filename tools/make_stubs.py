@@ -1,8 +1,8 @@
-"""Write type stubs of the compiled kernels: a ``.pyi`` file for each ``.pyx`` file, from its signatures.
+"""Generator of type stubs for the compiled kernels: one ``.pyi`` file per ``.pyx`` file, from its signatures.
 
-``setup.py`` does it whenever it builds kernels; ``python tools/make_stubs.py`` does only this. C types become those of
-Python: ``const int64_t[::1]`` is ``NDArray[np.int64]``, ``bint`` is ``bool``. What has no C type, return values above
-all, is annotated in the ``.pyx`` file.
+``setup.py`` runs it for every build; ``python tools/make_stubs.py`` runs it separately. C types become Python types:
+``const int64_t[::1]`` is ``NDArray[np.int64]``, ``bint`` is ``bool``. Other types, mainly of return values, are
+annotated in the ``.pyx`` file.
 """
 
 import re
@@ -43,7 +43,7 @@ def python_type(declared: str, nullable: bool) -> str:
 
 
 def split(text: str) -> list[str]:
-    """Split at the commas outside brackets."""
+    """Split a text at commas outside brackets."""
     depth, parts = 0, [""]
     for letter in text:
         depth += (letter in "([") - (letter in ")]")
@@ -55,7 +55,7 @@ def split(text: str) -> list[str]:
 
 
 def parameter(text: str) -> str:
-    """A parameter as a stub has it."""
+    """Convert a parameter to its form in a stub."""
     declared, equals, default = (part.strip() for part in text.partition("="))
     name, colon, annotation = declared.partition(": ")
     if not colon and declared not in ("*", "self"):
@@ -69,7 +69,7 @@ def parameter(text: str) -> str:
 
 
 def definition(match: re.Match[str]) -> str:
-    """A function, method or property, with the first line of its docstring."""
+    """Return the stub of a function, method or property, with the first line of its docstring."""
     source, start = match.string, match.end()
     end, depth = start, 1
     while depth:
@@ -86,7 +86,7 @@ def definition(match: re.Match[str]) -> str:
 
 
 def stub(source: str, declarations: str = "") -> str:
-    """The stub of a kernel from the text of its ``.pyx`` and ``.pxd`` files."""
+    """Return the stub of a kernel from the text of its ``.pyx`` and ``.pxd`` files."""
     blocks: dict[str, list[str]] = {}
     enums = []
     for text in (source, declarations):

@@ -1,4 +1,4 @@
-"""Write docs/tables.md from the tables' declarations.
+"""Generator of docs/tables.md from the declarations of the tables.
 
 Run after a change to a table: ``python tools/make_table_docs.py``.
 """

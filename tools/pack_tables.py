@@ -1,8 +1,8 @@
-"""Write kept tables again in as few bytes as Parquet has for them: ``python tools/pack_tables.py FILE...``.
+"""Recompression of kept Parquet tables to the smallest size: ``python tools/pack_tables.py FILE...``.
 
-Most of what they hold are floating-point numbers whose last digits nothing compresses; taken apart byte by byte, the
-bytes of signs and exponents are (encoding BYTE_STREAM_SPLIT). Whether that, a dictionary or neither is the shortest is
-tried for each column. What is read is the same to the last bit.
+Most values are floats whose last digits are incompressible. The encoding BYTE_STREAM_SPLIT separates the bytes of each
+value, so that signs and exponents can be compressed. For each column, the smallest of this encoding, a dictionary and
+plain values is selected. All values stay bit-identical.
 """
 
 import sys
@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 
 SPLIT = "BYTE_STREAM_SPLIT"
 LEVEL = 22
-"""The most that zstd has."""
+"""Highest compression level of zstd."""
 
 
 def pack(path: Path) -> int:
-    """Write a table again where that makes it smaller.
+    """Rewrite a table if that makes it smaller.
 
     Returns:
-        The bytes that were saved.
+        The number of bytes saved.
 
     Raises:
-        ValueError: it would not be read as before; the table stays as it is.
+        ValueError: the rewritten table differs; the file is not changed.
     """
     table = pq.read_table(path)
     ways = {name: shortest(table.select([name])) for name in table.schema.names}
@@ -39,12 +39,12 @@ def pack(path: Path) -> int:
         return saved
     unfinished.unlink()
     if saved > 0:
-        raise ValueError(f"{path}: its types do not come back from Parquet as pyarrow writes it")
+        raise ValueError(f"{path}: its types change when pyarrow rewrites it")
     return 0
 
 
 def shortest(column: pa.Table) -> str:
-    """How a table of one column takes the fewest bytes: ``dictionary``, ``plain`` or ``split``, the first of equals."""
+    """Return the smallest encoding of a one-column table: ``dictionary``, ``plain`` or ``split``; ties: the first."""
     [field] = column.schema
     split = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
     sizes = {}
@@ -56,7 +56,7 @@ def shortest(column: pa.Table) -> str:
 
 
 def write(table: pa.Table, where: Any, ways: dict[str, str]) -> None:
-    """Write a table, each column as is said of it."""
+    """Write a table with the given encoding of each column."""
     pq.write_table(
         table,
         where,

@@ -1,7 +1,7 @@
-"""Make the tables and figures of results/published again, from the tidy tables that are kept there.
+"""Renderer of the tables and figures in results/published, from the tidy tables in that folder.
 
-Run ``python tools/render_published.py``, or ``make published-results``, which recomputes the papers as well. Renderings
-are not kept: git ignores ``tables/`` and all of ``figures/`` but what a page shows.
+Run ``python tools/render_published.py``, or ``make published-results``, which also recomputes the papers. Git ignores
+the output: ``tables/``, and ``figures/`` except images on a page.
 """
 
 import re
@@ -25,15 +25,15 @@ from tokbench.tabulation.table import TidyTable, tables_of
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "results" / "published"
 PROVENANCE = "provenance.csv"
-"""What made the results of an experiment, ``what`` and ``value``, where it is kept; today's would be another."""
+"""Table of an experiment's provenance at the time of its runs, with columns ``what`` and ``value``."""
 TRANSLATION_KEYS = ("parallel_corpora", "translations")
-"""Keys of a configuration that are not valid without the paths of texts."""
+"""Configuration keys that are invalid without the paths of texts."""
 DECLARED = tables_of("tabulate", "analyse")
-"""Every table that may be kept of an experiment."""
+"""All tables that an experiment may have."""
 
 
 def experiments() -> list[Path]:
-    """The folders of experiments whose tidy tables are kept."""
+    """Return the folders of experiments with tidy tables."""
     return sorted(folder.parent for folder in PUBLISHED.glob("*/tidy"))
 
 
@@ -45,7 +45,7 @@ def experiment_of(place: Path) -> tuple[Experiment, dict[str, Any]]:
     """
     named = re.search(r"--configfile((?: \S+\.yaml)+)", (place / "README.md").read_text(encoding="utf-8"))
     if named is None:
-        raise TokbenchError(f"{place / 'README.md'}: no --configfile; say which experiment it is")
+        raise TokbenchError(f"{place / 'README.md'}: no --configfile; add the command with it")
     experiment: dict[str, Any] = {}
     for name in named[1].split():
         experiment = over(experiment, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
@@ -54,10 +54,10 @@ def experiment_of(place: Path) -> tuple[Experiment, dict[str, Any]]:
 
 
 def content_of(place: Path) -> ReportContent:
-    """Return what the report of a kept experiment shows.
+    """Return the report content of a kept experiment.
 
     Raises:
-        TokbenchError: see :func:`experiment_of`, or a tidy table is not what is declared.
+        TokbenchError: as :func:`experiment_of`, or a tidy table does not match its declaration.
     """
     frames = {table.name: kept(place / "tidy", table) for table in DECLARED if table.prints}
     there = {name: frame for name, frame in frames.items() if frame is not None}
@@ -65,7 +65,7 @@ def content_of(place: Path) -> ReportContent:
 
 
 def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:
-    """A tidy table, as Parquet or as CSV; None where it is not kept."""
+    """Return a tidy table from Parquet or CSV; None if there is no file."""
     parquet, text = (folder / f"{table.name}.{suffix}" for suffix in ("parquet", "csv"))
     if parquet.is_file():
         return read_frame(parquet, "take it from the history")
@@ -73,7 +73,7 @@ def kept(folder: Path, table: TidyTable) -> pl.DataFrame | None:
 
 
 def made(place: Path) -> dict[str, str]:
-    """The provenance of an experiment; nothing where it is not kept."""
+    """Return the provenance of an experiment; empty if there is no file."""
     path = place / PROVENANCE
     return dict(pl.read_csv(path, infer_schema=False).rows()) if path.is_file() else {}
 

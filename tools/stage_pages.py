@@ -1,6 +1,6 @@
-"""Copy the pages and everything that they link to into build/pages, for ``mkdocs build``.
+"""Copy of the documentation pages and all linked files to build/pages, for ``mkdocs build``.
 
-Pages keep their places in the repository, so that relative links work in the site as they do in a checkout.
+Pages keep their paths in the repository, so that relative links work.
 """
 
 import re
@@ -14,7 +14,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def tracked() -> set[Path]:
-    """Files under version control, and those that are new and not ignored, relative to the root."""
+    """Return tracked files, and new files that are not ignored, relative to the root."""
     listed = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         capture_output=True, check=True, text=True,
@@ -23,7 +23,7 @@ def tracked() -> set[Path]:
 
 
 def pages(files: set[Path]) -> list[Path]:
-    """The Markdown pages at the top, in docs and in results/published."""
+    """Return the Markdown pages in the root, docs and results/published."""
     return sorted(
         path
         for path in files
@@ -33,7 +33,7 @@ def pages(files: set[Path]) -> list[Path]:
 
 
 def linked(page: Path, files: set[Path]) -> set[Path]:
-    """The files that a page links to, with those of folders left out."""
+    """Return the files that a page links to, without folders."""
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = (link for link in LINK.findall(text) if "://" not in link)
     found = {Path(*_parts((ROOT / page.parent / target).resolve())) for target in targets}
@@ -45,7 +45,7 @@ def _parts(path: Path) -> tuple[str, ...]:
 
 
 def stage() -> list[Path]:
-    """Copy pages and what they link to; return the pages."""
+    """Copy pages and linked files; return the pages."""
     files = tracked()
     shutil.rmtree(PAGES, ignore_errors=True)
     chosen = pages(files)

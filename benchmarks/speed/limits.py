@@ -1,11 +1,11 @@
-"""Compare the time of each kernel with a lower bound: the bytes it must touch over the memory bandwidth.
+"""Comparison of each kernel's time with a lower bound: bytes that it must access, divided by the memory bandwidth.
 
     python -m benchmarks.speed.limits build/benchmarks docs/measured/performance
 
-A kernel cannot be faster than its input can be read and its output written, at the speed at which NumPy goes through
-arrays that no cache holds, and than the places that it must look up in a table can be fetched, at the speed at which
-NumPy gathers from a table of 4 MiB in random order. Both are measured here, on one thread, in the same run. The
-formulas are least amounts: temporary data, second looks and arithmetic are left out.
+The bound is the time to read the input, write the output and make the required table look-ups. Bandwidth is that of
+NumPy on arrays larger than the cache; look-ups are as fast as NumPy's random gather from a table of 4 MiB. Both are
+measured in the same run, on one thread. The formulas are minimum amounts: they ignore temporary data, repeated reads
+and arithmetic.
 """
 
 import argparse
@@ -43,11 +43,11 @@ class Limit:
     """The time of a kernel and its lower bound.
 
     Attributes:
-        kernel: what was run.
-        formula: bytes read or written at least, and places looked up, in words.
-        bytes: that number of bytes.
-        lookups: that number of places.
-        seconds: best of several runs, on one thread.
+        kernel: name of the kernel.
+        formula: minimum bytes read or written, and number of look-ups, in words.
+        bytes: number of bytes.
+        lookups: number of look-ups.
+        seconds: best of several runs on one thread.
     """
 
     kernel: str
@@ -58,7 +58,7 @@ class Limit:
 
 
 def best(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least wall-clock time of a few runs, in seconds."""
+    """Return the minimum wall-clock time of a few runs, in seconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -68,7 +68,7 @@ def best(work: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def memory_speed() -> tuple[float, float, float]:
-    """Bytes per second of reading and of copying (read and written together), seconds per random read of 8 bytes."""
+    """Measure bytes per second of reading and copying (read plus written), and seconds per random read of 8 bytes."""
     source = np.ones(ARRAY_BYTES // 8)
     target = np.zeros_like(source)
     read = ARRAY_BYTES / best(lambda: source.sum())
@@ -80,9 +80,9 @@ def memory_speed() -> tuple[float, float, float]:
 
 
 def kernels(folder: Path) -> Iterator[Limit]:
-    """Every kernel of the road from text to ids, and of the constructions, on the prepared text."""
+    """Time every kernel from text to ids, and of the constructions, on the prepared text."""
     job = Job(folder)
-    one = "shortest_path_"  # There are several sizes of others.
+    one = "shortest_path_"  # Other segmentations have several sizes.
     sizes = sorted(int(path.name.removeprefix(one)) for path in folder.glob(f"{one}*") if path.is_dir())
     job.size = min(sizes, key=lambda size: abs(size - job.size))
     text = job.text.read_bytes()
@@ -106,7 +106,7 @@ def kernels(folder: Path) -> Iterator[Limit]:
 
 
 def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limit]:
-    """Training of BPE and WordPiece, what :func:`estimating` gives, GreedTok."""
+    """Time the training of BPE and WordPiece, the kernels of :func:`estimating`, and GreedTok."""
     for method in ("bpe", "wordpiece"):
         construction = constructions[method]
         options = construction.options()
@@ -125,7 +125,7 @@ def constructing(job: Job, counts: PretokenCounts, unique: int) -> Iterator[Limi
 
 
 def estimating(job: Job, counts: PretokenCounts) -> Iterator[Limit]:
-    """One step of Unigram's estimation, and one round of PathPiece with those of its tokens that PathPiece may have."""
+    """Time one step of Unigram's estimation, and one round of PathPiece on the tokens that PathPiece allows."""
     unique = int(counts.data.size)
     vocabulary = Vocabulary.read(job.tokenizer("likelihood"))
     trie = Trie(*vocabulary.flat())
@@ -142,7 +142,7 @@ def estimating(job: Job, counts: PretokenCounts) -> Iterator[Limit]:
 
 
 def machine() -> dict[str, object]:
-    """What the numbers hold for; no name of the machine."""
+    """Return the properties of the machine, without its name."""
     model = platform.processor() or platform.machine()
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -161,8 +161,8 @@ def machine() -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="what prepare.py wrote")
-    parser.add_argument("results", type=Path, help="where limits.csv and machine.json go")
+    parser.add_argument("folder", type=Path, help="output folder of prepare.py")
+    parser.add_argument("results", type=Path, help="output folder of limits.csv and machine.json")
     arguments = parser.parse_args()
     about = machine()
     about["read"], about["copy"], about["random_read"] = memory_speed()

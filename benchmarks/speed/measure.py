@@ -1,7 +1,7 @@
-"""Run tasks, ours and the peers' in turn, one process at a time, and keep the time and peak memory of every run.
+"""Runner of tasks, alternating between Tokbench and peers in separate processes; records time and peak memory.
 
-Only the standard library is imported before the last process has ended: a process starts as a copy of the one that
-starts it, whose memory would count as the peak of everything leaner.
+Only the standard library is imported until the last process has ended. A process starts as a copy of its parent, whose
+memory would otherwise be the measured peak of smaller programs.
 """
 
 import json
@@ -25,15 +25,15 @@ POOLS = ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NU
 
 @dataclass(frozen=True)
 class Measured:
-    """What a process, or several one after another, took.
+    """Time and memory of a process, or of several in sequence.
 
     Attributes:
-        wall: seconds from start to end.
+        wall: wall-clock time in seconds.
         processor: processor time of all threads, in seconds.
-        peak_mib: greatest resident memory, of the largest of the processes.
-        output: what it wrote to standard output.
-        messages: what it wrote to standard error.
-        error: last line of standard error of a process that failed; empty where all went well.
+        peak_mib: peak resident memory of the largest process, in MiB.
+        output: its standard output.
+        messages: its standard error.
+        error: last line of standard error if a process failed; else empty.
     """
 
     wall: float
@@ -44,15 +44,15 @@ class Measured:
     messages: str = ""
 
     def result(self) -> dict[str, Any]:
-        """The JSON of the last line."""
+        """The JSON of the last line of output."""
         found: dict[str, Any] = json.loads(self.output.splitlines()[-1])
         return found
 
 
 def run(commands: Sequence[Sequence[str]], threads: int, limit: float = 900) -> Measured:
-    """Run commands one after another on as many processors as ``threads``, with thread pools of that size.
+    """Run commands in sequence on ``threads`` processors, with thread pools of that size.
 
-    Stops at the first that fails or that takes more than ``limit`` seconds.
+    Stops at the first command that fails or exceeds ``limit`` seconds (default: 900).
     """
     environment = {**os.environ, **dict.fromkeys(POOLS, str(threads))}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
@@ -87,7 +87,7 @@ def run(commands: Sequence[Sequence[str]], threads: int, limit: float = 900) -> 
 
 
 def _pin(threads: int) -> set[int]:
-    """Let this process, and so those it starts, run on the first ``threads`` processors; the former set, if any."""
+    """Restrict this process and its children to the first ``threads`` processors; return the previous set, if any."""
     if not hasattr(os, "sched_setaffinity"):
         return set()
     usual = os.sched_getaffinity(0)
@@ -97,18 +97,18 @@ def _pin(threads: int) -> set[int]:
 
 MOST_ROUNDS, LEAST_ROUNDS = 5, 2
 SECONDS_A_PEER = 12.0
-"""Rounds are fewer than :data:`MOST_ROUNDS` where those of one peer would take longer than this together."""
+"""Time in seconds per peer; there are fewer than :data:`MOST_ROUNDS` rounds if they would exceed it."""
 PEERS = ("tokenizers", "sentencepiece", "tiktoken", "gigatoken", "rustbpe", "bpeasy", "tokie", "greedtok")
 
 
 @dataclass
 class Run:
-    """One process, one row of ``runs.parquet``; times in seconds, memory in MiB.
+    """A process: one row of ``runs.parquet``; times in seconds, memory in MiB.
 
     Attributes:
-        measured: "function", or "command line" for the commands of ours.
-        against: the peer that ran before or after, where ours ran in turn with one.
-        error: why there are no numbers; empty where there are.
+        measured: "function", or "command line" for Tokbench's commands.
+        against: the peer that alternated with Tokbench, if any.
+        error: reason for missing numbers; else empty.
     """
 
     section: str
@@ -133,12 +133,12 @@ class Run:
 
 
 class Bench:
-    """Interpreters, the scratch folder, what is installed, and the runs so far.
+    """Interpreters, scratch folder, installed versions, and the runs so far.
 
     Args:
-        folder: where ``prepare.py`` has written the files of the jobs.
-        peers: interpreter of the peers, if there is one.
-        most: rounds of what is quick.
+        folder: output folder of ``prepare.py``.
+        peers: interpreter of the peers, or None.
+        most: maximum number of rounds.
     """
 
     def __init__(self, folder: Path, peers: str | None, most: int) -> None:
@@ -150,7 +150,7 @@ class Bench:
         self.runs: list[Run] = []
 
     def do(self, task: Task, contestant: Contestant, number: int, against: str = "", command: bool = False) -> Run:
-        """Run one contestant once and keep what came of it."""
+        """Run one contestant once and record the result."""
         measured = "command line" if command else "function"
         done = Run(
             section=task.section,
@@ -187,12 +187,12 @@ class Bench:
     def _commands(self, task: Task) -> list[list[str]]:
         names = {**task.settings(str(self.folder)), "scratch": self.folder / "scratch"}
         names["text"] = self.folder / f"text_{task.share:g}.txt"
-        (self.folder / "scratch.npy").unlink(missing_ok=True)  # Ids of an earlier round are not replaced.
+        (self.folder / "scratch.npy").unlink(missing_ok=True)  # Existing ids are not overwritten.
         commands = (command.format(**names).split() for command in task.command)
         return [[str(Path(sys.executable).with_name(OURS)), *command] for command in commands]
 
     def against_peers(self, task: Task) -> None:
-        """Ours and each peer in turn, round after round; our command line after them."""
+        """Alternate Tokbench and each peer for several rounds, then run Tokbench's command line."""
         ours = Contestant(OURS, task.ours)
         for peer in task.peers:
             rounds = self.most
@@ -209,7 +209,7 @@ class Bench:
                 rounds = min(self.most, max(LEAST_ROUNDS, int(SECONDS_A_PEER / (theirs.wall or 1))))
 
     def write(self, path: Path) -> None:
-        """All runs as Parquet, numbers with six digits."""
+        """Write all runs as Parquet, with numbers rounded to six digits."""
         import polars as pl
         from polars import selectors
 

@@ -1,7 +1,7 @@
-"""Tasks done by Tokbench, through its Python API.
+"""Tasks in Tokbench, through its Python API.
 
-A function takes a ``Job`` and returns how many tokens or pre-tokens came of it, as those of :mod:`peers` do.
-Encoding takes the text as bytes and gives an array of ids; the tokenizer is loaded before.
+As in :mod:`peers`, each function accepts a ``Job`` and returns the number of tokens or pre-tokens. Encoding accepts the
+text as bytes and returns an array of ids; the tokenizer is loaded before.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def build_unigram(job: Job) -> int:
 
 
 def build_pathpiece(job: Job) -> int:
-    """From the most frequent 2^18 n-grams, which are found beforehand."""
+    """Build from the most frequent 2^18 n-grams, which are counted before the clock starts."""
     return _build(job, "pathpiece", job.counts, job.size, initial=Vocabulary.read(job.folder / "ngrams"))
 
 
@@ -86,7 +86,7 @@ def cover_un(job: Job) -> int:
 
 
 def picky_un(job: Job) -> int:
-    """The words that follow a space, as in the reference's figure."""
+    """Build from the words after a space, as in the figure of the reference."""
     return _build(job, "picky_bpe", job.folder / "un_initial.parquet", job.size)
 
 
@@ -104,7 +104,7 @@ def encode_bpe(job: Job) -> int:
 
 
 def count_tokens(job: Job) -> int:
-    """The number of BPE tokens alone."""
+    """Count BPE tokens without their ids."""
     tokenizer = Tokenizer.load(job.tokenizer("merge"))
     text = job.text.read_bytes()
     tokenizer.count(FIRST, job.threads)
@@ -113,7 +113,7 @@ def count_tokens(job: Job) -> int:
 
 
 def __getattr__(name: str) -> Callable[[Job], int]:
-    """``encode_{segmentation}``, for every segmentation for which a tokenizer was prepared."""
+    """Return ``encode_{segmentation}``, for every segmentation with a prepared tokenizer."""
     call, _, segmentation = name.partition("_")
     if call != "encode":
         raise AttributeError(name)

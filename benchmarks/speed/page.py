@@ -1,4 +1,4 @@
-"""Write docs/measured/performance.md and its figures from the files of one run.
+"""Generator of docs/measured/performance.md and its figures, from the files of one run.
 
 python -m benchmarks.speed.page build/benchmarks docs
 """
@@ -56,7 +56,7 @@ the number of threads; so are seeds and tries. One thread sorts tokens and decid
 
 
 def seconds(value: float) -> str:
-    """Three significant digits at most; a dash where there is nothing."""
+    """Format seconds with at most three significant digits; a dash for NaN."""
     return "–" if math.isnan(value) else f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
@@ -65,14 +65,14 @@ def times(value: float) -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A Markdown table; all columns but the first are set to the right."""
+    """Format a Markdown table; all columns except the first are right-aligned."""
     head = list(head)
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 
 def beside(rows: list[Row]) -> str:
-    """Every task with every peer."""
+    """Return the table of every task with every peer."""
     head = ("task", "by", "work, s", "x ours", "process, s", "x ours", "peak, MiB", "x ours", "result")
     return table(head, _beside(rows))
 
@@ -101,7 +101,7 @@ def _cells(entry: Entry, ours: Entry | None = None) -> list[str]:
 
 
 def existing(rows: list[Row], facts: dict[str, Any]) -> str:
-    """Encoding with external tokenizers, and of the text in many languages."""
+    """Return the table of encoding with external tokenizers, and of the multilingual text."""
     return table(("tokenizer; text", "by", "work, s", "MB/s", "x ours", "peak, MiB", "tokens"), _existing(rows, facts))
 
 
@@ -120,7 +120,7 @@ def _existing(rows: list[Row], facts: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def languages(facts: dict[str, Any] | None) -> str:
-    """What the text in many languages is; nothing where none was given."""
+    """Describe the multilingual text; empty if there is none."""
     if facts is None:
         return ""
     return (
@@ -131,12 +131,12 @@ def languages(facts: dict[str, Any] | None) -> str:
 
 
 def measured_again(about: dict[str, Any]) -> str:
-    """Return the tasks that were measured again after the run, as :file:`machine.json` names them by day."""
+    """Return the tasks that were measured again after the run, from :file:`machine.json`, by day."""
     return "".join(f", except {tasks}, measured again on {day}" for day, tasks in about.get("again", {}).items())
 
 
 def verdict(rows: list[Row]) -> str:
-    """One line a task: the fastest peer and the leanest."""
+    """Return one line per task: the fastest peer, and the peer with the least memory."""
     head = (
         "task",
         "fastest peer",
@@ -167,7 +167,7 @@ def _verdict(rows: list[Row]) -> Iterator[list[str]]:
 
 
 def from_counts(rows: list[Row]) -> str:
-    """Training without counting, ours and those who also count."""
+    """Return the table of training from counts, with peers whose time includes counting."""
     named = {task.key: task.title for task in (COUNTING, *TRAINING)}
     lines = []
     for key, title in list(named.items())[1:]:
@@ -184,7 +184,7 @@ def from_counts(rows: list[Row]) -> str:
 
 
 def alone(rows: list[Row], facts: dict[str, Any]) -> str:
-    """Ours without peers, and what is reported of programs that are not to be had."""
+    """Return the table of tasks without peers, with reported times of programs that are not available."""
     reported = {task.title: task.reported for task in ALONE}
     found = dict(tasks_of(rows, "ours"))
     merge = next((least(runs, "work") for runs in found.values() if runs[0]["task"] == "encode_merge"), math.nan)
@@ -203,7 +203,7 @@ def alone(rows: list[Row], facts: dict[str, Any]) -> str:
 
 
 def grown(rows: list[Row], by: str, form: str) -> str:
-    """Seconds by a quantity, and the power with which they grow."""
+    """Return the table of seconds by a quantity, with the exponent of growth."""
     found = growth(rows, by)
     values = sorted({value for series in found.values() for value in series})
     lines = [
@@ -222,7 +222,7 @@ def threaded(rows: list[Row]) -> str:
 
 
 def limits(path: Path, about: dict[str, Any]) -> str:
-    """Kernels and their lower bounds."""
+    """Return the table of kernels and their lower bounds."""
     lines = []
     with path.open(newline="", encoding="utf-8") as source:
         for row in csv.DictReader(source):
@@ -243,7 +243,7 @@ def limits(path: Path, about: dict[str, Any]) -> str:
 
 
 def studied(results: Path) -> Iterator[str]:
-    """Comparisons that were made once, and the second core: a title, how it was made, what was printed."""
+    """Yield single comparisons, and the second core: title, method and printed output."""
     for path in sorted(results.glob("*.txt")):
         title, how, *printed = path.read_text(encoding="utf-8").splitlines()
         yield f"## {title}"
@@ -306,7 +306,7 @@ def page(folder: Path, results: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="what prepare.py wrote")
+    parser.add_argument("folder", type=Path, help="output folder of prepare.py")
     parser.add_argument("results", type=Path, help="folder of performance.md and performance/")
     arguments = parser.parse_args()
     results = arguments.results / "performance"

@@ -1,4 +1,4 @@
-"""The figures of docs/measured/performance.md: SVG, legible to colour-blind readers, the same for the same numbers."""
+"""Figures of docs/measured/performance.md: SVG, colour-blind safe, identical for identical numbers."""
 
 from io import StringIO
 from pathlib import Path
@@ -13,7 +13,7 @@ from benchmarks.speed.summary import OURS, Entry, Row, entries, growth, tasks_of
 from tokbench.report.figures.svg import compact, tight
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a", "#000000")
-"""Okabe and Ito's palette."""
+"""Palette of Okabe and Ito."""
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LOOK: dict[Any, Any] = {
     "font.size": 8,
@@ -47,7 +47,7 @@ def write(figure: Figure, path: Path) -> None:
 
 
 def ratios(found: list[tuple[str, Entry, list[Entry]]]) -> Figure:
-    """Work of each peer as a multiple of ours, on a logarithmic scale."""
+    """Draw the time of each peer as a multiple of Tokbench's, on a logarithmic scale."""
     bars = [
         (f"{title}: {peer.label}", peer.ratio)
         for title, _, peers in found
@@ -69,7 +69,7 @@ def ratios(found: list[tuple[str, Entry, list[Entry]]]) -> Figure:
 
 
 def memory(found: list[tuple[str, Entry, list[Entry]]]) -> Figure:
-    """Peak memory of the whole process, a mark a package."""
+    """Draw the peak memory of the process, one mark per package."""
     packages = dict.fromkeys([OURS, *(peer.label.split(" ")[0] for _, _, peers in found for peer in peers)])
     styles = {name: (COLOURS[place % len(COLOURS)], MARKS[place % len(MARKS)]) for place, name in enumerate(packages)}
     figure, axes = plt.subplots(figsize=(6.8, 1.2 + 0.26 * len(found)))
@@ -92,7 +92,7 @@ def memory(found: list[tuple[str, Entry, list[Entry]]]) -> Figure:
 
 
 def curves(rows: list[Row]) -> Figure:
-    """Seconds of work with the text, the vocabulary and the threads."""
+    """Draw the time by size of the text, size of the vocabulary and number of threads."""
     names = {"share": "part of the text", "size": "tokens of the vocabulary", "threads": "threads"}
     figure, panels = plt.subplots(1, 3, figsize=(8.6, 3.2), layout="constrained", sharey=True)
     found = {by: growth(rows, by) for by in names}
@@ -125,7 +125,7 @@ def curves(rows: list[Row]) -> Figure:
 
 
 def plain(axes: Axes) -> None:
-    """Numbers instead of powers on a logarithmic axis."""
+    """Label a logarithmic axis with plain numbers."""
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -1,8 +1,8 @@
-"""Write the files that tasks read: parts of the text, words and counts, vocabularies for encoding.
+"""Preparation of the input files of tasks: parts of the text, words and counts, vocabularies for encoding.
 
     python -m benchmarks.speed.prepare novels.jsonl.gz build/benchmarks --words words_un.txt.gz counts_un.txt.gz
 
-Peers get our own vocabulary wherever they can take it, so that all encode with the same tokens.
+Peers get Tokbench's vocabulary if they accept it, so that all encode with the same tokens.
 """
 
 import argparse
@@ -44,13 +44,13 @@ VOCABULARY_OF = {
     "likelihood": "unigram",
     "longest_prefix": "wordpiece",
 }
-"""The construction whose vocabulary each segmentation is timed with."""
+"""Construction of the vocabulary for each segmentation."""
 GROWTH = ("merge", "likelihood")
-"""Segmentations that are timed with vocabularies of several sizes."""
+"""Segmentations timed with vocabularies of several sizes."""
 
 
 def write_text(documents: list[bytes], folder: Path, corpus: str = "", shares: Iterable[float] = SHARES) -> None:
-    """The documents end to end and as JSON Lines, whole and in parts, with the counts of their pre-tokens."""
+    """Write the documents concatenated and as JSON Lines, for each share of the text, with pre-token counts."""
     ends = list(accumulate(map(len, documents)))
     for share in shares:
         job = Job(folder, share=share, corpus=corpus)
@@ -62,14 +62,14 @@ def write_text(documents: list[bytes], folder: Path, corpus: str = "", shares: I
 
 
 def write_shard(documents: list[bytes], folder: Path) -> None:
-    """The documents as a shard of a corpus."""
+    """Write the documents as a shard of a corpus."""
     with open_shards([folder / "documents.parquet"]) as write:
         for place, text in enumerate(documents):
             write(Document(place, "", text))
 
 
 def write_words(counts: Iterable[tuple[bytes, int]], folder: Path, name: str) -> None:
-    """Words as counts of ours, and as the reference takes them: text, with spaces spelt U+0120."""
+    """Write words as Tokbench counts, and as text with U+0120 for spaces, as the reference needs them."""
     kept = dict(_spelt(counts))
     PretokenCounts.from_pairs((word.encode(), count) for word, count in kept.items()).write(folder / f"{name}.parquet")
     (folder / f"{name}.json").write_text(json.dumps(kept), encoding="utf-8")
@@ -81,7 +81,7 @@ def _spelt(counts: Iterable[tuple[bytes, int]]) -> Iterator[tuple[str, int]]:
 
 
 def write_tokenizers(folder: Path, counts: PretokenCounts, size: int, sizes: Iterable[int]) -> None:
-    """A tokenizer for each segmentation at one size, and for those of :data:`GROWTH` at several."""
+    """Write a tokenizer for each segmentation at one size, and for those of :data:`GROWTH` at several."""
     vocabularies = {}
     for segmentation, method in VOCABULARY_OF.items():
         if segmentation not in segmentations or method not in constructions:
@@ -99,7 +99,7 @@ def write_tokenizers(folder: Path, counts: PretokenCounts, size: int, sizes: Ite
 
 
 def write_languages(documents: list[bytes], folder: Path, size: int) -> dict[str, int]:
-    """The text in many languages, and a tokenizer of it."""
+    """Write the multilingual text and a tokenizer built on it; return its facts."""
     write_text(documents, folder, LANGUAGES, SHARES[:1])
     counts = PretokenCounts.read(Job(folder, corpus=LANGUAGES).counts)
     bpe = constructions["bpe"]
@@ -125,7 +125,7 @@ def write_existing(name: str, ranks: Path, folder: Path) -> int:
 
 
 def facts_of(documents: list[bytes], counts: PretokenCounts) -> dict[str, int]:
-    """What a page says of a text."""
+    """Return the facts of a text for the page."""
     return {
         "bytes": sum(map(len, documents)),
         "documents": len(documents),
@@ -136,14 +136,14 @@ def facts_of(documents: list[bytes], counts: PretokenCounts) -> dict[str, int]:
 
 
 def texts_of(paths: Iterable[str], most: float = float("inf")) -> list[bytes]:
-    """The documents of files, in UTF-8, up to so many bytes."""
+    """Read the documents of files as UTF-8, up to ``most`` bytes."""
     documents = [document.text.decode(errors="replace").encode() for document in documents_of(list(paths))]
     ends = list(accumulate(map(len, documents)))
     return documents[: 1 + sum(end <= most for end in ends[:-1])]
 
 
 def write_for_peers(tokenizer: Tokenizer, path: Path) -> None:
-    """``.json`` in the form of ``tokenizers``, cut as GPT-2 is; ``.tiktoken`` where there are merges."""
+    """Write ``.json`` for ``tokenizers`` with GPT-2's pre-tokenizer, and ``.tiktoken`` if there are merges."""
     converted = to_hugging_face(tokenizer)
     assert converted is not None
     converted.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -158,12 +158,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("text", help="text, JSON Lines or Parquet")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--words", nargs=2, help="words and their counts, as the UN corpus is published")
-    parser.add_argument("--languages", nargs="+", default=[], help="files that are one text in many languages")
-    parser.add_argument("--existing", nargs="+", default=[], metavar="NAME=FILE", help="ranks as tiktoken has them")
+    parser.add_argument("--words", nargs=2, help="words and their counts, as published for the UN corpus")
+    parser.add_argument("--languages", nargs="+", default=[], help="files of a multilingual text")
+    parser.add_argument("--existing", nargs="+", default=[], metavar="NAME=FILE", help="tiktoken rank files")
     parser.add_argument("--size", type=int, default=32768)
     parser.add_argument("--sizes", type=int, nargs="*", default=[])
-    parser.add_argument("--megabytes", type=float, default=float("inf"), help="take no more of the text than this")
+    parser.add_argument("--megabytes", type=float, default=float("inf"), help="maximum size of the text")
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)

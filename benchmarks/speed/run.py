@@ -1,16 +1,16 @@
-"""Measure Tokbench and other libraries on the same tasks, and write docs/measured/performance.md.
+"""Benchmark of Tokbench and other libraries on the same tasks; writes docs/measured/performance.md.
 
     python -m benchmarks.speed.run --text novels.jsonl.gz --words words_un.txt.gz counts_un.txt.gz --peers PYTHON
 
-PYTHON is the interpreter of an environment with ``benchmarks/speed/requirements.txt``; without it, or where a package
-is missing there, the tables say so. ``--existing cl100k=cl100k_base.tiktoken`` encodes with that, too, and
-``--languages`` takes the files of a second text.
-``--quick`` takes 4 MB of the text, smaller vocabularies and one round. Every run is a process of its own on as many
-processors as it has threads. Ours and a peer take turns, several rounds of it, because the speed of a shared machine
-drifts: a ratio is that of two runs next to each other, and of these ratios the median is shown.
+PYTHON is the interpreter of an environment with ``benchmarks/speed/requirements.txt``. The tables list missing
+packages. ``--existing cl100k=cl100k_base.tiktoken`` also encodes with that tokenizer, ``--languages`` names the files
+of a second text, and ``--quick`` uses 4 MB of text, smaller vocabularies and one round.
 
-``docs/measured/performance/runs.parquet`` has every single run. What is timed is the work alone, by the clock within
-the process, and the whole process from outside. :mod:`benchmarks.speed.tasks` says what the tasks are.
+Every run is a separate process on as many processors as it has threads. Tokbench and a peer alternate for several
+rounds, because the speed of a shared machine drifts. Each ratio is of two adjacent runs; the tables show the median.
+
+``docs/measured/performance/runs.parquet`` has every run. Two times are measured: the work, by a clock within the
+process, and the complete process from outside. :mod:`benchmarks.speed.tasks` defines the tasks.
 """
 
 import argparse
@@ -31,7 +31,7 @@ QUICK_SIZES, QUICK_MEGABYTES = (8192, 16384), 4
 
 
 def write_second_core(folder: Path, results: Path) -> None:
-    """Run ``second_core.py`` on the texts and keep what it prints for the page."""
+    """Run ``second_core.py`` on the texts and save its output for the page."""
     texts = [path for path in (folder / "text_1.txt", folder / f"{LANGUAGES}_text_1.txt") if path.exists()]
     command = [sys.executable, str(ROOT / "benchmarks" / "second_core.py"), *map(str, texts)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -42,13 +42,13 @@ def write_second_core(folder: Path, results: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--text", required=True, help="text, JSON Lines or Parquet")
-    parser.add_argument("--words", nargs=2, metavar=("WORDS", "COUNTS"), help="the UN corpus as it is published")
-    parser.add_argument("--languages", nargs="+", metavar="FILE", help="files that are one text in many languages")
-    parser.add_argument("--existing", nargs="+", metavar="NAME=FILE", help="ranks of cl100k, o200k or gpt2, to encode")
-    parser.add_argument("--peers", help="interpreter of the environment that has the peers")
+    parser.add_argument("--words", nargs=2, metavar=("WORDS", "COUNTS"), help="the UN corpus, as published")
+    parser.add_argument("--languages", nargs="+", metavar="FILE", help="files of a multilingual text")
+    parser.add_argument("--existing", nargs="+", metavar="NAME=FILE", help="rank files of cl100k, o200k or gpt2")
+    parser.add_argument("--peers", help="interpreter of the environment of the peers")
     parser.add_argument("--quick", action="store_true", help="4 MB of the text, one round")
-    parser.add_argument("--only", nargs="+", metavar="TASK", help="these tasks only, and not second_core.py")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "benchmarks", help="for scratch files")
+    parser.add_argument("--only", nargs="+", metavar="TASK", help="only these tasks, without second_core.py")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "benchmarks", help="folder of scratch files")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of performance.md and performance/")
     arguments = parser.parse_args()
     began = time.monotonic()

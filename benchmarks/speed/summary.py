@@ -1,4 +1,4 @@
-"""Summaries of runs for the tables: best times, median ratios, exponents of growth."""
+"""Summaries of runs: best times, median ratios and exponents of growth."""
 
 import statistics
 from collections.abc import Iterable, Iterator
@@ -10,12 +10,12 @@ import polars as pl
 
 OURS = "tokbench"
 ALIKE = 1e-3
-"""Two encodings of the same text with the same tokens may differ by this share of tokens, where documents meet."""
+"""Maximum relative difference in tokens of equal encodings, because of document boundaries."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One run; see :class:`benchmarks.speed.measure.Run`. Numbers are NaN where there are none."""
+    """A run, see :class:`benchmarks.speed.measure.Run`; missing numbers are NaN."""
 
     text: dict[str, str]
 
@@ -35,11 +35,11 @@ class Entry:
     """A peer on one task, compared with Tokbench.
 
     Attributes:
-        label: the peer.
-        work, whole, peak: its seconds, those of the whole process, its MiB; the best of the rounds.
-        ratio, whole_ratio: median over the rounds of its seconds over ours.
-        tokens: what came of it.
-        note: why it is not to be compared; empty where it is.
+        label: name of the peer.
+        work, whole, peak: seconds of the work, seconds of the process, and peak MiB; best of the rounds.
+        ratio, whole_ratio: median over rounds of its time divided by Tokbench's, for work and process.
+        tokens: number of tokens.
+        note: reason why it is not comparable; else empty.
     """
 
     label: str
@@ -58,24 +58,24 @@ def read_runs(path: Path) -> list[Row]:
 
 
 def least(rows: Iterable[Row], key: str) -> float:
-    """The least of a column; NaN where there is nothing."""
+    """Return the minimum of a column; NaN if there are no numbers."""
     found = [row.number(key) for row in rows if row[key]]
     return min(found, default=float("nan"))
 
 
 def best(rows: list[Row]) -> tuple[float, float, float]:
-    """The least seconds of work, seconds of the whole process, and MiB."""
+    """Return the minimum seconds of work, seconds of the process, and MiB."""
     return least(rows, "work"), least(rows, "wall"), least(rows, "peak_mib")
 
 
 def command_line(runs: list[Row]) -> tuple[float, float]:
-    """Seconds and MiB of our commands, one process after another; NaN where the task has none."""
+    """Return seconds and MiB of Tokbench's commands in sequence; NaN if the task has none."""
     rows = [row for row in runs if row["measured"] == "command line"]
     return least(rows, "wall"), least(rows, "peak_mib")
 
 
 def tasks_of(rows: list[Row], section: str) -> Iterator[tuple[str, list[Row]]]:
-    """Titles of a section's tasks with their runs, in order of appearance."""
+    """Yield the titles of a section's tasks with their runs, in order of appearance."""
     own = [row for row in rows if row["section"] == section]
     for task in dict.fromkeys(row["task"] for row in own):
         runs = [row for row in own if row["task"] == task]
@@ -83,7 +83,7 @@ def tasks_of(rows: list[Row], section: str) -> Iterator[tuple[str, list[Row]]]:
 
 
 def entries(runs: list[Row]) -> tuple[Entry, list[Entry]]:
-    """Ours, and every peer in order of appearance."""
+    """Return the entry of Tokbench, and those of the peers in order of appearance."""
     ours = [row for row in runs if row["package"] == OURS]
     called = [row for row in ours if row["measured"] == "function"]
     tokens = int(called[0].number("tokens"))
@@ -116,7 +116,7 @@ def _ratio(theirs: list[Row], beside: dict[str, Row], key: str) -> float:
 
 
 def growth(rows: list[Row], by: str) -> dict[str, dict[float, float]]:
-    """Least seconds of work by title and by ``share``, ``size`` or ``threads``, the others as usual."""
+    """Return the minimum seconds of work by title and by ``share``, ``size`` or ``threads``, other settings fixed."""
     usual = {"share": "1.0", "size": None, "threads": "1"}
     found: dict[str, dict[float, float]] = {}
     for title, runs in tasks_of(rows, "growth"):
@@ -134,5 +134,5 @@ def growth(rows: list[Row], by: str) -> dict[str, dict[float, float]]:
 
 
 def exponent(seconds: dict[float, float]) -> float:
-    """The power of the quantity with which the seconds grow, by least squares on logarithms."""
+    """Fit the exponent of growth by least squares on logarithms."""
     return float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])

@@ -1,4 +1,4 @@
-"""The tasks, and the libraries that are measured on each.
+"""Benchmark tasks, with the libraries measured on each.
 
 To add a peer, write a module in :mod:`peers`, name its package in ``requirements.txt`` and its functions here.
 """
@@ -12,13 +12,13 @@ OURS = "tokbench"
 
 @dataclass(frozen=True)
 class Contestant:
-    """One way of doing a task.
+    """A function of a library for a task.
 
     Attributes:
-        package: who does it.
-        function: in :mod:`ours`, or in the module of :mod:`peers` that bears the package's name.
-        way: what is special about it, for tables.
-        same_ids: whether its number of tokens must be ours, up to where the documents meet.
+        package: the library.
+        function: name of the function in :mod:`ours`, or in the package's module of :mod:`peers`.
+        way: short description in tables.
+        same_ids: True if its number of tokens must equal Tokbench's, except at document boundaries.
     """
 
     package: str
@@ -33,17 +33,17 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Task:
-    """One row of the tables.
+    """A task: one row of the tables.
 
     Attributes:
-        key: name in the files of results.
+        key: name in result files.
         title: name in tables.
-        ours: our function.
-        command: the same by the command line, the commands one after another, ``{...}`` replaced by files of the job.
-        peers: who else does it.
+        ours: function of Tokbench.
+        command: the same task as a sequence of commands, with ``{...}`` for files of the job.
+        peers: other libraries.
         size, threads, share, corpus, vocabulary: as in :class:`.worker.Job`.
-        reported: seconds that a program which is not to be had took, as its users say; measured nowhere here.
-        section: table to which the row belongs: "peers", "existing", "ours" or "growth".
+        reported: published seconds of a program that is not available; not measured here.
+        section: table of the row: "peers", "existing", "ours" or "growth".
     """
 
     key: str
@@ -60,7 +60,7 @@ class Task:
     reported: float | None = None
 
     def settings(self, folder: str) -> dict[str, object]:
-        """The fields of the :class:`.worker.Job`."""
+        """Return the fields of the :class:`.worker.Job`."""
         own = ("size", "threads", "share", "corpus", "vocabulary")
         return {"folder": folder, **{name: getattr(self, name) for name in own}}
 
@@ -155,14 +155,14 @@ ENCODING = (
     ),
 )
 LANGUAGES = "languages"
-"""Corpus of the text in many languages."""
+"""Name of the multilingual corpus."""
 
 
 def existing(facts: dict[str, Any]) -> list[Task]:
-    """Encoding with tokenizers that others made, at their full size, and of the text in many languages with ours.
+    """Return the tasks of encoding with external tokenizers, and of encoding the multilingual text.
 
     Args:
-        facts: what ``prepare.py`` found: ``existing``, names and sizes, and ``languages`` where there is such a text.
+        facts: output of ``prepare.py``: ``existing`` (names and sizes), and ``languages`` if there is such a text.
     """
     corpora = {"": "the text", LANGUAGES: "many languages"} if facts["languages"] else {"": "the text"}
     tokenizers = {**facts["existing"], LANGUAGES: facts["size"]}
@@ -232,7 +232,7 @@ THREADED = ("build_unigram", "build_pathpiece", "encode_merge", "encode_likeliho
 
 
 def growth(size: int, sizes: Iterable[int], threads: int) -> list[Task]:
-    """The tasks of :data:`GROWING` with parts of the text, with other sizes, and with up to ``threads`` threads."""
+    """Return the tasks of :data:`GROWING` on parts of the text, at other sizes, and with up to ``threads`` threads."""
     by_share = [replace(task, share=share, size=size) for task in GROWING for share in SHARES]
     by_size = [replace(task, size=other) for task in GROWING[1:] for other in sizes if other != size]
     threaded = [replace(task, size=size) for task in GROWING if task.key in THREADED]

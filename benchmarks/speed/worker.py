@@ -1,11 +1,11 @@
-"""Run one task in this process and print its time and number of tokens as one line of JSON.
+"""Worker process: runs one task and prints its time and number of tokens as one line of JSON.
 
     python -m benchmarks.speed.worker peers.tiktoken encode_bpe '{"folder": "build/benchmarks"}'
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
 
-The module is ``ours`` or one of ``peers``; the function takes a :class:`Job` and returns how many tokens came of it.
+The module is ``ours`` or one of ``peers``. The function accepts a :class:`Job` and returns the number of tokens.
 
-Only the standard library is used, so that the interpreter of the peers can import this as well as ours.
+Uses only the standard library, so that the interpreters of Tokbench and of the peers can import it.
 """
 
 import importlib
@@ -21,17 +21,17 @@ from pathlib import Path
 
 @dataclass
 class Job:
-    """Files and settings of one piece of work.
+    """Files and settings of a task.
 
     Attributes:
-        folder: scratch folder with the files that ``prepare.py`` writes and what earlier jobs kept.
-        size: tokens of the vocabulary that is made or used; for GreedTok without the 256 bytes.
-        threads: threads to use; the process may run on as many processors.
-        corpus: whose text, in the names of its files; nothing for the first.
-        vocabulary: name of the tokenizer, where a function is for several.
-        share: part of the text to take, in whole documents from the first on: 1, 0.5 or 0.25.
-        seconds: wall-clock time of the work, once it is done.
-        processor_seconds: processor time of the work, of all threads together.
+        folder: scratch folder with the output of ``prepare.py`` and of earlier jobs.
+        size: tokens of the vocabulary; for GreedTok without the 256 bytes.
+        threads: number of threads, and of available processors.
+        corpus: prefix of the file names of the text; empty for the first text.
+        vocabulary: name of the tokenizer, for functions with several.
+        share: share of the text, in complete documents from the first: 1, 0.5 or 0.25.
+        seconds: wall-clock time of the work, after it is done.
+        processor_seconds: processor time of the work, over all threads.
     """
 
     folder: Path
@@ -45,41 +45,41 @@ class Job:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Take the time of the block; of several blocks, their sum."""
+        """Add the time of the block to the job."""
         start, processor = time.perf_counter(), time.process_time()
         yield
         self.seconds += time.perf_counter() - start
         self.processor_seconds += time.process_time() - processor
 
     def file(self, name: str, suffix: str) -> Path:
-        """A file of the part of the text."""
+        """Return a file of the share of the text."""
         return self.folder / f"{self.corpus}{'_' * bool(self.corpus)}{name}_{self.share:g}.{suffix}"
 
     @property
     def text(self) -> Path:
-        """The documents end to end, one file of plain text."""
+        """The concatenated documents, a file of plain text."""
         return self.file("text", "txt")
 
     @property
     def counts(self) -> Path:
-        """The text's pre-tokens and their counts, Parquet."""
+        """Pre-token counts of the text, a Parquet file."""
         return self.file("counts", "parquet")
 
     def tokenizer(self, name: str) -> Path:
-        """Folder of a tokenizer of ours; what a peer takes instead has the same path with a suffix."""
+        """Return the folder of a tokenizer; files for peers have the same path with a suffix."""
         return self.folder / f"{name}_{self.size}"
 
     def documents(self) -> list[str]:
-        """The text as a list of documents."""
+        """Return the documents of the text."""
         with self.file("documents", "jsonl").open(encoding="utf-8") as lines:
             return [json.loads(line)["text"] for line in lines]
 
     def lines(self) -> list[str]:
-        """The documents' lines with their ends, for libraries that go through whole documents slowly."""
+        """Return the lines of the documents with their ends, for libraries that are slow on long documents."""
         return [line for document in self.documents() for line in document.splitlines(keepends=True)]
 
     def words(self, name: str) -> dict[str, int]:
-        """Words and their counts from ``{name}.json``; a space is spelt U+0120."""
+        """Return words and their counts from ``{name}.json``; U+0120 is a space."""
         found: dict[str, int] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
         return found
 

@@ -1,12 +1,11 @@
 """Tokbench: a benchmark harness for tokenizers.
 
-From text to a table of tokenizers: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`load` or
-:func:`wrap` others, :func:`measure` one, :func:`compare` several. ``tokbench.constructions``, ``.segmentations``,
-``.pretokenizations``, ``.metrics`` and ``.resource_types`` are the registries of methods. Each is imported when it is
-first used.
+Typical steps: :func:`count` pre-tokens, :func:`build` tokenizers from them, :func:`load` or :func:`wrap` others,
+:func:`measure` one, :func:`compare` several. ``tokbench.constructions``, ``.segmentations``, ``.pretokenizations``,
+``.metrics`` and ``.resource_types`` are the registries of methods. Each name is imported on first use.
 
-Importing this package makes ``transformers.AutoTokenizer`` open the folders of our tokenizers. That costs nothing
-until ``transformers`` is used: the class is registered when its tokenizers are first imported.
+After this import, ``transformers.AutoTokenizer`` opens Tokbench's tokenizer folders. The class is registered when
+``transformers`` first imports its tokenizers, so the import of this package stays fast.
 """
 
 from typing import TYPE_CHECKING, Any

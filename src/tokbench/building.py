@@ -1,4 +1,4 @@
-"""Building a tokenizer: the vocabulary by its construction, and the segmentation that goes with it."""
+"""Building of tokenizers: a vocabulary by a construction, with a segmentation."""
 
 import time
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.candidates.scored_text import ScoredDocuments
 
     Source = PretokenCounts | ScoredDocuments | Documents
-"""What constructions read."""
+"""Sources of constructions."""
 
 
 def build_tokenizer(
@@ -39,23 +39,23 @@ def build_tokenizer(
     threads: int = 1,
     name: str = "",
 ) -> Tokenizer:
-    """Build a vocabulary and put the three phases together.
+    """Build a vocabulary and combine it with a pre-tokenization and a segmentation.
 
     Args:
         construction: the method.
-        source: what the method reads; its pre-tokenization is the tokenizer's.
-        size: tokens wanted, the 256 bytes included; fewer come where the text yields no more.
+        source: source of the method; the tokenizer has its pre-tokenization.
+        size: number of tokens, including the 256 bytes; the result has fewer if the text does not yield more.
         options: an instance of the method's class of options.
         segmentation: name of the segmentation.
         segmentation_options: an instance of its class of options.
-        initial: the vocabulary to start from, for a method that starts from one; see :func:`initial_vocabulary`.
-        seed: of everything that is drawn at random.
-        threads: threads to use; they do not change the result.
-        name: what tables call the tokenizer.
+        initial: initial vocabulary, for top-down methods; see :func:`initial_vocabulary`. Default: None.
+        seed: random seed. Default: 0.
+        threads: number of threads; the result does not depend on it. Default: 1.
+        name: name of the tokenizer in tables. Default: empty.
 
     Raises:
-        TokbenchError: the size is smaller than the method's alphabet, a number is none or beyond its bounds, or what
-            the method says of its source.
+        TokbenchError: the size is smaller than the method's alphabet, a number is invalid or out of range, or the
+            method rejects its source.
     """
     size = whole_argument("size", size, 1, LARGEST_VOCABULARY)
     seed = whole_argument("seed", seed, 0, LARGEST_SEED)
@@ -76,18 +76,20 @@ def check_alphabet(construction: Construction, size: int, key: str = "size") -> 
     """Reject a size that the method cannot build.
 
     Raises:
-        TokbenchError: it is smaller than the method's alphabet.
+        TokbenchError: the size is smaller than the method's alphabet.
     """
     least = construction.alphabet
     if size < least:
-        raise TokbenchError(f"{key} {size}: smaller than the alphabet of '{construction.name}', {least}; ask for more")
+        raise TokbenchError(
+            f"{key} {size}: smaller than the alphabet of '{construction.name}' ({least}); use a larger size"
+        )
 
 
 def own_segmentation(construction: Construction, options: Options) -> tuple[str, dict[str, Any]]:
-    """The construction's default segmentation, with the options that the two share (ties, longest token).
+    """Return the name of a construction's default segmentation, and the options that both have (ties, longest token).
 
     Raises:
-        TokbenchError: there is no segmentation of the name that the construction gives.
+        TokbenchError: the default segmentation does not exist.
     """
     cut = construction.own_segmentation()
     shared = {"ties", "max_token_bytes"} & set(cut.options.model_fields) & set(type(options).model_fields)
@@ -95,11 +97,10 @@ def own_segmentation(construction: Construction, options: Options) -> tuple[str,
 
 
 def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int, threads: int) -> Vocabulary:
-    """The vocabulary that a top-down method starts from, by the construction that its options name, with its defaults.
+    """Build the initial vocabulary of a top-down method, by the construction in its options with default options.
 
     Raises:
-        TokbenchError: there are no counts to build it from, or ``initial_size`` is smaller than that construction's
-            alphabet.
+        TokbenchError: there are no counts, or ``initial_size`` is smaller than the alphabet of that construction.
     """
     if counts is None:
         raise TokbenchError(
@@ -110,9 +111,9 @@ def initial_vocabulary(counts: PretokenCounts | None, options: Any, *, seed: int
     return method.function(counts, options.initial_size, method.options(), seed=seed, threads=threads)
 
 
-# A function next to initial_vocabulary, because that one is in the fingerprint of every tokenizer.
+# Separate from initial_vocabulary, which is part of the fingerprint of every tokenizer.
 def vocabulary_of_recipe(counts: PretokenCounts | None, options: Any, *, seed: int, threads: int) -> Vocabulary:
-    """The vocabulary that a top-down method starts from, where ``options.initial`` is a recipe.
+    """Build the initial vocabulary of a top-down method if ``options.initial`` is a recipe.
 
     Raises:
         TokbenchError: as :func:`initial_vocabulary`.
@@ -127,15 +128,15 @@ def vocabulary_of_recipe(counts: PretokenCounts | None, options: Any, *, seed: i
 
 
 def starting_from(construction: Construction, initial: Vocabulary) -> Construction:
-    """Return a top-down method that always starts from one vocabulary."""
+    """Return a top-down method with a fixed initial vocabulary."""
     return replace(construction, function=partial(construction.function, initial=initial), initial=False)
 
 
 def check_recipe(folder: str, recipe: InitialRecipe) -> None:
-    """Reject the folder of an initial vocabulary that other options were built with, where it has a record of them.
+    """Check the recorded options of an initial vocabulary's folder against a recipe; folders without a record pass.
 
     Raises:
-        TokbenchError: an option of the recipe differs.
+        TokbenchError: an option differs.
     """
     if not (Path(folder) / SETTINGS).is_file():
         return
@@ -144,7 +145,7 @@ def check_recipe(folder: str, recipe: InitialRecipe) -> None:
         if key in record and record[key] != value:
             option = "initial" if key == "method" else f"initial.{key}"
             raise TokbenchError(
-                f"--initial {folder}: was made with {key} {record[key]}, and the option {option} says {value}; "
+                f"--initial {folder}: was built with {key} {record[key]}, but the option {option} is {value}; "
                 "change one"
             )
 
@@ -154,22 +155,22 @@ READERS = {
     "scores": "tokbench.building:read_scored",
     "documents": "tokbench.building:read_running",
 }
-"""What reads a construction's source, as a fingerprint names it."""
+"""Readers of each kind of source, as named in fingerprints."""
 
 
 def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[PretokenCounts, DroppedPretokens | None]:
-    """Pre-token counts for a construction.
+    """Read pre-token counts for a construction.
 
     Args:
         path: the file.
-        scheme: pre-tokenization of a file that does not name it; ``none`` where neither does.
-        least: pre-tokens that are rarer are left out.
+        scheme: pre-tokenization, if the file does not name it. Default: ``none``.
+        least: minimum count of a pre-token; rarer ones are dropped. Default: 1.
 
     Returns:
-        The counts, and what is left out where ``least`` is more than 1.
+        The counts, and the dropped pre-tokens (None if ``least`` is 1).
 
     Raises:
-        TokbenchError: the file is no file of counts, names another pre-tokenization, or nothing is left of it.
+        TokbenchError: the file is not a file of counts, names another pre-tokenization, or no pre-token remains.
     """
     left_out = None
     if least > 1:
@@ -186,14 +187,14 @@ def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[P
 
 
 def read_scored(files: Sequence[str], scheme: str) -> "ScoredDocuments":
-    """Scored text for a construction."""
+    """Read scored text for a construction."""
     from tokbench.candidates.scored_text import read_scores
 
     return read_scores(files, scheme)
 
 
 def read_running(paths: Sequence[str], scheme: str) -> "Documents":
-    """Running text for a construction: shards, or the tokenizer splits of prepared corpora."""
+    """Read running text for a construction, from shards or from the tokenizer splits of prepared corpora."""
     from tokbench.candidates.running_text import read_documents
 
     return read_documents([shard for path in paths for shard in _shards(Path(path))], scheme)
@@ -204,14 +205,16 @@ def _shards(path: Path) -> list[Path]:
 
 
 def read_initial(folder: str, options: Any) -> Vocabulary:
-    """The vocabulary in a folder, which must be the one that the options name, where it says what it is.
+    """Read the initial vocabulary from a folder and check its record, if there is one, against the options.
 
     Raises:
-        TokbenchError: it is another one.
+        TokbenchError: the record differs, or the vocabulary is of an external tokenizer.
     """
     vocabulary = Vocabulary.read(Path(folder))
     if vocabulary.ids is not None:
-        raise TokbenchError(f"--initial {folder}: was made elsewhere, and its first ids are not the bytes; build one")
+        raise TokbenchError(
+            f"--initial {folder}: is an external tokenizer, whose first ids are not the bytes; build one"
+        )
     if not (Path(folder) / SETTINGS).is_file():
         return vocabulary
     origin = Tokenizer.load(folder).origin
@@ -221,7 +224,7 @@ def read_initial(folder: str, options: Any) -> Vocabulary:
     ):
         if found is not None and key in options.model_fields_set and asked != found:
             raise TokbenchError(
-                f"--initial {folder}: was made with {found}, and the option {key} says {asked}; mend one"
+                f"--initial {folder}: was built with {found}, but the option {key} is {asked}; change one"
             )
     return vocabulary
 
@@ -243,23 +246,24 @@ def build_from_files(
     name: str = "",
     started: float | None = None,
 ) -> Tokenizer:
-    """Build a tokenizer as :func:`build_tokenizer` does and write its folder, with files for other libraries.
+    """Build a tokenizer with :func:`build_tokenizer` and write its folder, with files for other libraries.
 
     Args:
         construction: the method.
-        source: what the method reads.
-        size: tokens wanted.
+        source: source of the method.
+        size: number of tokens.
         options: an instance of the method's class of options.
         segmentation: name of the segmentation.
         segmentation_options: an instance of its class of options.
         output: the tokenizer's folder.
-        counts: pre-tokens, from which a missing initial vocabulary is built and ids of other libraries are compared.
-        left_out: what of the counts is left out.
-        initial: folder of the initial vocabulary; built from the counts when None.
-        seed: of everything that is drawn at random.
-        threads: threads to use.
-        name: what tables call the tokenizer.
-        started: ``time.monotonic()`` when the work began, for the manifest; now when None.
+        counts: pre-token counts, to build a missing initial vocabulary and to compare ids with other libraries.
+            Default: None.
+        left_out: pre-tokens dropped from the counts. Default: None.
+        initial: folder of the initial vocabulary. Default: built from the counts.
+        seed: random seed. Default: 0.
+        threads: number of threads. Default: 1.
+        name: name of the tokenizer in tables. Default: empty.
+        started: ``time.monotonic()`` at the start of the work, for the manifest. Default: now.
 
     Raises:
         TokbenchError: as :func:`build_tokenizer`, :func:`read_initial` and :func:`initial_vocabulary`.

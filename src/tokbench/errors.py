@@ -1,22 +1,22 @@
-"""Mistakes in the input: how they are raised, and how a name that is not known is told."""
+"""Exception for invalid input, and helpers to format its messages."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 SHOWN = 40
-"""Characters of a wrong value that a message repeats."""
+"""Maximum number of characters of a value in a message."""
 
 LISTED = 200
-"""Characters of the names that a message lists."""
+"""Maximum number of characters of a list of names in a message."""
 
 FILES = 3
-"""Files that a message names."""
+"""Maximum number of files named in a message."""
 
 
 class TokbenchError(Exception):
-    """A mistake in the input, told in one line that names the key, file or record and the remedy.
+    """Invalid input; the message is one line that names the key, file or record, and the remedy.
 
-    Pieces of the input may be quoted as they are: what a terminal would obey, or could not show, becomes ``?``.
+    Messages may quote input. Control characters, and others that cannot be printed, become ``?``.
     """
 
     def __init__(self, message: str) -> None:
@@ -24,23 +24,23 @@ class TokbenchError(Exception):
 
 
 def shortened(text: str, most: int = SHOWN) -> str:
-    """A text for a message: on one line, and cut where it is long."""
+    """Return a text on one line, truncated to ``most`` characters (default: 40), for a message."""
     plain = on_one_line(text[: most + 1])
     return plain if len(plain) <= most else f"{plain[:most]}..."
 
 
 def on_one_line(text: str) -> str:
-    """A text with escapes in place of what would end a line, or could not be shown."""
+    """Return a text with escapes for characters that cannot be printed, such as line ends."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names that come from a file, for a message: on one line, and cut where they are many."""
+    """Return names on one line, truncated to 200 characters, for a message."""
     return shortened(", ".join(names), LISTED)
 
 
 def listed_files(files: Sequence[Path]) -> str:
-    """Return the first paths of a list in full, and how many more there are: ``a.txt, b.txt, c.txt and 4 more``."""
+    """Return the first three paths, and the number of others: ``a.txt, b.txt, c.txt and 4 more``."""
     more = f" and {len(files) - FILES:,} more" if len(files) > FILES else ""
     return ", ".join(on_one_line(str(file)) for file in files[:FILES]) + more
 
@@ -51,7 +51,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?`` for the closest known name, or nothing when none is close."""
+    """Return `` Did you mean 'x'?`` for the closest known name; empty if none is close."""
     import difflib
 
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
@@ -59,7 +59,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(name: str, kind: str, known: Iterable[str]) -> str:
-    """The one-line message for a name that is not among the known ones."""
+    """Return a one-line message for an unknown name, with the known names."""
     known = sorted(known)
     article = "an" if kind[0] in "aeiou" else "a"
     names = ", ".join(known) or "there is none"

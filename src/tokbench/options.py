@@ -1,10 +1,7 @@
-"""Options of methods and of everything else that a configuration holds: typed, strict and unchangeable.
+"""Base class of all configuration options: typed, strict and immutable.
 
-A wrong value is told in one line, which names the key, what is wrong and the remedy.
-
-What stands below the attributes of a class, found in its source.
-
-Rules of all classes of options at once: which values are numbers, and that lists have no entry twice.
+Validation errors are one line each, with the key, the problem and the remedy. Numbers are not converted from strings or
+Booleans, and lists have no duplicates. Attribute docstrings become descriptions in the JSON schema.
 """
 
 import ast
@@ -34,9 +31,9 @@ from tokbench.io.numbers import LARGEST_COUNT, LARGEST_SEED, LARGEST_VOCABULARY
 
 
 def meanings(described: type) -> dict[str, str]:
-    """The text below each annotated attribute of a class and of those that it inherits from, by the attribute's name.
+    """Return the attribute docstrings of a class and its bases, by attribute.
 
-    A class without source, such as one made while the program runs, adds none.
+    Classes without source code, such as dynamic ones, have none.
     """
     found: dict[str, str] = {}
     for ancestor in reversed(described.__mro__):
@@ -48,7 +45,7 @@ def meanings(described: type) -> dict[str, str]:
 
 @cache
 def _of_module(name: str) -> dict[str, dict[str, str]]:
-    """Those of every class of a module, by the class's qualified name."""
+    """Return the attribute docstrings of all classes of a module, by qualified name."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[name]))
     except OSError:
@@ -76,23 +73,23 @@ def _of_attributes(described: ast.ClassDef) -> dict[str, str]:
 
 
 EXACT = ("int", "float", "bool")
-"""Kinds of value that nothing else is converted to: a truth value is no number, and text is neither."""
+"""Types without conversion from other types."""
 NOT_SCHEMAS = ("default", "default_factory", "metadata", "serialization", "expected", "function", "cls")
-"""Keys below which no schema lies, only values and code."""
+"""Schema keys with values or code instead of nested schemas."""
 
 
 def exact(schema: Any) -> Any:
-    """A core schema whose whole numbers, real numbers and truth values are taken as they are written or not at all.
+    """Return a core schema in which integers, floats and Booleans are strict.
 
-    A whole number for which no upper bound is stated gets the general one. Numbers that are not finite are rejected by
-    the setting ``allow_inf_nan`` of the class. A list of any length must have every text and every number once.
+    Integers without an upper bound get the general one. The class setting ``allow_inf_nan`` rejects infinite numbers
+    and NaN. Lists of variable length must not repeat a string or number.
     """
     if isinstance(schema, list | tuple):
         return type(schema)(map(exact, schema))
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "function-after" and schema["function"]["function"] is without_repetition:
-        return schema  # Of a class within another class.
+        return schema  # A nested class is already strict.
     kept = {key: value if key in NOT_SCHEMAS else exact(value) for key, value in schema.items()}
     if kept.get("type") in EXACT:
         kept["strict"] = True
@@ -105,10 +102,10 @@ def exact(schema: Any) -> Any:
 
 
 def without_repetition(entries: Any) -> Any:
-    """Return a list as it is.
+    """Return a list unchanged.
 
     Raises:
-        ValueError: a text or a number is in it twice; the message names it.
+        ValueError: a string or number occurs twice; the message names it.
     """
     seen = set()
     for entry in entries:
@@ -122,14 +119,14 @@ def without_repetition(entries: Any) -> Any:
 VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 LOOP = re.compile(r"(.+?)\1{19,}$")
-"""Ends of names that Snakemake takes for a rule that asks for itself without end."""
+"""Ends of names that Snakemake rejects as infinite recursion of a rule."""
 
 
 def without_loop(name: str) -> str:
-    """Return a name as it is.
+    """Return a name unchanged.
 
     Raises:
-        ValueError: it ends with characters that are repeated 20 times or more, which Snakemake rejects.
+        ValueError: it ends with a sequence repeated 20 times or more, which Snakemake rejects.
     """
     if found := LOOP.search(name):
         raise ValueError(f"'{name}' ends with '{found[1]}' 20 times or more, which Snakemake rejects; shorten it")
@@ -138,19 +135,19 @@ def without_loop(name: str) -> str:
 
 PLAIN = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 Name = Annotated[str, Field(pattern=PLAIN, max_length=64), AfterValidator(without_loop)]
-"""Names become names of folders and files, and wildcards of the workflow. A file is named after up to two names, a test
-and two languages, and no name of a file may have more than 255 bytes."""
+"""Name of a folder or file, and a wildcard of the workflow. A file name combines up to two names, a test and two
+languages, and must not exceed 255 bytes."""
 TestName = Annotated[str, Field(pattern=PLAIN, max_length=32), AfterValidator(without_loop)]
 Language = Annotated[str, Field(pattern=PLAIN, max_length=24), AfterValidator(without_loop)]
-"""The language of one side of a parallel corpus."""
+"""Language of one side of a parallel corpus."""
 
 
 class Options(BaseModel):
-    """Base of every method's options: unknown keys are rejected, values cannot be changed after validation.
+    """Base class of options: unknown keys are rejected, and instances are immutable.
 
-    Numbers are finite and written as numbers, in every class of options: neither ``true`` nor ``"3"`` is one. What
-    stands below an option is its meaning in the JSON schema; it is read there when a schema is asked for, since
-    looking for it takes longer than making the class.
+    Numbers are finite and must be written as numbers: neither ``true`` nor ``"3"`` is accepted. The docstring below an
+    option is its description in the JSON schema. It is parsed only when a schema is requested, because parsing takes
+    longer than creating the class.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -173,7 +170,7 @@ class Options(BaseModel):
 Chosen = TypeVar("Chosen", bound=BaseModel)
 
 KEY = "[key]"
-"""Pydantic's mark for an error in a mapping's key, not in its value."""
+"""Pydantic's marker of an error in a key of a mapping."""
 EXPECTED = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -196,7 +193,7 @@ EXPECTED = {
     "literal_error": "{expected}",
     "enum": "{expected}",
 }
-"""What a value must be, by pydantic's type of error."""
+"""Expected values, by pydantic's error type."""
 PATTERNS = {
     r"^[0-9a-f]{40}$": "a commit, 40 hexadecimal digits",
     r"^[A-Za-z0-9][A-Za-z0-9_-]*$": "a name of letters, digits, '_' and '-' that starts with a letter or digit",
@@ -205,15 +202,15 @@ LONGEST = 60
 
 
 def validated(value: Any, options: type[Chosen], name: str) -> Chosen:
-    """Options from a mapping.
+    """Validate a mapping and return an instance of a class of options.
 
     Args:
         value: the mapping.
-        options: their class.
-        name: the file, or whatever else the values came from.
+        options: the class.
+        name: name of the file or other source, for messages.
 
     Raises:
-        TokbenchError: an unknown key or a value of the wrong type; the message names it.
+        TokbenchError: a key is unknown or a value is invalid; the message names it.
     """
     try:
         return options.model_validate(value)
@@ -222,12 +219,12 @@ def validated(value: Any, options: type[Chosen], name: str) -> Chosen:
 
 
 def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
-    """One line a mistake: ``name: key: what is wrong. Did you mean ...?``.
+    """Format a validation error, one line per mistake: ``name: key: problem. Did you mean ...?``.
 
     Args:
-        error: what pydantic found.
-        model: the class that was validated, searched for the nearest known key.
-        name: the file, or whatever else the values came from.
+        error: error of pydantic.
+        model: the validated class, to suggest known keys.
+        name: name of the file or other source.
     """
     mistakes: dict[tuple[str, ...], list[tuple[ErrorDetails, Any, Any]]] = {}
     for details in error.errors():
@@ -239,10 +236,10 @@ def explain(error: ValidationError, model: type[BaseModel], name: str) -> str:
         if found[0][0]["type"] == "missing" and any(
             keys[:-1] == other[:-1] and nearest(other[-1], keys[-1:]) for other in unknown_keys
         ):
-            continue  # misspelt, which the line of the unknown key says
+            continue  # misspelt: reported as an unknown key
         inner = any(keys == other[: len(keys)] and keys != other for other in mistakes)
         if inner and found[0][0]["type"] == "too_short":
-            continue  # short only because its wrong entries, of which we tell, were left out
+            continue  # too short only without its invalid entries, which are reported
         where = ".".join(keys)
         reason = _reason(*found[0]) if len(found) == 1 else _none_fits([details for details, *_ in found])
         lines.append(f"{name}: {where + ': ' if where else ''}{reason}")
@@ -255,7 +252,7 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
         case "extra_forbidden":
             known = sorted({key for model in _models(parent) for key in model.model_fields})
             near = nearest(str(details["loc"][-1]), known)
-            rest = f" Known here: {', '.join(known)}." if known else " There is none here; remove it."
+            rest = f" Known here: {', '.join(known)}." if known else " No keys are allowed here; remove it."
             return f"unknown key.{near or rest}"
         case "missing":
             return "this key is missing; add it"
@@ -269,7 +266,7 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
         case "too_short":
             return f"needs {context['min_length']} or more entries (found {_shown(value)})"
         case "too_long":
-            return f"takes {context['max_length']} entries at most (found {_shown(value)})"
+            return f"accepts at most {context['max_length']} entries (found {_shown(value)})"
         case "string_too_short":
             return f"must have {context['min_length']} or more characters (found {_shown(value)})"
         case "string_too_long":
@@ -286,7 +283,7 @@ def _reason(details: ErrorDetails, parent: Any, annotation: Any) -> str:
 
 
 def _none_fits(found: list[ErrorDetails]) -> str:
-    """The one mistake behind several errors: a value that fits no alternative of a union, or is wrong within one."""
+    """Merge several errors of one value that matches no alternative of a union."""
     for details in found:
         if details["type"] == "value_error":
             return str(details["ctx"]["error"])
@@ -310,15 +307,15 @@ def _choices(listed: str) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    """A value as it stands in the file, cut where it is long."""
+    """Return a value as written in the file, truncated to 60 characters."""
     text = "nothing" if value is None else repr(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _follow(location: tuple[int | str, ...], model: type[BaseModel]) -> tuple[list[str], Any, Any]:
-    """The keys a user wrote, the annotation of the last key's parent, and that of the last key.
+    """Return the keys of a location, the annotation of the last key's parent, and that of the last key.
 
-    Pydantic's own steps are left out: the tags and labels by which it tells the alternatives of a union apart.
+    Skips pydantic's own steps: tags and labels of the alternatives of a union.
     """
     path: list[str] = []
     here: Any = model
@@ -339,7 +336,7 @@ def _follow(location: tuple[int | str, ...], model: type[BaseModel]) -> tuple[li
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """The alternatives of an annotation, without ``Annotated`` and ``None``."""
+    """Yield the alternatives of an annotation, without ``Annotated`` and ``None``."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         for member in get_args(annotation):
@@ -355,7 +352,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
 
 
 def _tags(model: type[BaseModel]) -> set[str]:
-    """What tells a model from its alternatives: its own tag, or the values of a key."""
+    """Return the tags of a model within a union: its own tag, and the values of discriminator keys."""
     return {tag for tag in [getattr(model, "TAG", None)] if tag} | {
         value
         for key in ("method", "type", "kind", "architecture")

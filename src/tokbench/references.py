@@ -1,7 +1,4 @@
-"""What an experiment's methods and data are from, as BibTeX.
-
-Entries of BibTeX, made of what is known of publications.
-"""
+"""BibTeX entries of the publications behind an experiment's methods and data."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -14,45 +11,45 @@ from tokbench.io.yaml import read_yaml
 
 REFERENCES = Path(__file__).with_name("references.yaml")
 WHOLE = re.compile(r"\s*@\w+\s*\{\s*([^,\s]+)\s*,")
-"""How a whole entry begins, with its key."""
-NO_KEY = f"'{{}}' is no key of {REFERENCES.name}; name one, or give a whole entry of BibTeX"
-"""What is said of a key that is not known."""
+"""Start of a complete BibTeX entry, with its key."""
+NO_KEY = f"'{{}}' is not a key of {REFERENCES.name}; use a key of it, or a complete BibTeX entry"
+"""Message for an unknown key."""
 SPECIAL = str.maketrans({character: f"\\{character}" for character in "&%$#_"})
-"""Characters that LaTeX takes for its own."""
+"""Escapes of characters that are special in LaTeX."""
 ADDRESSES = ("url", "doi", "eprint")
-"""Fields in which they stand as they are."""
+"""Fields without escapes."""
 
 
 @cache
 def known() -> Mapping[str, Mapping[str, Any]]:
-    """Publications by key."""
+    """Return all publications of ``references.yaml`` by key."""
     found: Mapping[str, Mapping[str, Any]] = read_yaml(REFERENCES)
     return found
 
 
 def bibliography(cited: Iterable[str]) -> str:
-    """The file of what is cited, each entry once, ordered by key.
+    """Return a BibTeX file of the cited publications, each once, sorted by key.
 
     Args:
-        cited: keys of publications that are known, or whole entries, as methods of other distributions bring them.
+        cited: keys of ``references.yaml``, or complete BibTeX entries (from external methods).
 
     Raises:
-        TokbenchError: a key is not known, or two entries that differ have one key.
+        TokbenchError: a key is unknown, or two different entries have the same key.
     """
     entries: dict[str, str] = {}
     for one in cited:
         whole = WHOLE.match(one)
         key, text = (whole[1], one.strip() + "\n") if whole else (one, entry(one))
         if entries.setdefault(key, text) != text:
-            raise TokbenchError(f"two entries of BibTeX have the key '{key}'; rename one")
+            raise TokbenchError(f"two BibTeX entries have the key '{key}'; rename one")
     return "\n".join(entries[key] for key in sorted(entries))
 
 
 def entry(key: str) -> str:
-    """The entry of a publication.
+    """Return the BibTeX entry of a publication.
 
     Raises:
-        TokbenchError: the key is not known.
+        TokbenchError: the key is unknown.
     """
     if key not in known():
         raise TokbenchError(NO_KEY.format(shortened(key)))
@@ -60,7 +57,7 @@ def entry(key: str) -> str:
 
 
 def short_name(cited: str) -> str:
-    """Return a publication as text cites it: ``Sennrich et al. 2016``, or its title if it has no year.
+    """Return the short citation of a publication: ``Sennrich et al. 2016``, or its title if it has no year.
 
     Args:
         cited: a key, or a BibTeX entry, of which the key is returned.
@@ -76,7 +73,7 @@ def short_name(cited: str) -> str:
 
 
 def made(key: str, facts: Mapping[str, Any]) -> str:
-    """An entry of a key, a type and fields; capitals of titles stay as they are."""
+    """Format a BibTeX entry; titles keep their capitals."""
     fields = {name: value for name, value in facts.items() if name != "type"}
     if "eprint" in fields:
         fields["archiveprefix"] = "arXiv"

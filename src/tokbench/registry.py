@@ -1,14 +1,11 @@
-"""Registries: how a method of any kind, such as a construction or a metric, becomes known by its name.
+"""Registries of methods by name, such as constructions and metrics.
 
-A kind of method is one frozen class, which says what must be known of a method before it is called, and one Protocol,
-which says how it is called; both stand in the package that holds the methods of the kind. Configuration, JSON schema,
-command line, documentation and error messages are derived from what is registered, so a new method needs no second
-place to be mentioned. Built-in methods are the modules of the package; third parties name theirs in the Python
-entry-point group of the same name.
+Each kind of method has a frozen class for its metadata and a Protocol for its function, both in the package of the
+kind. Configuration, JSON schema, command line, documentation and error messages are derived from the registered
+methods, so a new method is declared only once. Built-in methods are modules of the package. Other distributions name
+their modules in the entry-point group with the name of the package.
 
-The modules of a package, and those that other distributions name for it, found without importing any.
-
-Where tables are declared: the modules of a package, found without importing any.
+:func:`modules_in` lists modules that may declare tables, without importing them.
 """
 
 import importlib
@@ -27,14 +24,14 @@ from tokbench.submodules import entry_points_of, submodules
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Method:
-    """What the methods of every kind have.
+    """Metadata of a method, common to all kinds.
 
     Attributes:
-        name: the name in configuration and on the command line.
-        function: what it does, as the Protocol of its kind says.
-        options: the class of its options.
-        cites: what it is from: keys of ``tokbench/references.yaml``, or whole entries of BibTeX. Empty where
-            it needs none, None where nothing is said.
+        name: name in configurations and on the command line.
+        function: the function, as in the Protocol of its kind.
+        options: class of its options. Default: no options.
+        cites: sources: keys of ``tokbench/references.yaml``, or complete BibTeX entries. Empty if there are none.
+            Default: None (unknown).
     """
 
     name: str
@@ -52,14 +49,14 @@ class Method:
 
     @property
     def definition(self) -> str:
-        """The function as a fingerprint names it; its module where it is none of a module's own names."""
+        """Name of the function in fingerprints: ``module:name``, or only the module if it has no such name."""
         name = getattr(self.function, "__name__", "")
         own = getattr(sys.modules.get(self.module), name, None) is self.function if name else False
         return f"{self.module}:{name}" if own else self.module
 
     @property
     def summary(self) -> str:
-        """First line of the method's documentation."""
+        """First line of the function's docstring."""
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
 
@@ -68,26 +65,26 @@ Derived = TypeVar("Derived")
 
 
 def several_texts(value: Any) -> bool:
-    """Whether an attribute is texts, none of them included, and not one text, which is gone through by its letters."""
+    """Return True if a value is a collection of strings (possibly empty), but not a single string."""
     return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
 
 
 RESERVED = ("method", "type", "kind")
-"""Keys by which a configuration names a method; an option of that name could never be set."""
+"""Keys that name a method in configurations; options cannot have these names."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-"""What a name of a method is: it becomes a key of configurations, a part of paths and a wildcard of the workflow."""
+"""Pattern of names of methods, which are also configuration keys, path components and workflow wildcards."""
 TOGETHER = ("built_in", "well_known")
-"""Modules that hold several built-in methods."""
+"""Modules with several built-in methods."""
 
 
 class Registry(Generic[Kind]):
-    """The methods of one kind, by name.
+    """Methods of one kind by name.
 
     Args:
-        kind: what a method of this kind is called in messages, for example ``"construction"``.
-        package: the package whose modules hold the built-in methods, imported on first look-up; the entry-point group
-            in which other distributions name modules of theirs bears the same name.
-        protocol: how the functions of the kind are called.
+        kind: name of the kind in messages, for example ``"construction"``.
+        package: package of the built-in methods, imported on first look-up; also the name of the entry-point group of
+            other distributions.
+        protocol: Protocol of the functions.
     """
 
     def __init__(self, kind: str, package: str, protocol: type) -> None:
@@ -99,23 +96,23 @@ class Registry(Generic[Kind]):
         self._loaded = False
 
     def add(self, method: Kind, keywords: Iterable[str] = (), protocol: type | None = None) -> None:
-        """Make a method known; a name can be taken only once.
+        """Register a method.
 
         Args:
             method: the method.
-            keywords: those of the Protocol's keywords with a default that this method is called with.
-            protocol: how this method's function is called, where that is not the Protocol of the kind.
+            keywords: optional keywords of the Protocol that this method receives. Default: none.
+            protocol: Protocol of the function. Default: the Protocol of the kind.
 
         Raises:
-            TokbenchError: the name is none or taken, an attribute has no such value, an option could never be set, or
-                the function cannot be called as the Protocol says; the message is for the author of the method.
+            TokbenchError: the name is invalid or already registered, an attribute or option is invalid, or the
+                signature of the function does not match the Protocol. The message addresses the author of the method.
         """
         self.check_name(method.name)
         self._check_values(method)
         self.check(
             isinstance(method.options, type) and issubclass(method.options, Options),
             method.name,
-            f"its options are {method.options!r}; give a subclass of tokbench.options.Options",
+            f"its options are {method.options!r}; pass a subclass of tokbench.options.Options",
         )
         for key in RESERVED:
             self.check(
@@ -128,48 +125,48 @@ class Registry(Generic[Kind]):
         self._methods[method.name] = method
 
     def check(self, holds: bool, name: str, mistake: str) -> None:
-        """Tell the author of a method of a mistake in how it is registered.
+        """Raise an error about the registration of a method, unless a condition is true.
 
         Raises:
-            TokbenchError: it does not hold.
+            TokbenchError: the condition is false.
         """
         if not holds:
             raise TokbenchError(f"{self.kind} '{shortened(str(name))}': {mistake}")
 
     def check_name(self, name: str) -> None:
-        """Tell the author of a method of a name that none can have.
+        """Check the name of a method.
 
-        Decorators check it before they are given the function: without brackets they are called with it alone, and it
-        would never register.
+        Decorators call this before they receive the function, because a decorator without brackets receives the
+        function as its name.
 
         Raises:
-            TokbenchError: it is no text, or not of the form :data:`NAME`.
+            TokbenchError: the name is not a string, or does not match :data:`NAME`.
         """
         self.check(
             isinstance(name, str) and NAME.fullmatch(name) is not None,
             name,
-            "a name is a text of letters (a to z), digits and '_' that starts with a letter; give such a name",
+            "a name is a string of letters (a to z), digits and '_' that starts with a letter; pass such a name",
         )
 
     def _check_values(self, method: Kind) -> None:
-        """What it cites is several texts, and what may be true or false is either."""
+        """Check the types of ``cites`` and of Boolean attributes."""
         cites = method.cites
         told = cites is None or several_texts(cites)
-        self.check(told, method.name, f"its cites is {cites!r:.60}; give a tuple of texts, ('...',) where it is one")
+        self.check(told, method.name, f"its cites is {cites!r:.60}; pass a tuple of strings, such as ('...',)")
         if cites and not method.module.startswith(f"{__package__}."):
             self._check_cited(method.name, cites)
         for one in fields(method):
             if isinstance(one.default, bool):
                 value = getattr(method, one.name)
-                self.check(isinstance(value, bool), method.name, f"its {one.name} is {value!r:.60}; give True or False")
+                self.check(isinstance(value, bool), method.name, f"its {one.name} is {value!r:.60}; pass True or False")
 
     def _check_cited(self, name: str, cites: Iterable[str]) -> None:
-        """Look up what a method of another distribution cites; tests hold built-in ones to it, and no start waits."""
+        """Look up the citations of an external method; tests check built-in ones, to keep imports fast."""
         from tokbench.references import NO_KEY, WHOLE, known
 
         for one in cites:
             cited = WHOLE.match(one) or one in known()
-            self.check(bool(cited), name, f"of what it cites, {NO_KEY.format(shortened(one))}")
+            self.check(bool(cited), name, f"cites: {NO_KEY.format(shortened(one))}")
 
     def _check_call(self, method: Kind, keywords: set[str], protocol: type) -> None:
         call = list(signature(protocol.__call__).parameters.values())[1:]
@@ -186,12 +183,12 @@ class Registry(Generic[Kind]):
         except TypeError as error:
             name = getattr(method.function, "__qualname__", method.function)
             raise TokbenchError(
-                f"{self.kind} '{method.name}': {name} is called as ({called}), which it does not take ({error}); "
+                f"{self.kind} '{method.name}': {name} is called as ({called}), which it does not accept ({error}); "
                 "change its parameters"
             ) from None
 
     def load(self) -> None:
-        """Import every built-in module of the kind and every module named in the entry-point group."""
+        """Import all built-in modules of the kind and all modules of the entry-point group."""
         if self._loaded:
             return
         package = importlib.import_module(self.package)
@@ -205,9 +202,9 @@ class Registry(Generic[Kind]):
             entry.load()
 
     def find(self, name: str) -> Kind | None:
-        """A method by name, None where there is none; the modules of other built-in methods are not imported.
+        """Return a method by name, or None; does not import the modules of other built-in methods.
 
-        A built-in method stands in the module of its name, or with others in one of :data:`TOGETHER`.
+        A built-in method is in the module of its name, or in one of :data:`TOGETHER`.
         """
         if not isinstance(name, str):
             return None
@@ -219,10 +216,10 @@ class Registry(Generic[Kind]):
         return self._methods.get(name)
 
     def __getitem__(self, name: str) -> Kind:
-        """A method by name.
+        """Return a method by name.
 
         Raises:
-            TokbenchError: there is none; the message lists those that there are.
+            TokbenchError: the name is unknown; the message lists the known names.
         """
         method = self.find(name)
         if method is None:
@@ -237,11 +234,11 @@ class Registry(Generic[Kind]):
         return len(self._methods)
 
     def __bool__(self) -> bool:
-        """True, which needs no look at the methods."""
+        """Return True, without loading the methods."""
         return True
 
     def __repr__(self) -> str:
-        """The kind and all names, for which the module of every method is imported: some tenths of a second."""
+        """Return the kind and all names; imports all modules, which takes some tenths of a second."""
         return f"<{self.kind}: {', '.join(self)}>"
 
     def __iter__(self) -> Iterator[str]:
@@ -249,11 +246,11 @@ class Registry(Generic[Kind]):
         return iter(sorted(self._methods))
 
     def methods(self) -> list[Kind]:
-        """All methods, ordered by name."""
+        """Return all methods, sorted by name."""
         return [self[name] for name in self]
 
     def derived(self, make: Callable[[list[Kind]], Derived]) -> Derived:
-        """What a function makes of all methods: called once, and again where others are known than before."""
+        """Return the result of a function of all methods, cached until the methods change."""
         methods = self.methods()
         if make not in self._derived or self._derived[make][0] != methods:
             self._derived[make] = methods, make(methods)
@@ -266,18 +263,18 @@ PLACES: dict[str, tuple[str, ...]] = {
     "analyse": ("tokbench.statistics", "tokbench.published.comparison", "tokbench.published.translations"),
     "cut_examples": ("tokbench.examples",),
 }
-"""The packages, and modules by themselves, whose tables each command makes."""
+"""Packages and single modules that declare the tables of each command."""
 
 
 def modules_in(place: str, folders: Iterable[str] | None) -> list[str]:
-    """Names of modules that may declare tables.
+    """List modules that may declare tables.
 
     Args:
-        place: name of a package or module, and of the entry-point group of other distributions.
-        folders: where the package lies; None for a module by itself.
+        place: name of a package or module, and of the entry-point group.
+        folders: folders of the package; None for a single module.
 
     Returns:
-        The module, or those of the package in alphabetical order, then those of other distributions.
+        The module, or the modules of the package in alphabetical order, then those of other distributions.
     """
     own = [place] if folders is None else [f"{place}.{name}" for name in submodules(folders)]
     return [*own, *(entry.module for entry in entry_points_of(place))]

@@ -1,4 +1,4 @@
-"""The modules of a package, and those that other distributions name for it, found without importing any."""
+"""Discovery of the modules of a package, and of entry points of other distributions, without imports."""
 
 import os
 import pkgutil
@@ -9,11 +9,11 @@ from importlib.metadata import EntryPoint, entry_points
 
 
 def submodules(folders: Iterable[str]) -> list[str]:
-    """Names of the modules that lie in a package's folders, in alphabetical order.
+    """Return the names of the modules in a package's folders, in alphabetical order.
 
     Raises:
-        OSError: a folder cannot be listed, for want of memory or of file descriptors, say. ``pkgutil`` takes such a one
-            for empty, and its methods would be told to be none.
+        OSError: a folder cannot be listed, for example for lack of memory or file descriptors. ``pkgutil`` treats such
+            a folder as empty.
     """
     places = list(folders)
     names = [one.name for one in pkgutil.iter_modules(places)]
@@ -24,9 +24,9 @@ def submodules(folders: Iterable[str]) -> list[str]:
 
 
 def entry_points_of(group: str) -> list[EntryPoint]:
-    """What other distributions name in a group of entry points of ours, by name.
+    """Return the entry points of other distributions in a Tokbench group, sorted by name.
 
-    All distributions are looked through once for every group, as that takes as long as for one.
+    The entry points of all groups are cached together, because a search for one group takes as long as for all.
     """
     return _every_group(tuple(sys.path)).get(group, [])
 

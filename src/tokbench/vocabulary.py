@@ -1,7 +1,4 @@
-"""A vocabulary: the tokens in id order, with what a segmentation may need beside them.
-
-Scores by which tokens are chosen for their likelihood, where some are barred by minus infinity.
-"""
+"""Vocabularies: tokens in id order, with merges, scores and other data of segmentations."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,16 +22,16 @@ VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
     *("ids.txt", "special_ids.tsv"),
 )
-"""What a vocabulary is written to; all but the first only where it has them."""
+"""Files of a vocabulary; all except the first are optional."""
 
 
 class Named(NamedTuple):
-    """Tokens of which no more is known than what another library calls them.
+    """Tokens of another library that are known only by name.
 
     Attributes:
-        tokens: UTF-8 of the names, or the bytes of a token where the library tells these.
-        ids: int32 [tokens], their ids.
-        id_limit: one more than the largest id that there is.
+        tokens: UTF-8 of the names, or the bytes of a token if the library exposes them.
+        ids: int32 [tokens], id of each token.
+        id_limit: largest id plus one.
     """
 
     tokens: tuple[bytes, ...]
@@ -46,8 +43,8 @@ class Event(NamedTuple):
     """A merge, or the removal of a token, in the history of a vocabulary that removes tokens.
 
     Attributes:
-        split: False where the parts became one token, True where the token of these parts was removed and left them.
-        parts: the bytes of the parts, two for a merge; joined they are the token. Bytes rather than ids, since a
+        split: False if the parts were merged into a token, True if that token was removed and split into the parts.
+        parts: bytes of the parts, two for a merge; joined, they are the token. Bytes instead of ids, because a
             removed token has no id.
     """
 
@@ -56,28 +53,33 @@ class Event(NamedTuple):
 
     @property
     def token(self) -> bytes:
-        """The token that was made or removed."""
+        """The token that was created or removed."""
         return b"".join(self.parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """Tokens in id order, each of the 256 bytes among them.
+    """Tokens in id order, including each of the 256 bytes.
 
-    In what a construction makes and a folder holds, the bytes come first, so that id ``b`` is byte ``b``. A vocabulary
-    that was made elsewhere may have them anywhere, and says by which ids its tokens are known there.
+    In vocabularies of Tokbench's constructions and folders, the bytes come first, so that id ``b`` is byte ``b``.
+    External vocabularies may have them anywhere, and have explicit ``ids``.
 
     Attributes:
-        tokens: the bytes of each token. Bytes may stand twice only where ``continuation`` tells the two apart.
+        tokens: bytes of each token. Equal bytes may occur twice only with different ``continuation``.
         merges: int32 [m, 3] (left id, right id, resulting id) in order of creation, for segmentation by merging.
-        scores: float64 [tokens], natural logarithms of probabilities, for segmentation by likelihood.
+            Default: None.
+        scores: float64 [tokens], natural logarithms of probabilities, for segmentation by likelihood. Default: None.
         continuation: bool [tokens], True for a token that matches only inside a pre-token, False for one that
-            matches only at its start; None where tokens match anywhere.
-        events: merges and removals in the order in which they happened, for segmentation by events. What no merge
-            makes is the alphabet; the other tokens are those whose last event is a merge.
-        ids: int32 [tokens], the id by which a tokenizer gives each token where it was made elsewhere; None where that
-            is the token's place. Merges, scores and metrics go by place.
-        special: ids that no text gives, with the bytes that stand for them: special tokens, and what spells no bytes.
+            matches only at its start; None if tokens match anywhere. Default: None.
+        events: merges and removals in chronological order, for segmentation by events. The alphabet consists of tokens
+            without a merge; the other tokens are those whose last event is a merge. Default: None.
+        ids: int32 [tokens], id of each token of an external tokenizer; None if ids are the indices of the tokens.
+            Merges, scores and metrics use indices. Default: None.
+        special: bytes by id of special tokens, and of ids that represent no bytes; text never has these ids. Default:
+            none.
+
+    Raises:
+        TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
 
     Examples:
         >>> tokbench.Vocabulary((*(bytes([value]) for value in range(256)), b"th", b"the"))
@@ -102,7 +104,7 @@ class Vocabulary:
         for place, token in enumerate(self.tokens):
             if not isinstance(token, bytes):
                 raise TokbenchError(
-                    f"vocabulary: token {place} is {type(token).__name__}, not bytes; give each token as bytes"
+                    f"vocabulary: token {place} is {type(token).__name__}, not bytes; pass each token as bytes"
                 )
         present = set(self.tokens)
         missing = [token for token in BYTES if token not in present]
@@ -112,11 +114,11 @@ class Vocabulary:
                 "add every single byte, so that any text can be encoded"
             )
         if b"" in present:
-            raise TokbenchError(f"vocabulary holds an empty token (id {self.tokens.index(b'')}); remove it")
+            raise TokbenchError(f"vocabulary has an empty token (id {self.tokens.index(b'')}); remove it")
         if self.continuation is not None and self.continuation.shape != (len(self.tokens),):
             raise TokbenchError(
                 f"vocabulary has continuation flags of shape {list(self.continuation.shape)} for {len(self.tokens)} "
-                "tokens; give one for each token"
+                "tokens; pass one for each token"
             )
         if len(present) < len(self.tokens):
             flags = [False] * len(self.tokens) if self.continuation is None else self.continuation.tolist()
@@ -124,26 +126,26 @@ class Vocabulary:
             for form in zip(self.tokens, flags, strict=True):
                 if form in seen:
                     told = " inside pre-tokens" if form[1] else ""
-                    raise TokbenchError(f"vocabulary holds the token {form[0].hex()}{told} twice; remove one")
+                    raise TokbenchError(f"vocabulary has the token {form[0].hex()}{told} twice; remove one")
                 seen.add(form)
         if self.ids is not None:
             self._check_ids(self.ids)
 
     def _check_ids(self, ids: NDArray[np.int32]) -> None:
         if ids.shape != (len(self.tokens),):
-            raise TokbenchError(f"vocabulary has {ids.size} ids for {len(self.tokens)} tokens; give one for each token")
+            raise TokbenchError(f"vocabulary has {ids.size} ids for {len(self.tokens)} tokens; pass one for each token")
         known = np.sort(np.concatenate([ids, np.fromiter(self.special, np.int64, len(self.special))]))
         if known[0] < 0 or known[-1] >= LARGEST_VOCABULARY:
             wrong = known[0] if known[0] < 0 else known[-1]
             raise TokbenchError(f"vocabulary has the id {wrong}; ids are 0 to {LARGEST_VOCABULARY - 1}")
         if len(twice := known[1:][known[1:] == known[:-1]]):
-            raise TokbenchError(f"vocabulary has the id {twice[0]} twice; give each token its own")
+            raise TokbenchError(f"vocabulary has the id {twice[0]} twice; use different ids")
 
     def check_order(self) -> None:
-        """Reject a vocabulary without ids of its own that does not begin with the 256 bytes.
+        """Check that a vocabulary without explicit ids begins with the 256 bytes in order.
 
         Raises:
-            TokbenchError: another token is where a byte belongs; the message names both.
+            TokbenchError: another token is in the place of a byte; the message names both.
         """
         if self.ids is None and self.tokens[: len(BYTES)] != BYTES:
             place = next(index for index, byte in enumerate(BYTES) if self.tokens[index] != byte)
@@ -157,13 +159,13 @@ class Vocabulary:
 
     @property
     def id_limit(self) -> int:
-        """One more than the largest id, special ones included: rows that a model needs for its embeddings."""
+        """Largest id plus one, including special ids; the number of rows of an embedding matrix."""
         if self.ids is None:
             return len(self.tokens)
         return max(int(self.ids.max()), *self.special, -1) + 1
 
     def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The tokens as kernels take them: uint8 bytes end to end, int64 [tokens + 1] offsets."""
+        """Return the tokens for kernels: concatenated bytes (uint8) and offsets (int64 [tokens + 1])."""
         data = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
         offsets = np.zeros(len(self.tokens) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, self.tokens), np.int64, len(self.tokens)), out=offsets[1:])
@@ -171,26 +173,26 @@ class Vocabulary:
 
     @property
     def by_id(self) -> tuple[bytes, ...]:
-        """The bytes of each id below :attr:`id_limit`; none of ids that no text gives."""
+        """Bytes of each id below :attr:`id_limit`; empty for ids that text never has."""
         if self.ids is None:
             return self.tokens
         known = dict(zip(self.ids.tolist(), self.tokens, strict=True))
         return tuple(known.get(one, b"") for one in range(self.id_limit))
 
     def write(self, folder: Path) -> None:
-        """Write ``tokens.vocab`` and, where there is any, what segmentations need beside it.
+        """Write ``tokens.vocab`` and the optional files of :data:`VOCABULARY_FILES`.
 
-        ``scores.txt`` and ``continuation.txt`` have one line a token in id order. ``merges.tsv`` has one line a merge,
-        in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line an event, in order: ``M`` and
-        the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has the id of
-        each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
+        ``scores.txt`` and ``continuation.txt`` have one line per token in id order. ``merges.tsv`` has one line per
+        merge, in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line per event, in order:
+        ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
+        the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
         """
         self.check_order()
         for name in VOCABULARY_FILES:
-            (folder / name).unlink(missing_ok=True)  # Those of an older vocabulary would be read with this one.
+            (folder / name).unlink(missing_ok=True)  # Files of an older vocabulary would be read with the new one.
         write_tokens(self.tokens, folder / "tokens.vocab")
         if self.merges is not None:
             pairs = (
@@ -213,7 +215,7 @@ class Vocabulary:
         """Read what :meth:`write` wrote.
 
         Raises:
-            TokbenchError: a file is missing, or is not what its name says.
+            TokbenchError: a file is missing or damaged.
         """
         tokens = read_tokens(folder / "tokens.vocab")
         ids = {token: index for index, token in enumerate(tokens)}
@@ -243,7 +245,7 @@ class Vocabulary:
 
 
 def _read_score(line: str) -> float:
-    """A logarithm of a probability; minus infinity bars a token."""
+    """Parse a logarithm of a probability; minus infinity excludes a token."""
     return -math.inf if line == "-inf" else real_number(line)
 
 
@@ -276,7 +278,7 @@ def _read_event(line: str) -> Event:
 
 
 def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
-    """What each line holds; None where there is no such file."""
+    """Parse each line of a file; return None if the file does not exist."""
     if not path.exists():
         return None
     values = []
@@ -284,12 +286,12 @@ def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
         try:
             values.append(parse(line))
         except (ValueError, KeyError):
-            raise TokbenchError(f"{path}:{number}: this line does not belong here; build the tokenizer again") from None
+            raise TokbenchError(f"{path}:{number}: invalid line; build the tokenizer again") from None
     return values
 
 
 def read_tokens(path: Path | str) -> tuple[bytes, ...]:
-    """Read a file of tokens, one in hexadecimal a line, in id order (the form that PathPiece and SaGe use).
+    """Read a file of tokens, one per line in hexadecimal, in id order (the format of PathPiece and SaGe).
 
     Raises:
         TokbenchError: the file is missing or a line is not hexadecimal.
@@ -300,7 +302,7 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
         try:
             tokens.append(bytes.fromhex(line))
         except ValueError:
-            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal") from None
+            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal; correct it") from None
     return tuple(tokens)
 
 
@@ -316,7 +318,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:
-    """Write tokens, one in lowercase hexadecimal a line; the file appears whole or not at all."""
+    """Write tokens, one per line in lowercase hexadecimal, atomically."""
     _write(Path(path), (f"{token.hex()}\n" for token in tokens))
 
 
@@ -326,15 +328,15 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 UNKNOWN_PENALTY = 10.0
-"""Nats below the lowest score at which a byte without a score is used, as unknown characters are in SentencePiece."""
+"""Penalty in nats, below the lowest score, of a byte without a score; that of unknown characters in SentencePiece."""
 
 
 def usable_scores(
     tokens: Sequence[bytes], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Scores, finite for barred tokens too, and which tokens may be used: all single bytes may.
+    """Return finite scores for all tokens, and a mask of the usable tokens, which include all single bytes.
 
-    At least one score is finite.
+    At least one score must be finite.
     """
     finite = np.isfinite(scores)
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))

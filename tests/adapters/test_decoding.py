@@ -340,6 +340,6 @@ def test_a_method_does_not_start_from_what_has_other_ids(tmp_path: Path, tokbenc
     count_pretokens(TOPICS, "gpt2").write(tmp_path / "counts.parquet")
     line = ["build", "pathpiece", "--counts", tmp_path / "counts.parquet", "--size", 300, "-o", tmp_path / "out"]
     assert (
-        "was made elsewhere, and its first ids are not the bytes"
+        "is an external tokenizer, whose first ids are not the bytes"
         in tokbench(*line, "--initial", tmp_path / "a").message
     )

@@ -272,7 +272,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("report", {"baseline": {"docs": "bpe"}}, "report.baseline.docs: 'docs' is not a corpus (pydoc)."),
     ("report", {"venn": ["bpe", "span"]}, "report.venn: a Venn diagram compares three different variants; name three"),
     ("report", {"venn": [["bpe"]]}, "report.venn: a Venn diagram compares three different variants; name three"),
-    ("report", {"venn": [["bpe", "span", "pathpiece", "bpe"]]}, "report.venn.0: takes 3 entries at most"),
+    ("report", {"venn": [["bpe", "span", "pathpiece", "bpe"]]}, "report.venn.0: accepts at most 3 entries"),
     ("report", {"venn": [["bpe", "span", "span"]]}, "report.venn.0: 'span' is listed twice; remove one"),
     ("report", {"venn": [["bpe"], "span"]}, "report.venn.1: must be a list (found 'span'); write ['span']"),
     (

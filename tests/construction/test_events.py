@@ -190,7 +190,7 @@ def test_events_on_disk(tmp_path: Path) -> None:
 def test_damaged_events(tmp_path: Path, line: str) -> None:
     Vocabulary(BYTES, events=()).write(tmp_path)
     (tmp_path / "events.tsv").write_text(f"M\t61\t62\n{line}\n")
-    with pytest.raises(TokbenchError, match=r"events\.tsv:2: .* does not belong here; build the tokenizer again"):
+    with pytest.raises(TokbenchError, match=r"events\.tsv:2: invalid line; build the tokenizer again"):
         Vocabulary.read(tmp_path)
 
 

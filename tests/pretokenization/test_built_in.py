@@ -204,7 +204,7 @@ WRONG: list[tuple[Any, str]] = [
     ("regex", "pretokenization (regex): pattern: this key is missing; add it"),
     (
         {"method": "gpt2", "pattern": "a"},
-        "pretokenization (gpt2): pattern: unknown key. There is none here; remove it.",
+        "pretokenization (gpt2): pattern: unknown key. No keys are allowed here; remove it.",
     ),
     ({"method": "digits", "groop": 3}, "pretokenization (digits): groop: unknown key. Did you mean 'group'?"),
     ({"method": "digits", "group": 0}, "pretokenization (digits): group: must be at least 1 (found 0)"),
@@ -288,5 +288,5 @@ def test_methods_of_third_parties(forgotten: None, tmp_path: Path) -> None:
 
 
 def test_a_function_with_options_takes_them(forgotten: None) -> None:
-    with pytest.raises(TokbenchError, match=r"'none_taken': .* is called as \(options\), which it does not take"):
+    with pytest.raises(TokbenchError, match=r"'none_taken': .* is called as \(options\), which it does not accept"):
         pretokenization("none_taken", options=CommaOptions)(lambda: Cut(boundaries=lambda text: np.zeros(1, np.int64)))

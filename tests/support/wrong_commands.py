@@ -66,7 +66,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("build bpe --counts @counts.parquet -o @out --size 2147483648", ("'2147483648' is not from 1 to 16777216",)),
     ("build bpe --counts @counts.parquet -o @out --size 99999999999999", ("is not from 1 to 16777216",)),
     ("build bpe --counts @counts.parquet -o @out --size 0", ("'0' is not from 1 to 16777216",)),
-    ("build bpe --counts @counts.parquet -o @out --size 255", ("smaller than the alphabet of 'bpe', 256",)),
+    ("build bpe --counts @counts.parquet -o @out --size 255", ("smaller than the alphabet of 'bpe' (256)",)),
     # Building
     ("build bpee --counts @counts.parquet --size 300 -o @out", ("'bpee' is not a construction",)),
     ("build bpe --size 300 -o @out", ("'bpe' reads pre-token counts; name them with --counts",)),
@@ -115,16 +115,16 @@ COMMANDS: list[tuple[str, Pieces]] = [
     (BUILD + " --initial @tokenizer", ("--initial: 'bpe' does not read it",)),
     (
         "build pathpiece --counts @counts.parquet --size 300 -o @out --initial @tokenizer --set initial=unigram",
-        ("--initial", "was made with bpe, and the option initial says unigram"),
+        ("--initial", "was built with bpe, but the option initial is unigram"),
     ),
     (
         "build pathpiece --counts @counts.parquet --size 300 -o @out --initial @tokenizer --set initial_size=512",
-        ("--initial", "was made with 300, and the option initial_size says 512"),
+        ("--initial", "was built with 300, but the option initial_size is 512"),
     ),
     (
         "build pathpiece --counts @counts.parquet --size 300 -o @out --initial @tokenizer "
         "--set initial={method:_unigram,seed_size:_5}",
-        ("--initial", "was made with method bpe, and the option initial says unigram"),
+        ("--initial", "was built with method bpe, but the option initial is unigram"),
     ),
     (
         "build pathpiece --counts @counts.parquet --size 300 -o @out --set initial={method:_sage}",

@@ -269,7 +269,7 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("corpora/pydoc/source", {"type": "embedded", "languages": ["en", "en"]}, ("languages: 'en' is listed twice",)),
     ("corpora/pydoc/source", {"type": "text", "path": ["a", "a"]}, ("source.path: 'a' is listed twice",)),
     ("report", {"title": True}, ("report.title: must be text",)),
-    ("report", {"venn": ["bpe", "span", "pathpiece", "bpe"]}, ("report.venn: takes 3 entries at most",)),
+    ("report", {"venn": ["bpe", "span", "pathpiece", "bpe"]}, ("report.venn: accepts at most 3 entries",)),
     ("results", 3, ("results: must be text",)),
     ("name", "published", ("name: results/published is reserved for tables", "choose another name")),
     ("released", "nowhere", ("released: nowhere is not a folder",)),

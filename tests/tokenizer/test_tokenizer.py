@@ -287,7 +287,7 @@ def test_continuation_of_the_wrong_number() -> None:
     with pytest.raises(TokbenchError, match=r"continuation flags of shape \[2\] for 256 tokens"):
         Vocabulary(BYTES, continuation=np.zeros(2, np.bool_))
     flags = np.array([False] * 256 + [True, True])
-    with pytest.raises(TokbenchError, match="holds the token 6162 inside pre-tokens twice"):
+    with pytest.raises(TokbenchError, match="has the token 6162 inside pre-tokens twice"):
         Vocabulary((*BYTES, b"ab", b"ab"), continuation=flags)
 
 

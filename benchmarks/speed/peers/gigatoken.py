@@ -1,4 +1,4 @@
-"""``gigatoken``: a trainer for BPE, which reads the file itself, and an encoder."""
+"""``gigatoken``: a trainer for BPE that reads files, and an encoder."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def count(job: Job) -> int:
 
 
 def encode_bpe(job: Job) -> int:
-    """Encode the text as one document. A first call imports NumPy and Awkward before the clock starts."""
+    """Encode the text as one document. The first call imports NumPy and Awkward before the clock starts."""
     tokenizer = load_hf_json(Path(f"{job.tokenizer(job.vocabulary)}.json").read_bytes())
     text = job.text.read_bytes()
     tokenizer.encode_batch([FIRST], parallel=job.threads > 1)

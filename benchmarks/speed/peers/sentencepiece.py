@@ -1,7 +1,6 @@
-"""``sentencepiece``: trainers for BPE and Unigram, which read lines of a file, and the encoder for Unigram.
+"""``sentencepiece``: trainers for BPE and Unigram, which read lines of a file, and an encoder for Unigram.
 
-Normalisation and the space put before the text are off, and pieces may hold what GPT-2 keeps together; where it
-still cuts otherwise than that, it has its own way.
+Normalisation and the dummy prefix are disabled. Its pre-tokenization is as close to GPT-2's as its options allow.
 """
 
 from itertools import islice

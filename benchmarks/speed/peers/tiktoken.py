@@ -1,4 +1,4 @@
-"""``tiktoken``: an encoder for BPE. It takes merges as the ranks of the tokens they make."""
+"""``tiktoken``: an encoder for BPE, with merges as ranks of tokens."""
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +13,12 @@ from benchmarks.speed.worker import Job
 
 
 def encode_bpe(job: Job) -> int:
-    """With the pattern that the library itself has under the tokenizer's name, where it has one."""
+    """Encode with the library's own pattern for the tokenizer's name, if there is one."""
     path = Path(f"{job.tokenizer(job.vocabulary)}.tiktoken")
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
     settings = {"name": "bpe", "pat_str": GPT2, "mergeable_ranks": ranks, "special_tokens": {}}
     if published := getattr(openai_public, f"{job.vocabulary}_base", None):
-        openai_public.load_tiktoken_bpe = lambda *_, **__: ranks  # It would fetch them.
+        openai_public.load_tiktoken_bpe = lambda *_, **__: ranks  # Avoids a download.
         settings = published()
     encode = partial(tiktoken.Encoding(**settings).encode_to_numpy, disallowed_special=())
     texts = job.documents()

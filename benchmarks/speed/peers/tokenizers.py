@@ -40,7 +40,7 @@ def train_unigram(job: Job) -> int:
 
 
 def count(job: Job) -> int:
-    """The trainer for whole words, which counts without leaving Rust."""
+    """Count with the word-level trainer, which runs entirely in Rust."""
     return _train(job, models.WordLevel(), trainers.WordLevelTrainer(vocab_size=1 << 31, show_progress=False))
 
 

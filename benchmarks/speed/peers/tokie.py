@@ -1,6 +1,6 @@
-"""``tokie``: encoders for BPE, WordPiece and Unigram, which read files themselves: nothing else is as fast in it.
+"""``tokie``: encoders for BPE, WordPiece and Unigram, which read files, its fastest interface.
 
-A first call, on another file, imports NumPy before the clock starts.
+The first call, on another file, imports NumPy before the clock starts.
 """
 
 from pathlib import Path

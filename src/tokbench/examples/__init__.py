@@ -1,1 +1,1 @@
-"""How tokenizers cut the same few sentences, for the report."""
+"""Example segmentations of a few sentences, for the report and for ``tokbench show``."""

@@ -1,10 +1,8 @@
-"""Cuts of one text laid out in columns, so that borders at the same place of the text stand below each other.
+"""Aligned segmentations of one text for a terminal: one row per tokenizer, with ids below.
 
-A column begins at every border that any cut has. A token takes the columns up to its end, which are made as wide as
-the widest token and id need; rows end where all cuts have a border, or else between characters, if there is such a
-place.
-
-Cuts of one text for a terminal: a row a tokenizer, its ids below it, and what not all have in another colour.
+Boundaries at the same offset are in the same column. A column begins at every boundary of any tokenizer, and is as wide
+as its widest token and id. Rows end at a boundary of all tokenizers, or else between characters if possible. Tokens
+that not all tokenizers share have another colour.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,20 +15,20 @@ from wcwidth import wcswidth
 from tokbench.examples.cut import SegmentedText, Token, disputed, visible
 
 EDGE = 1
-"""Columns of a border."""
+"""Width of a boundary in columns."""
 
 
 @dataclass(frozen=True)
 class TokenCell:
-    """A token in a row, or as much of it as the row holds.
+    """A token in a row, or the part of it that fits in the row.
 
     Attributes:
-        text: its bytes, visible.
-        id: its id; empty in the rows after its first.
-        width: columns, without the border at its end.
-        place: number of the token in its cut.
-        differs: whether some other cut has no token of the same bytes here.
-        border: what ends it: a border that all cuts have, one that some have not, or none, as it goes on in the next
+        text: its visible text.
+        id: its id; empty in rows after its first.
+        width: width in columns, without the boundary at its end.
+        place: index of the token in its segmentation.
+        differs: True if another segmentation does not have the same token here.
+        border: its end: a boundary of all segmentations, one of only some, or none, because it continues in the next
             row.
     """
 
@@ -44,21 +42,21 @@ class TokenCell:
 
 ALL, SOME, GOES_ON = "all", "some", "goes on"
 Row = Sequence[Sequence[TokenCell]]
-"""The cells of each cut, from left to right."""
+"""Cells of each segmentation, from left to right."""
 
 
 def width_of(text: str) -> int:
-    """Columns that a visible text takes in a terminal."""
+    """Return the width of a visible text in terminal columns."""
     return max(int(wcswidth(text)), 0)
 
 
 def rows(cuts: Sequence[SegmentedText], text: bytes, width: int) -> Iterator[Row]:
-    """Lay out cuts that have their place in the text.
+    """Yield rows of aligned segmentations.
 
     Args:
-        cuts: all of them placed.
-        text: what they cut.
-        width: columns of a row, borders included.
+        cuts: segmentations; all must be placed in the text.
+        text: the text.
+        width: maximum width of a row in columns, including boundaries.
     """
     borders = sorted(frozenset().union(*(one.borders for one in cuts)))
     edges = [edge for start, end in pairwise(borders) for edge in _softly(text, start, end, width)]
@@ -76,7 +74,7 @@ def rows(cuts: Sequence[SegmentedText], text: bytes, width: int) -> Iterator[Row
 
 
 def _softly(text: bytes, start: int, end: int, width: int) -> Iterator[int]:
-    """Where a column begins, and where it may be broken if it is wider than a row: between characters."""
+    """Yield the start of a column, and offsets between characters where a column wider than a row is split."""
     yield start
     taken = 0
     while start < end:
@@ -97,7 +95,7 @@ def _whole(data: bytes) -> bool:
 
 
 def _between(text: bytes) -> frozenset[int]:
-    """The places of a text that are between characters; a byte of none stands for itself."""
+    """Return the offsets after each character of a text; an invalid byte counts as a character."""
     characters = text.decode("utf-8", "surrogateescape")
     return frozenset(accumulate(len(one.encode("utf-8", "surrogateescape")) for one in characters))
 
@@ -111,7 +109,7 @@ def _row_end(
     common: frozenset[int],
     between: frozenset[int],
 ) -> int:
-    """Number of the edge at which a row ends."""
+    """Return the index of the edge at which a row ends."""
     last = first + 1
     while last < len(edges) - 1:
         if edges[last] in common and text[edges[last] - 1 : edges[last]] == b"\n":
@@ -127,7 +125,7 @@ def _row_end(
 
 
 def _columns(cuts: Sequence[SegmentedText], text: bytes, edges: list[int]) -> dict[int, int]:
-    """The column at which each edge of a row stands."""
+    """Return the column of each edge of a row."""
     needs: dict[int, list[tuple[int, int]]] = {}
     for one in cuts:
         for token, start, end in _within(one, edges[0], edges[-1]):
@@ -143,7 +141,7 @@ def _columns(cuts: Sequence[SegmentedText], text: bytes, edges: list[int]) -> di
 
 
 def _within(one: SegmentedText, start: int, end: int) -> Iterator[tuple[Token, int, int]]:
-    """Tokens of a cut that lie in a row, each with the part that does."""
+    """Yield the tokens that overlap a row, each with the start and end of the overlap."""
     first, beyond = bisect_right(one.starts, start) - 1, bisect_left(one.starts, end)
     for token in one.tokens[first:beyond]:
         assert token.start is not None
@@ -175,19 +173,19 @@ def _cells(
 EDGES = {ALL: "│", SOME: "┃", GOES_ON: "…"}
 LONGEST_NAME = 24
 SHADES = {False: ("48;5;253", "48;5;248"), True: ("48;5;222", "48;5;215")}
-"""Backgrounds, in turn, of tokens that all have and of those that not all have."""
+"""Alternating background colours of tokens that all tokenizers share, and of other tokens."""
 INK, FAINT, PLAIN = "30", "2", "0"
-LEGEND = f"{EDGES[ALL]} a boundary in every row, {EDGES[SOME]} in some rows, {EDGES[GOES_ON]} a token goes on below"
+LEGEND = f"{EDGES[ALL]} a boundary in every row, {EDGES[SOME]} in some rows, {EDGES[GOES_ON]} a token continues below"
 
 
 def cuts_text(cuts: Sequence[SegmentedText], text: bytes, width: int, colour: bool) -> str:
-    """Everything that ``tokbench show`` prints.
+    """Return the output of ``tokbench show``.
 
     Args:
-        cuts: of the same text.
+        cuts: segmentations of the text.
         text: any bytes.
-        width: columns of the terminal.
-        colour: whether to write escapes for colours; borders are signs either way.
+        width: width of the terminal in columns.
+        colour: write colour escapes.
     """
     lines: list[str] = []
     placed = [one for one in cuts if one.placed]
@@ -224,8 +222,8 @@ def _faint(text: str, colour: bool) -> str:
 
 
 def _unplaced(one: SegmentedText, width: int, colour: bool) -> Iterator[str]:
-    """Tokens of a cut that do not give the text back: as they are decoded, each with its id."""
-    yield f"{_short(one.name)}: its tokens are not the bytes of the text; each as it is decoded by itself:"
+    """Yield lines for a tokenizer whose tokens do not restore the text: each decoded token with its id."""
+    yield f"{_short(one.name)}: its tokens are not the bytes of the text; each token decoded separately:"
     line = ""
     for token in one.tokens:
         told = f"{visible(token.data)}({token.id}){EDGES[ALL]}"
@@ -239,6 +237,6 @@ def _unplaced(one: SegmentedText, width: int, colour: bool) -> Iterator[str]:
 
 def _summary(one: SegmentedText, size: int) -> str:
     tokens = len(one.tokens)
-    each = f", {size / tokens:.2f} bytes a token" if tokens else ""
+    each = f", {size / tokens:.2f} bytes per token" if tokens else ""
     source = f"; {one.source}" if one.source else ""
     return f"{_short(one.name)}: {tokens:,} {'token' if tokens == 1 else 'tokens'}{each}{source}"

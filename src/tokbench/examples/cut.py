@@ -1,13 +1,9 @@
-"""A text as a tokenizer cuts it: ids, and where in the text the bytes of each lie.
+"""Segmentation of a text with the offsets of its tokens, and a visible form of any bytes.
 
-Bytes as a reader sees them: every character takes its place, and none hides, joins or turns what stands beside it.
-
-Spaces, tabs and ends of lines have signs. What would not show by itself (controls, marks of direction, joiners,
-variation selectors, blanks of other widths, private and unassigned characters) stands as its code point between angle
-brackets, a byte that belongs to no whole character as its two hexadecimal digits. A mark that has no character of its
-own to stand on is put on a dotted circle.
-
-Cuts as JSON holds them.
+In the visible form (:func:`visible`), spaces, tabs and line ends have signs. Invisible characters are written as code
+points in angle brackets: controls, direction marks, joiners, variation selectors, other white space, private and
+unassigned characters. Bytes of incomplete characters are written as two hexadecimal digits. A combining mark without a
+base character is placed on a dotted circle.
 """
 
 from collections.abc import Sequence
@@ -23,7 +19,7 @@ from tokbench.errors import TokbenchError
 
 
 class EncodesText(Protocol):
-    """What is asked of a tokenizer here."""
+    """Methods that :func:`cut` needs of a tokenizer."""
 
     def encode(self, text: bytes, /) -> Any: ...
     def decode(self, ids: Any, /) -> bytes: ...
@@ -31,13 +27,13 @@ class EncodesText(Protocol):
 
 @dataclass(frozen=True)
 class Token:
-    """One token of a cut.
+    """A token of a segmented text.
 
     Attributes:
-        id: in the tokenizer's vocabulary.
-        start: where its bytes begin in the text; None where they cannot be found there.
-        end: where they end.
-        data: its bytes: of the text where they can be found there, else as it is decoded by itself.
+        id: its id.
+        start: offset of its first byte in the text; None if it has no place in the text.
+        end: offset after its last byte, or None.
+        data: its bytes in the text, or its decoded bytes if it has no place there.
     """
 
     id: int
@@ -48,13 +44,13 @@ class Token:
 
 @dataclass(frozen=True)
 class SegmentedText:
-    """A text in a tokenizer's tokens.
+    """A text as a sequence of tokens.
 
     Attributes:
-        name: what the tokenizer is called.
-        tokens: in order.
-        size: bytes of the text.
-        source: where the tokenizer was found; empty where nothing says so.
+        name: name of the tokenizer.
+        tokens: its tokens in order.
+        size: size of the text in bytes.
+        source: location of the tokenizer. Default: empty.
     """
 
     name: str
@@ -64,39 +60,39 @@ class SegmentedText:
 
     @cached_property
     def placed(self) -> bool:
-        """Whether the tokens lie end to end in the text, as those of a lossless tokenizer do."""
+        """True if the tokens have offsets that cover the text without gaps, as with lossless tokenizers."""
         return all(token.start is not None for token in self.tokens)
 
     @cached_property
     def borders(self) -> frozenset[int]:
-        """Where tokens meet, and the two ends of the text; empty where the tokens have no place in it."""
+        """Offsets between tokens, and both ends of the text; empty if the tokens have no offsets."""
         if not self.placed:
             return frozenset()
         return frozenset({0, self.size, *(token.end for token in self.tokens if token.end is not None)})
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where tokens begin; empty where they have no place in the text."""
+        """Start offsets of the tokens; empty if they have none."""
         return tuple(token.start for token in self.tokens if token.start is not None)
 
     @cached_property
     def spans(self) -> frozenset[tuple[int | None, int | None]]:
-        """Where tokens lie."""
+        """Start and end offsets of the tokens."""
         return frozenset((token.start, token.end) for token in self.tokens)
 
 
 def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> SegmentedText:
-    """Cut a text.
+    """Segment a text.
 
-    Tokens are placed by their bytes, one decoded at a time. Where these do not add up to the text (a normaliser, a
-    space that comes before the text) the tokenizer's own ``offsets`` place them if it has any that leave no gap.
+    Offsets come from the bytes of each decoded token. If these do not add up to the text (because of a normaliser, or a
+    space added before the text), the tokenizer's ``offsets`` are used, if they leave no gaps.
 
     Args:
-        name: what to call the tokenizer.
-        tokenizer: any object that encodes and decodes; ``offsets(text)``, if it has it, gives whole numbers, either
-            [tokens + 1], where tokens begin and the last ends, or [tokens, 2], where each begins and ends.
+        name: name of the tokenizer.
+        tokenizer: any object with ``encode`` and ``decode``. Its optional ``offsets(text)`` returns integers: either
+            [tokens + 1], token starts and the end of the last, or [tokens, 2], start and end of each.
         text: any bytes.
-        source: where the tokenizer was found.
+        source: location of the tokenizer. Default: empty.
     """
     ids = [int(one) for one in tokenizer.encode(text)]
     decoded = {one: bytes(tokenizer.decode([one])) for one in dict.fromkeys(ids)}
@@ -115,7 +111,7 @@ def cut(name: str, tokenizer: EncodesText, text: bytes, source: str = "") -> Seg
 
 
 def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
-    """Bounds of the tokens by the tokenizer's own offsets; empty where it has none, or they leave gaps."""
+    """Return token boundaries from the tokenizer's ``offsets``; empty if it has none, or they leave gaps."""
     try:
         told = np.asarray(tokenizer.offsets(text))
     except (AttributeError, TokbenchError):
@@ -128,24 +124,24 @@ def _told(tokenizer: Any, text: bytes, count: int) -> list[int]:
 
 
 def disputed(cuts: Sequence[SegmentedText]) -> frozenset[int]:
-    """Borders that some of the cuts have and not all; cuts without a place in the text have no say."""
+    """Return boundaries that some, but not all segmentations have; those without offsets are ignored."""
     placed = [one.borders for one in cuts if one.placed]
     return frozenset().union(*placed) - frozenset.intersection(*placed) if placed else frozenset()
 
 
 SIGNS = {" ": "␣", "\t": "⇥", "\n": "⏎", "\r": "␍"}
 CIRCLE = "◌"
-"""What a mark is put on that stands at the beginning."""
+"""Base of a combining mark at the start."""
 BYTE, FIRST_ESCAPED = 0xDC00, 0xDC80
-"""A byte of no character is decoded to this code point and its own value, that of the first such byte."""
+"""Code points of invalid bytes (``surrogateescape``): the offset of a byte's value, and the first such code point."""
 _UNSEEN = r"\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u2800"
 _MARKS = r"\p{M}\u1160-\u11ff\ud7b0-\ud7ff"
-"""Marks, and vowels and finals of Hangul, which join the character before them."""
+"""Combining marks, and vowels and finals of Hangul, which join the previous character."""
 _HIDDEN = regex.compile(rf"(?P<hidden>[{_UNSEEN}])|(?P<mark>(?<=^|[{_UNSEEN}])[{_MARKS}])")
 
 
 def visible(data: bytes) -> str:
-    """Bytes as they are shown: one line, in which only marks are narrower than a column."""
+    """Return bytes as one line of visible text; only combining marks are narrower than a column."""
     return _HIDDEN.sub(_sign, data.decode("utf-8", "surrogateescape"))
 
 
@@ -160,8 +156,7 @@ def _sign(found: regex.Match[str]) -> str:
 
 
 def as_json(cuts: Sequence[SegmentedText], text: bytes) -> dict[str, Any]:
-    """The text in hexadecimal and as it is shown; of each tokenizer where it was found and its tokens; and the borders
-    that some have not."""
+    """Return segmentations as a JSON object: the text, the tokens of each tokenizer, and disputed boundaries."""
     return {
         "text": {"hex": text.hex(), "shown": visible(text), "bytes": len(text)},
         "disputed_borders": sorted(disputed(cuts)),

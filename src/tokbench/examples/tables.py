@@ -1,15 +1,9 @@
-"""The tables of the stage: the sentences, and the tokens that each tokenizer makes of them.
+"""Tables of example sentences and their segmentations by each tokenizer.
 
-Sentences of the evaluation split on which tokenizers differ most, a few of each language.
-
-Candidates are sentences of documents in the order of the corpus: valid UTF-8, of 40 to 160 bytes, in one line, four
-fifths of whose characters are letters, marks or blanks; the first eight of a document and the first 400 of a language.
-They are ranked by the borders between tokens that some of the tokenizers have and not all, a byte; of equals the first
-comes first. No document gives two.
-
-What the stage is asked for.
-
-What the makers of the tables take: the sentences, and the tokenizers that cut each.
+The examples are the user's sentences, and sentences of the evaluation split on which tokenizers differ most. Candidates
+are in corpus order: valid UTF-8, 40 to 160 bytes, one line, at least 80 % letters, marks and spaces; the first eight of
+a document and the first 400 of a language. They are ranked by boundaries that not all tokenizers share, per byte; ties
+by order. Each document contributes at most one.
 """
 
 from collections import Counter
@@ -31,11 +25,11 @@ from tokbench.tabulation.table import Column, Print, Tables, TidyTable, make_tab
 from tokbench.tokenizer import Tokenizer
 
 SHORTEST, LONGEST = 40, 160
-"""Bytes of a sentence."""
+"""Minimum and maximum size of a sentence in bytes."""
 OF_DOCUMENT, OF_LANGUAGE = 8, 400
-"""Candidates."""
+"""Maximum number of candidates per document and per language."""
 WORDY = 0.8
-"""Share of letters, marks and blanks."""
+"""Minimum share of letters, marks and spaces."""
 _ENDS = regex.compile(r"(?<=[.!?。！？।۔…])[\s\p{Pe}\p{Pf}'\"]*(?=\s|\p{Lo})|[\r\n\p{Zl}\p{Zp}]+")
 _WORDY = regex.compile(r"[\p{L}\p{M}\p{Zs}]")
 _ODD = regex.compile(r"[\p{C}]")
@@ -50,7 +44,7 @@ class Candidate(NamedTuple):
 
 
 def sentences(text: bytes) -> Iterator[str]:
-    """The sentences of a text that are fit to be shown."""
+    """Yield the sentences of a text that are suitable as examples."""
     for line in text.splitlines():
         try:
             whole = line.decode()
@@ -65,7 +59,7 @@ def sentences(text: bytes) -> Iterator[str]:
 
 
 def candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
-    """Sentences that may be chosen, in order."""
+    """Yield candidates in order."""
     taken: Counter[str] = Counter()
     for document, language, text in documents:
         if taken[language] >= OF_LANGUAGE:
@@ -78,13 +72,13 @@ def candidates(documents: Iterable[Document]) -> Iterator[Candidate]:
 
 
 def chosen(found: Iterable[Candidate], tokenizers: Sequence[EncodesText], most: int) -> list[Candidate]:
-    """The sentences on which tokenizers differ most, languages in order of their names.
+    """Return the sentences on which tokenizers differ most, sorted by language.
 
     Args:
         found: candidates.
-        tokenizers: those that are shown.
-        most: sentences in all; each language has the same number, three at most, and where there are more languages
-            than that the first of them have one.
+        tokenizers: the tokenizers to compare.
+        most: maximum number of sentences. Each language has equally many, at most three. If there are more languages
+            than sentences, the first languages have one each.
     """
     by_language: dict[str, list[Candidate]] = {}
     for one in found:
@@ -103,29 +97,29 @@ def _first(found: Sequence[Candidate], tokenizers: Sequence[EncodesText], count:
 
 
 def difference(text: bytes, tokenizers: Sequence[EncodesText]) -> float:
-    """Borders that some tokenizers have and not all, a byte of the text."""
+    """Return the number of boundaries that not all tokenizers share, per byte of the text."""
     return len(disputed([cut("", tokenizer, text) for tokenizer in tokenizers])) / max(1, len(text))
 
 
 class Recipe(Options):
-    """The sentences of the user's, and which tokenizers cut what, each as VARIANT/SIZE."""
+    """The user's sentences, and the tokenizers of each corpus as VARIANT/SIZE."""
 
     examples: list[str] = Field(default_factory=list)
     """The user's sentences."""
     shown: list[str] = Field(default_factory=list)
-    """Tokenizers that cut them."""
+    """Tokenizers of the user's sentences."""
     corpora: dict[str, list[str]] = Field(default_factory=dict)
-    """Tokenizers that cut the sentences of a corpus."""
+    """Tokenizers of each corpus."""
 
 
 SENTENCES = 24
-"""Sentences of evaluation splits that are shown, of all corpora together."""
+"""Maximum number of sentences of evaluation splits, over all corpora."""
 CONFIGURED, SPLIT = "configuration", "evaluation split"
 
 
 @dataclass(frozen=True)
 class ShownSentence:
-    """A sentence, and who cuts it."""
+    """A sentence with its tokenizers."""
 
     corpus: str
     source: str
@@ -135,12 +129,12 @@ class ShownSentence:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The sentences of an experiment.
+    """Example sentences of an experiment.
 
     Attributes:
-        folders: of the tokenizers that cut the user's sentences.
-        by_corpus: of those that cut the sentences of each corpus.
-        shards: one shard of the evaluation split of each corpus.
+        folders: folders of the tokenizers of the user's sentences.
+        by_corpus: folders of the tokenizers of each corpus.
+        shards: path of one shard of the evaluation split, by corpus.
         texts: the user's sentences.
     """
 
@@ -151,7 +145,7 @@ class Chosen:
 
     @cached_property
     def tokenizers(self) -> dict[str, Any]:
-        """By folder."""
+        """Tokenizers by folder."""
         every = (*self.folders, *(folder for folders in self.by_corpus.values() for folder in folders))
         return {folder: Tokenizer.load(folder) for folder in dict.fromkeys(every)}
 
@@ -170,7 +164,7 @@ class Chosen:
 
 
 def cut_examples(chosen: Chosen) -> Tables:
-    """Every table of an experiment's sentences."""
+    """Return all tables of an experiment's sentences."""
     return make_tables(tables_of("cut_examples"), chosen)
 
 
@@ -178,7 +172,7 @@ EXAMPLE = Column("example", pl.Int64, "number of the sentence, from 1")
 
 
 def examples(sentences: Sequence[ShownSentence]) -> pl.DataFrame:
-    """The sentences in order."""
+    """Return the table of sentences in order."""
     rows = [
         (number, one.source, one.corpus, one.sentence.language, one.sentence.document if one.source == SPLIT else None,
          one.sentence.text)
@@ -188,7 +182,7 @@ def examples(sentences: Sequence[ShownSentence]) -> pl.DataFrame:
 
 
 def cuts(sentences: Sequence[ShownSentence], tokenizers: Mapping[str, Any]) -> pl.DataFrame:
-    """The tokens of every sentence, tokenizer by tokenizer."""
+    """Return the table of tokens of every sentence, by tokenizer."""
     rows = []
     for number, one in enumerate(sentences, 1):
         for folder in one.folders:
@@ -204,13 +198,13 @@ def cuts(sentences: Sequence[ShownSentence], tokenizers: Mapping[str, Any]) -> p
 
 EXAMPLES = TidyTable(
     "examples",
-    "a sentence that tokenizers cut",
+    "an example sentence",
     (
         EXAMPLE,
-        Column("source", pl.String, "“configuration” for the user's own, “evaluation split” for one that was chosen"),
-        Column("corpus", pl.String, "corpus of the document; empty for the user's own"),
+        Column("source", pl.String, "“configuration” for the user's sentence, “evaluation split” for a selected one"),
+        Column("corpus", pl.String, "corpus of the document; empty for the user's sentence"),
         LANGUAGE,
-        Column("document", pl.Int64, "number of the document that it stands in", empty="the user's own sentence"),
+        Column("document", pl.Int64, "number of its document", empty="the user's sentence"),
         Column("text", pl.String, "the sentence"),
     ),
     maker=examples,
@@ -218,7 +212,10 @@ EXAMPLES = TidyTable(
     command="cut_examples",
     prints=(
         Print(
-            "examples", "The user's sentences, and those on which tokenizers differ most.", arranged=True, form="cuts"
+            "examples",
+            "The user's sentences, and sentences on which tokenizers differ most.",
+            arranged=True,
+            form="cuts",
         ),
     ),
 )
@@ -230,13 +227,15 @@ CUTS = TidyTable(
         VARIANT,
         SIZE,
         Column("place", pl.Int64, "number of the token in the sentence, from 1"),
-        Column("start", pl.Int64, "where its bytes begin in the sentence", "bytes", empty="not the sentence's bytes"),
-        Column("end", pl.Int64, "where they end", "bytes", empty="not the sentence's bytes"),
+        Column(
+            "start", pl.Int64, "offset of its first byte in the sentence", "bytes", empty="not the sentence's bytes"
+        ),
+        Column("end", pl.Int64, "offset after its last byte", "bytes", empty="not the sentence's bytes"),
         Column("id", pl.Int64, "its id"),
         Column("token", pl.String, "its bytes in hexadecimal"),
     ),
     maker=cuts,
     takes=("sentences", "tokenizers"),
     command="cut_examples",
-    prints=(Print("examples", "How tokenizers cut the same sentences.", arranged=True, form="cuts"),),
+    prints=(Print("examples", "Segmentations of the same sentences.", arranged=True, form="cuts"),),
 )
