@@ -95,7 +95,7 @@ def test_the_command_tells_the_seeds_that_are_needed(tmp_path: Path, tokbench: T
     done = tokbench("power", tmp_path, "--detect", "0.01", "-o", tmp_path / "power")
     assert done.status == 0
     needed = plan_seeds(comparisons, 0.01)["needed"][0]
-    assert f"m (4 seeds) on books at 1024: to see 0.01 bits per byte takes {needed} seeds" in done.stdout.decode()
+    assert f"m (4 seeds) on books at 1024: detecting 0.01 bits per byte needs {needed} seeds" in done.stdout.decode()
     assert pl.read_parquet(tmp_path / "power" / "seed_plan.parquet")["needed"][0] == needed
     (tmp_path / "bits_comparisons.parquet").unlink()
     lacking = tokbench("power", tmp_path)

@@ -257,7 +257,7 @@ def _blank(row: Measurement, reason: str) -> Measurement:
 
 
 class TokenCounter(Protocol):
-    """A tokenizer that counts the tokens of a text."""
+    """Required method of a tokenizer: the token count of a text."""
 
     def count(self, text: bytes) -> int: ...
 

@@ -158,10 +158,10 @@ def told(plan: pl.DataFrame) -> Iterator[str]:
         needed = row["reason"] if row["needed"] is None else f"{row['needed']} seeds"
         at_most = "" if row["needed_at_most"] in (None, row["needed"]) else f", {row['needed_at_most']} at most"
         yield (
-            f"{what}: to see {row['detect']:g} bits per byte takes {needed}{at_most} "
-            f"({row['by_rule']} by the rule); deviation of a run {row['run_deviation']:.4f}, of the paired difference "
-            f"{row['seed_deviation']:.4f} (at most {row['highest']:.4f}), seen with any number of seeds "
-            f"{row['floor']:.4f}"
+            f"{what}: detecting {row['detect']:g} bits per byte needs {needed}{at_most} "
+            f"({row['by_rule']} by the rule); standard deviation of a run {row['run_deviation']:.4f}, of the paired "
+            f"difference {row['seed_deviation']:.4f} (at most {row['highest']:.4f}); smallest difference that any "
+            f"number of seeds detects {row['floor']:.4f}"
         )
 
 

@@ -84,7 +84,7 @@ EFFICIENCY = 3 / pi
 def detectable_difference(
     deviation: float | None, pairs: int, alpha: float = ALPHA, power: float = POWER
 ) -> float | None:
-    """Mean difference at which the one-sided signed-rank test rejects with probability ``power``.
+    """Return the mean difference at which the one-sided signed-rank test rejects with probability ``power``.
 
     Assumes shifted normal differences and the test's asymptotic efficiency: (z_alpha + z_power) times the standard
     error of a mean, divided by the square root of 3 / pi.
