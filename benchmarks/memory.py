@@ -1,12 +1,12 @@
-"""Measure the memory of commands that read counts: per unique pre-token, per byte of these, per substring position.
+"""Memory of commands that read counts: bytes per unique pre-token, per byte of these, and per substring position.
 
     python benchmarks/memory.py src/tokbench/needs.csv [NAME ...]
 
-A construction, or a stage, runs by the command line, with its own options, in a process of its own, on made-up counts.
-Words of one to three pieces drawn by Zipf's law among 20,000, each with a space before it, share most of their
-substrings, as those of a text do; words of letters drawn one by one share the short ones alone, and take more. What a
-process took is the most that was resident. The coefficients are those with the least sum of what they say above what
-was taken, no less in any case, each relative to what was taken.
+Each construction or stage runs on the command line with default options, in a separate process, on random counts. There
+are two kinds of words. Words of one to three pieces, drawn by Zipf's law from 20,000 with a leading space, share most
+substrings, like those of a text. Words of independent letters share only short substrings, and need more memory. The
+measure is peak resident memory. The coefficients are the smallest upper bound: they minimise the sum of relative
+overestimates, and never underestimate.
 """
 
 import csv
@@ -32,9 +32,9 @@ CASES = (
     (50_000, 1, False),
     (100_000, 2, False),
 )
-"""Unique pre-tokens, how often each piece is spelt (how many times eight letters a word has), and whether of pieces."""
+"""Inputs: unique pre-tokens, repetitions of each piece (or of eight letters), and True for words of pieces."""
 FEW = 40
-"""How many times fewer pre-tokens are taken where a need grows with the places of substrings."""
+"""Divisor of the number of pre-tokens for commands whose memory grows with substring positions."""
 STAGES = ("bound", "measure", "measure_languages")
 BY_PLACE = ("bound", "convextok")
 LANGUAGES = tuple(f"l{number}" for number in range(20))
@@ -52,7 +52,7 @@ finally:
 
 
 def counts(words: int, spelt: int, of_pieces: bool) -> PretokenCounts:
-    """Made-up counts."""
+    """Return random counts."""
     return _of_pieces(words, spelt) if of_pieces else _of_letters(words, 8 * spelt)
 
 
@@ -79,7 +79,7 @@ def _of_pieces(words: int, spelt: int) -> PretokenCounts:
 
 
 def peak(name: str, file: Path, folder: Path) -> int:
-    """Bytes that were resident at the most; stages measure a vocabulary of BPE."""
+    """Return peak resident memory in bytes; stages measure a BPE vocabulary."""
     match name:
         case "bound":
             arguments = ["bound", "--counts", str(file), "--size", str(SIZE), "--result", str(folder / "bound.json")]
@@ -104,7 +104,7 @@ def _peak(arguments: list[str]) -> int:
 
 
 def measured(name: str, folder: Path) -> list[float]:
-    """What was taken, as a base and bytes per pre-token, per byte and per place."""
+    """Measure a command: return a base in bytes, and bytes per pre-token, per byte and per substring position."""
     shapes, taken = [], []
     for words, spelt, of_pieces in CASES:
         apart = len(LANGUAGES) if name == "measure_languages" else 1
@@ -121,7 +121,7 @@ def measured(name: str, folder: Path) -> list[float]:
 
 
 def enveloped(shapes: NDArray[np.float64], taken: NDArray[np.float64]) -> list[float]:
-    """The coefficients, none negative, that say least above what was taken and nowhere less."""
+    """Return the non-negative coefficients with the smallest overestimate that never underestimate."""
     scale = shapes.max(axis=0).clip(1)
     rows = shapes / scale / taken[:, None]
     found = linprog(rows.sum(axis=0), A_ub=-rows, b_ub=-np.ones(len(taken)))
@@ -129,7 +129,7 @@ def enveloped(shapes: NDArray[np.float64], taken: NDArray[np.float64]) -> list[f
 
 
 def main(target: str, *names: str) -> None:
-    """Measure what is named, all that reads counts where nothing is, and write the table."""
+    """Measure the named commands (default: all that read counts) and write the table."""
     path = Path(target)
     rows: dict[str, list[object]] = {}
     if path.exists():

@@ -1,15 +1,15 @@
-"""Measure the speed-up of constructions and encoding by a second thread.
+"""Benchmark of the speed-up of constructions and encoding with a second thread.
 
 python benchmarks/second_core.py TEXT... [--size 32768] [--rounds 3] [--only NAME ...]
 
-BPE and its relatives train by one thread: several would have to meet at each of ten thousands of merges, and wait for
-the same memory between them. So do SaGe's embeddings, each step of which begins where the last one ended. Counting,
-scoring bytes and n-grams are jobs of one thread each, one for each shard or corpus. Of SaGe its ablation is timed;
-bounds, which ConvexTok is made from, are proven of a part of the text; the scores that ByteSpan reads are drawn. What
-one thread takes is held against what the thread that leads takes of two: the time that the second core would leave if
-it were idle. That is processor time, so that others on the machine show less than they do in wall-clock time. What the
-machine has to give at that moment comes first: how much more two processes of their own, which share nothing, get done
-than one.
+BPE and similar methods train on one thread: several would have to synchronise at each of ten thousands of merges, and
+wait for the same memory in between. The same is true of SaGe's embeddings, in which each step depends on the previous
+one. Counting, scoring bytes and n-grams are single-threaded jobs, one per shard or corpus. For SaGe, the ablation is
+timed. Bounds, the basis of ConvexTok, are computed on a part of the text, and the scores for ByteSpan are random.
+
+The comparison is the processor time of one thread with that of the leading thread of two. Processor time depends less
+on other load than wall-clock time. First, the current speed-up of the machine is measured: the work of two independent
+processes, relative to one.
 """
 
 import argparse
@@ -47,21 +47,21 @@ for number in range(20_000_000):
     sum += number
 print(time.perf_counter() - begin)
 """
-"""What a process does that shares nothing with another; it prints the seconds that it took."""
+"""Program of an independent process; prints its seconds."""
 LINES, COLUMNS = 200_000, 56
-"""Of the text that SaGe's ablation reads, and of its embeddings (50 and a filling), which are drawn."""
+"""Lines of text for SaGe's ablation, and columns of its random embeddings (50 plus padding)."""
 ENCODED = 4
-"""Times the text that is encoded, so that it takes about a second."""
+"""Repetitions of the encoded text, for about one second."""
 BOUNDED, STEPS = 16_000_000, 100
-"""First bytes of the text that a bound is proven of, and its steps."""
+"""Bytes at the start of the text for the bound, and its number of steps."""
 DOCUMENT = 10_000
-"""Bytes of the documents that scores are of."""
+"""Size in bytes of the documents with scores."""
 Task = Callable[[int], object]
-"""What is done with so many threads."""
+"""Function of the number of threads."""
 
 
 def ceiling() -> float:
-    """How much more two processes get done than one, here and now."""
+    """Measure the work of two independent processes, relative to one."""
     seconds = []
     for number in (1, 2):
         started = [subprocess.Popen([sys.executable, "-c", ALONE], stdout=subprocess.PIPE) for _ in range(number)]
@@ -70,7 +70,7 @@ def ceiling() -> float:
 
 
 def ablation(text: bytes, vocabulary: Vocabulary) -> Task:
-    """SaGe's ablation of the first lines of a text."""
+    """Return SaGe's ablation on the first lines of a text."""
     lines = text.splitlines(keepends=True)[:LINES]
     offsets = np.cumsum([0, *map(len, lines)])
     chosen = Lines(np.frombuffer(b"".join(lines), np.uint8), offsets)
@@ -82,7 +82,7 @@ def ablation(text: bytes, vocabulary: Vocabulary) -> Task:
 
 
 def scored(text: bytes, file: Path) -> ScoredDocuments:
-    """A text whose bytes have scores that are drawn."""
+    """Return a text with random scores of its bytes."""
     draw = np.random.default_rng(0)
     documents = ((place, text[place : place + DOCUMENT]) for place in range(0, len(text), DOCUMENT))
 
@@ -97,13 +97,13 @@ def scored(text: bytes, file: Path) -> ScoredDocuments:
 def build(
     name: str, counts: PretokenCounts | ScoredDocuments, size: int, threads: int = 1, **initial: Vocabulary
 ) -> Vocabulary:
-    """A vocabulary by a construction's own defaults."""
+    """Build a vocabulary with default options."""
     construction = constructions[name]
     return construction.function(counts, size, construction.options(), threads=threads, **initial)
 
 
 def tasks(text: bytes, size: int, folder: Path) -> dict[str, Task]:
-    """What is timed, by its name."""
+    """Return the timed tasks by name."""
     counts = count_pretokens([text], SCHEME)
     print(f"{len(text):,} bytes, {len(counts):,} different pre-tokens, {size:,} tokens")
     found: dict[str, Task] = {name: partial(build, name, counts, size) for name in FROM_COUNTS}
@@ -122,7 +122,7 @@ def tasks(text: bytes, size: int, folder: Path) -> dict[str, Task]:
 
 
 def seconds(task: Task, threads: int) -> tuple[float, float, float]:
-    """Processor seconds of the thread that calls and of all threads, and wall-clock seconds."""
+    """Return processor seconds of the calling thread and of all threads, and wall-clock seconds."""
     wall, every, own = time.perf_counter(), time.process_time(), time.thread_time()
     task(threads)
     return time.thread_time() - own, time.process_time() - every, time.perf_counter() - wall
@@ -131,9 +131,9 @@ def seconds(task: Task, threads: int) -> tuple[float, float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("text", type=Path, nargs="+", help="plain text, UTF-8")
-    parser.add_argument("--size", type=int, default=32_768, help="tokens of each vocabulary")
+    parser.add_argument("--size", type=int, default=32_768, help="size of each vocabulary")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", help="beginnings of the names of what is timed; all without it")
+    parser.add_argument("--only", nargs="*", help="prefixes of the names of tasks; default: all")
     arguments = parser.parse_args()
     print(f"two processes that share nothing get {ceiling():.2f} times as much done as one, on the clock")
     print("one thread alone trains BPE, its relatives and SaGe's embeddings, which are not in this table")
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def compare(made: dict[str, Task], only: Sequence[str] | None, rounds: int) -> None:
-    """Time all whose names begin as asked, in turn by one thread and by two, and print a line of each."""
+    """Time the tasks whose names begin with a prefix, alternating one and two threads, and print a line for each."""
     print(f"{'':<28}{'one':>8}{'leads two':>11}{'all of two':>12}{'ratio':>7}{'wall':>7}")
     for name, task in made.items():
         if only and not name.startswith(tuple(only)):

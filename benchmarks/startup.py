@@ -1,9 +1,9 @@
-"""Measure the start-up time of commands on a small input, next to that of Python.
+"""Benchmark of the start-up time of commands on a small input, compared with Python's.
 
     python benchmarks/startup.py [ROUNDS]
 
-Every line is the least of some rounds, all in one run, so that a busy machine disturbs each alike: seconds, and how
-many times those of ``python -c pass``. Modules are compiled in a round before, as they are once installed.
+Each line has the minimum over rounds, in seconds and as a multiple of ``python -c pass``. All commands run in each
+round, so that other load affects them equally. A first round compiles the modules, as an installation does.
 """
 
 import os
@@ -39,7 +39,7 @@ COMMANDS = {
 
 
 def processor_time(command: Sequence[str], folder: str) -> float:
-    """Seconds of processor time that a process takes, its own and the system's for it."""
+    """Return user plus system time of a process in seconds."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(Path(folder, "compiled"))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -51,7 +51,7 @@ def processor_time(command: Sequence[str], folder: str) -> float:
 
 
 def one_round(calls: Iterable[Sequence[str]], folder: str) -> list[float]:
-    """Return the processor time of each command; ids and text of an earlier round, which are not replaced, go first."""
+    """Return the processor time of each command; first deletes output of the previous round."""
     for name in ("ids", "text"):
         Path(folder, name).unlink(missing_ok=True)
     return [processor_time(call, folder) for call in calls]

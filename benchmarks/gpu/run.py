@@ -1,15 +1,16 @@
-"""A language model for every tokenizer, on one GPU, without a network, within a time limit.
+"""Benchmark of language models, one per tokenizer, on one GPU, without network access, within a time limit.
 
     python -m benchmarks.gpu.run --tokenizers results/gpu/tokenizers --corpus results/gpu/corpus/books --limit 540 \
         -o out
 
-Each tokenizer's text is packed, a model is trained on it by the very code of ``tokbench pretrain``, and its bits per
-byte on the evaluation split are taken by that of ``tokbench evaluate``. What is done stays done: ended at its limit, or
-killed, the same command goes on where it stopped, within a training from its last checkpoint. A tokenizer that fails
-has a row which says why, and is tried again.
+For each tokenizer, the text is packed, a model is trained with the code of ``tokbench pretrain``, and its bits per byte
+on the evaluation split are measured with that of ``tokbench evaluate``. After the time limit, or if it is killed, the
+same command resumes, within a training from its last checkpoint. A tokenizer that fails has a row with the reason, and
+is tried again.
 
-``out`` gets ``runs.csv`` and ``runs.parquet`` (a row each, ``tables.COLUMNS``), ``curves.csv`` (every tenth batch),
-``machine.json`` and ``table.md``; in ``rows``, ``packed``, ``checkpoints`` and ``models`` lies what they are made of.
+Output in ``out``: ``runs.csv`` and ``runs.parquet`` (one row per tokenizer, ``tables.COLUMNS``), ``curves.csv`` (every
+tenth batch), ``machine.json`` and ``table.md``. Intermediate files are in ``rows``, ``packed``, ``checkpoints`` and
+``models``.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from tokbench.models.sampler import metered, peak_of, read_samples, speed
 
 
 def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str, Any], float | None]:
-    """The machine, and its peak in TFLOP/s where it is known or given."""
+    """Return the properties of the machine, and its peak in TFLOP/s if known or given."""
     import torch
 
     gpu = options.device != "cpu" and torch.cuda.is_available()
@@ -57,7 +58,7 @@ def described(options: ModelOptions, given_peak: float | None) -> tuple[dict[str
 
 
 def matmul_tflops(side: int = 8192, times: int = 20) -> float:
-    """What the device does of its peak: TFLOP/s of a product of two square bfloat16 matrices of random numbers."""
+    """Measure TFLOP/s of a product of two square random bfloat16 matrices."""
     import torch
 
     a, b = (torch.randn(side, side, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -84,19 +85,19 @@ RECIPE: dict[str, object] = {
     "attn_impl": "sdpa",
     "checkpoint_every": 200,
 }
-"""23 million parameters at 8,192 tokens, four times over the same text for every tokenizer."""
+"""Options of the model: 23 million parameters at 8,192 tokens, four epochs of the same text for every tokenizer."""
 SPARE = 20.0
-"""Seconds of the limit that are kept for the end of the processes and the tables."""
+"""Seconds of the limit reserved for the end of the processes and for the tables."""
 EVALUATED_AT_ONCE = 32
 
 
 def tokenizer_folders(given: Sequence[Path]) -> list[Path]:
-    """The tokenizers in these folders or below them, in order of their paths."""
+    """Return the tokenizer folders in or below these folders, sorted by path."""
     return sorted({file.parent for folder in given for file in folder.rglob("tokens.vocab")})
 
 
 def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) -> None:
-    """Pack the pretraining split as ``tokbench pack`` does."""
+    """Pack the pretraining split, as ``tokbench pack``."""
     from tokbench.corpus.documents import read_documents
     from tokbench.models.pretraining.budget import of_text
     from tokbench.models.pretraining.order import encoded, in_order
@@ -114,14 +115,14 @@ def pack_one(folder: Path, corpus: Path, options: ModelOptions, output: Path) ->
 
 
 def pack_ahead(jobs: Sequence[tuple[Path, Path, ModelOptions, Path]]) -> None:
-    """Pack one after another; what fails is left to training, which packs again and reports the error."""
+    """Pack in sequence; after a failure, the training packs again and reports the error."""
     for job in jobs:
         with suppress(Exception):
             pack_one(*job)
 
 
 def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, peak: float | None) -> dict[str, Any]:
-    """Train a tokenizer's model and take its bits per byte; the row of the tables."""
+    """Train a tokenizer's model and measure its bits per byte; return the row of the tables."""
     import torch
 
     from tokbench.models.pretraining.budget import Packing
@@ -166,7 +167,7 @@ def train_one(folder: Path, corpus: Path, options: ModelOptions, output: Path, p
 
 
 def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
-    """Bits per byte of the evaluation split, in windows that move by half their length, as ``tokbench evaluate``."""
+    """Measure bits per byte of the evaluation split, in windows with a stride of half their length."""
     import torch
     from transformers.models.mpt.modeling_mpt import MptForCausalLM
 
@@ -193,7 +194,7 @@ def evaluated(model_folder: Path, folder: Path, corpus: Path) -> dict[str, Any]:
 def train_all(
     folders: Sequence[Path], corpus: Path, options: ModelOptions, output: Path, given_peak: float | None
 ) -> None:
-    """Train and measure one after another, a file for each row; in a process that may be ended at any time."""
+    """Train and measure in sequence, with one file per row; the process may be killed at any time."""
     if options.device == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import_libraries()
@@ -216,12 +217,12 @@ def train_all(
 
 
 def import_libraries() -> None:
-    """Import what training does, so that no training's seconds and joules are those of imports."""
+    """Import the libraries of training, so that its time and energy exclude imports."""
     importlib.import_module("tokbench.models.pretraining.foundry")
 
 
 def begin(output: Path, what: dict[str, Any]) -> None:
-    """Note what is trained on what, or find it noted so."""
+    """Record the settings of the runs, or compare them with an existing record."""
     note = output / "begun.json"
     if not note.is_file():
         write(note, what)
@@ -233,12 +234,14 @@ def main() -> None:
     began = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--tokenizers", type=Path, nargs="+", required=True, help="folders of tokenizers, or above them"
+        "--tokenizers", type=Path, nargs="+", required=True, help="folders of tokenizers, or parent folders"
     )
     parser.add_argument("--corpus", type=Path, required=True, help="prepared corpus: pretraining/, evaluation/")
-    parser.add_argument("--limit", type=float, required=True, help="seconds after which this has ended")
+    parser.add_argument("--limit", type=float, required=True, help="time limit in seconds")
     parser.add_argument("--recipe", type=json.loads, default={}, help="options of the model as JSON, added to RECIPE")
-    parser.add_argument("--peak", type=float, help="TFLOP/s of the device in bfloat16, where it is not known here")
+    parser.add_argument(
+        "--peak", type=float, help="bfloat16 peak of the device in TFLOP/s, if it is not in the built-in list"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
 
@@ -254,7 +257,7 @@ def main() -> None:
     done = sum(row["bits_per_byte"] is not None for row in rows)
     print(f"{done} of {len(rows)} tokenizers, {time.monotonic() - began:.0f} s; see {given.output / 'table.md'}")
     if not ended:
-        print("ended by the limit; the same command goes on")
+        print("time limit reached; run the same command to resume")
     elif done < len(rows):
         raise SystemExit(1)
 
@@ -262,9 +265,10 @@ def main() -> None:
 def train_within(
     folders: Sequence[Path], corpus: Path, options: ModelOptions, output: Path, peak: float | None, deadline: float
 ) -> bool:
-    """Pack on all cores, then train in a process each, since libraries keep a trained model until their process ends.
+    """Pack on all cores, then train each model in a separate process, because libraries keep models in memory.
 
-    Returns whether the deadline left time for all.
+    Returns:
+        True if all were done before the deadline.
     """
     spawned = multiprocessing.get_context("spawn")
     jobs = [(folder, corpus, options, output / "packed" / name_of(folder)) for folder in folders]
@@ -276,7 +280,7 @@ def train_within(
 
 
 def ended_by(deadline: float, processes: Sequence[SpawnProcess]) -> bool:
-    """Run processes side by side; whether all had ended at the deadline, after which none lives."""
+    """Run processes in parallel and kill them at the deadline; return True if all ended before it."""
     for process in processes:
         process.start()
     for process in processes:

@@ -1,4 +1,4 @@
-"""Tables of the trained models: one row each, learning curves, and the table of docs/measured/gpu.md."""
+"""Tables of the trained models, learning curves, and the table of docs/measured/gpu.md."""
 
 import csv
 import json
@@ -34,11 +34,11 @@ COLUMNS = {
     "failed": "why there are no numbers",
 }
 EVERY = 10
-"""Batches of which the table of curves shows one."""
+"""Interval of the learning curves in batches."""
 
 
 def name_of(folder: Path) -> str:
-    """VARIANT/SIZE of an experiment's tokenizer; of another one its folder's name."""
+    """Return VARIANT/SIZE of an experiment's tokenizer, else the name of the folder."""
     return f"{folder.parent.name}/{folder.name}" if folder.name.isdecimal() else folder.name
 
 
@@ -54,7 +54,7 @@ def write(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_rows(folders: Sequence[Path], output: Path) -> list[dict[str, Any]]:
-    """The row of every tokenizer; of one that has no numbers yet, why."""
+    """Return the row of every tokenizer, with the reason for missing numbers."""
     return [read_row(output, name_of(folder)) for folder in folders]
 
 
@@ -72,7 +72,7 @@ def read_row(output: Path, name: str) -> dict[str, Any]:
 
 
 def write_tables(folders: Sequence[Path], output: Path) -> list[dict[str, Any]]:
-    """Write the tables of what there is."""
+    """Write the tables of the finished runs."""
     rows = read_rows(folders, output)
     whole = ("size", "vocabulary", "parameters", "batches", "tokens", "starts", "evaluation_bytes", "evaluation_tokens")
     kinds = {name: pa.int64() for name in whole} | dict.fromkeys(("variant", "failed"), pa.string())
@@ -117,7 +117,7 @@ SHOWN: dict[str, tuple[str, str]] = {
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of the page, the best predictor first."""
+    """Return the table of the page, sorted by bits per byte."""
     lines = ["| " + " | ".join(title for title, _ in SHOWN.values()) + " |", "|---" + "|--:" * (len(SHOWN) - 1) + "|"]
     for row in sorted(rows, key=lambda row: (row["bits_per_byte"] is None, row["bits_per_byte"] or 0.0)):
         values = {**row, "joules": row["joules"] and row["joules"] / 1000}

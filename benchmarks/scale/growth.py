@@ -1,7 +1,7 @@
 """Power-law fits of time, memory and disk, and extrapolation to larger corpora.
 
-What a process takes at its start is taken off first; what is beyond it is fitted as a power of a quantity, a straight
-line of logarithms by least squares.
+The start-up cost of a process is subtracted first. The rest is fitted as a power of a quantity, by least squares on
+logarithms.
 """
 
 import csv
@@ -16,22 +16,22 @@ from benchmarks.scale.plan import of_rule
 from benchmarks.scale.run import START
 
 LEAST = 0.1
-"""What grows by less than this share of its start does not grow."""
+"""Minimum growth, as a share of the start-up cost, to count as growth."""
 CLEAR = 0.25
-"""Points that lie less than this share of the start above it are left out: what starts take differs by some of it."""
+"""Points less than this share above the start-up cost are excluded, because of the variation of that cost."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A start, and a power of a quantity beyond it.
+    """A start-up cost plus a power of a quantity.
 
     Attributes:
-        start: what is taken of next to nothing.
-        quantity, beyond: the largest quantity measured, and what was taken of it beyond the start.
-        exponent: of the power; zero where nothing grows.
-        low, high: its 95 % interval; NaN where two points or fewer were fitted.
-        spread: sum of squares of the logarithms of the quantities about their mean.
-        left, free: sum of squares that the line leaves, and its degrees of freedom.
+        start: cost of a minimal input.
+        quantity, beyond: largest measured quantity, and its cost beyond the start.
+        exponent: exponent of the power; zero without growth.
+        low, high: 95 % interval of the exponent; NaN if at most two points were fitted.
+        spread: sum of squared deviations of the logarithms of the quantities.
+        left, free: residual sum of squares, and its degrees of freedom.
     """
 
     start: float
@@ -45,19 +45,19 @@ class Fit:
     free: int = 0
 
     def at(self, quantity: float, exponent: float | None = None) -> float:
-        """What a quantity takes, by the exponent or by another one; the line goes through the largest measured."""
+        """Return the cost of a quantity, by the exponent or another one, through the largest measured point."""
         power = self.exponent if exponent is None else exponent
         return self.start + self.beyond * (quantity / self.quantity) ** power
 
     def within(self, left: float, free: int) -> "Fit":
-        """The same with the interval of a line that leaves so much; the same where there is none."""
+        """Return the fit with an interval from this residual variance, if it has one."""
         if not free or not self.spread:
             return self
         wide = student(free) * math.sqrt(left / free / self.spread)
         return replace(self, low=self.exponent - wide, high=self.exponent + wide)
 
     def between(self, low: float, high: float) -> tuple[float, float]:
-        """The least and the most that quantities between two take, by the ends of the exponent's interval."""
+        """Return the lowest and highest cost of quantities in a range, by the ends of the exponent's interval."""
         ends = [end for end in (self.low, self.high) if not math.isnan(end)] or [self.exponent]
         found = [self.at(quantity, end) for quantity in (low, high) for end in ends]
         return min(found), max(found)
@@ -66,14 +66,14 @@ class Fit:
 def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0, *, every: bool = False) -> Fit:
     """Fit values of ascending quantities.
 
-    Points too near the start are left out, and so are those that took more than a larger quantity, of which some part
-    of the work was not done. Where one alone is left, growth is taken to be proportional.
+    Excludes points too near the start-up cost, and points with a higher cost than a larger quantity (for which part of
+    the work was skipped). With a single remaining point, growth is assumed to be proportional.
 
     Args:
-        quantities: all above zero.
-        values: what was taken of each.
-        start: what is taken of next to nothing, and no part of the power.
-        every: leave no point out.
+        quantities: positive, ascending.
+        values: cost of each quantity.
+        start: cost of a minimal input, which is not part of the power. Default: 0.
+        every: include all points. Default: False.
 
     Raises:
         ValueError: there is nothing to fit.
@@ -96,18 +96,18 @@ def fit(quantities: Sequence[float], values: Sequence[float], start: float = 0.0
 
 
 def pooled(fits: Sequence[Fit]) -> list[Fit]:
-    """Fits with the intervals that follow from what all lines together leave, with one common variance."""
+    """Return the fits with intervals from the pooled residual variance of all."""
     left, free = math.fsum(one.left for one in fits), sum(one.free for one in fits)
     return [one.within(left, free) for one in fits]
 
 
 def student(free: int) -> float:
-    """The 97.5 % quantile of Student's t."""
+    """Return the 97.5 % quantile of Student's t."""
     return float(stdtrit(free, 0.975))
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
-    """Slope of the straight line of least squares; sums of squares of x about its mean, and of what is left."""
+    """Return the least-squares slope, the sum of squared deviations of x, and the residual sum of squares."""
     number = len(points)
     x_mean = math.fsum(x for x, _ in points) / number
     y_mean = math.fsum(y for _, y in points) / number
@@ -117,9 +117,9 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
 
 
 AT_ONCE = 16
-"""Shards that one job merges."""
+"""Number of shards merged by one job."""
 SHARD, MERGED, WHOLE, PRETOKENS = "a shard", "16 shards", "text", "pre-tokens"
-"""What drives a stage's work: the text of one of its jobs, or the different pre-tokens."""
+"""Quantities that drive the work of a stage: the text of one of its jobs, or the unique pre-tokens."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class Stage:
 
     Attributes:
         name: as in the table of processes.
-        driver: what its jobs' work grows with, and its memory where ``held`` is empty.
-        level: stages of one level run side by side, after those of the level before.
-        times: jobs on all of the text; 0 where the plan has the number.
-        kept: whether its output stays.
-        bounded: whether it keeps to its memory, by spilling.
-        held: what its jobs' memory grows with.
+        driver: quantity that drives the work of its jobs, and their memory if ``held`` is empty.
+        level: stages of one level run in parallel, after the previous level.
+        times: jobs on the complete text; 0 if the plan has the number.
+        kept: True if its output is kept.
+        bounded: True if it spills to disk to stay within its memory.
+        held: quantity that drives the memory of its jobs.
     """
 
     name: str
@@ -171,22 +171,22 @@ STAGES = (
     Stage("pack_slice", MERGED, 8, 0, kept=False, bounded=True),
     Stage("pack", WHOLE, 9, kept=False, bounded=True),
 )
-"""Two splits are merged, and every variant is measured."""
+"""Stages of the experiment. Two splits are merged, and every variant is measured."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a stage took of one size.
+    """Measured costs of a stage at one size.
 
     Attributes:
-        gigabytes: the size.
-        quantity: what drives a job of it: bytes of text, or different pre-tokens.
-        held: what its memory grows with, likewise.
-        jobs: processes.
-        processor: seconds of all; job: of the longest.
-        peak_mb: of the largest process; bound_mb: its bound; share: the most of its bound that a process took.
-        disk: bytes that it left.
-        error: why there is nothing.
+        gigabytes: size of the text in GB.
+        quantity: value of the driver for a job: bytes of text, or unique pre-tokens.
+        held: value of the driver of memory.
+        jobs: number of processes.
+        processor: processor seconds of all; job: of the longest.
+        peak_mb: of the largest process; bound_mb: its bound; share: highest share of a bound that a process used.
+        disk: bytes of its output.
+        error: reason for missing numbers.
     """
 
     gigabytes: float
@@ -206,24 +206,24 @@ Rows = Sequence[dict[str, str]]
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """The table of processes."""
+    """Read the table of processes."""
     with path.open(newline="", encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
 
 def sizes(rows: Rows) -> list[float]:
-    """Sizes that were measured, ascending, without that of the starts."""
+    """Return the measured sizes in ascending order, without the size for start-up costs."""
     return sorted({float(row["gigabytes"]) for row in rows} - {START})
 
 
 def pretokens(rows: Rows, gigabytes: float) -> tuple[float, float]:
-    """Bytes of a text, and how many different pre-tokens it has."""
+    """Return the bytes of a text, and its number of unique pre-tokens."""
     own = [row for row in rows if float(row["gigabytes"]) == gigabytes]
     return float(own[0]["text_bytes"]), max(float(row["pretokens"]) for row in own)
 
 
 def taken(rows: Rows, stage: Stage, gigabytes: float) -> Taken | None:
-    """What a stage took of a size; None where it was not asked for."""
+    """Return the costs of a stage at a size; None if it was not requested."""
     same = [row for row in rows if float(row["gigabytes"]) == gigabytes]
     own = [row for row in same if row["stage"] == stage.name]
     if not own:
@@ -250,7 +250,7 @@ def taken(rows: Rows, stage: Stage, gigabytes: float) -> Taken | None:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a stage grows: seconds and memory of a job, with what drives it; its disk, with the bytes of its text."""
+    """Growth of a stage: time and memory of a job by its drivers, disk by bytes of text."""
 
     seconds: Fit
     memory: Fit
@@ -258,7 +258,7 @@ class Growth:
 
 
 def growths(rows: Rows) -> dict[str, Growth]:
-    """Fit what was measured of each stage, with intervals by the pooled scatter of all."""
+    """Fit the measurements of each stage, with intervals from the pooled residual variance."""
     found = {stage.name: grown for stage in STAGES if (grown := growth(rows, stage))}
     seconds = pooled([one.seconds for one in found.values()])
     memory = pooled([one.memory for one in found.values()])
@@ -267,7 +267,7 @@ def growths(rows: Rows) -> dict[str, Growth]:
 
 
 def growth(rows: Rows, stage: Stage) -> Growth | None:
-    """Fit what was measured of a stage; None where nothing was."""
+    """Fit the measurements of a stage; None if there are none."""
     found = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
     if not found:
         return None
@@ -282,22 +282,22 @@ def growth(rows: Rows, stage: Stage) -> Growth | None:
 
 
 def vocabulary(rows: Rows) -> Fit:
-    """How different pre-tokens grow with text (Heaps' law)."""
+    """Fit the growth of unique pre-tokens with text (Heaps' law)."""
     points = [pretokens(rows, size) for size in sizes(rows)]
     return fit([text for text, _ in points], [different for _, different in points])
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a stage is expected to take of a corpus that was not measured.
+    """Extrapolated costs of a stage on a corpus.
 
     Attributes:
-        jobs: of full size.
-        hours: of one core, all jobs; low and high by the intervals.
+        jobs: number of jobs of full size.
+        hours: core hours of all jobs; low and high from the intervals.
         longest: hours of one job.
-        memory_mb: of one job; its bound where it keeps to that.
-        disk: bytes that it writes.
-        beyond: how many times the largest quantity measured a job's is.
+        memory_mb: memory of one job, or its bound if it spills to disk.
+        disk: bytes of its output.
+        beyond: quantity of a job, as a multiple of the largest measured one.
     """
 
     stage: Stage
@@ -335,7 +335,7 @@ def expected(stage: Stage, grown: Growth, heaps: Fit, text: float, shards: int, 
 
 
 def makespan(stages: Sequence[Expected], at_once: int) -> float:
-    """Hours of all levels one after another, so many jobs at a time."""
+    """Return the hours of all levels in sequence, with ``at_once`` jobs in parallel."""
     return math.fsum(
         max(
             max(one.longest for one in stages if one.stage.level == level),

@@ -1,4 +1,4 @@
-"""Write docs/measured/scale.md and its figure from the measurements of run.py.
+"""Generator of docs/measured/scale.md and its figure, from the measurements of run.py.
 
 python -m benchmarks.scale.page docs
 """
@@ -35,7 +35,7 @@ from benchmarks.speed.plots import COLOURS, LOOK, MARKS, plain, write
 
 
 def number(value: float) -> str:
-    """Two or three digits."""
+    """Format a number with two or three digits."""
     if math.isnan(value):
         return "–"
     if 0 < value < 0.01:
@@ -46,7 +46,7 @@ def number(value: float) -> str:
 
 
 def power(fit: Fit) -> str:
-    """An exponent with its interval."""
+    """Format an exponent with its interval."""
     if abs(fit.exponent) < 0.005 and not abs(fit.high) >= 0.005:
         return "0"
     if math.isnan(fit.low):
@@ -56,13 +56,13 @@ def power(fit: Fit) -> str:
 
 
 def ranged(value: float, low: float, high: float) -> str:
-    """A number with its range, where that is one."""
+    """Format a number with its range, if there is one."""
     ends = number(low), number(high)
     return number(value) if ends[0] == ends[1] else f"{number(value)} ({ends[0]} to {ends[1]})"
 
 
 def volume(size: float) -> str:
-    """Bytes for a person."""
+    """Format bytes with a unit."""
     for unit in ("kB", "MB", "GB"):
         size /= 1000
         if size < 1000:
@@ -71,7 +71,7 @@ def volume(size: float) -> str:
 
 
 def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth], str], *heads: str) -> str:
-    """A table of stages by sizes."""
+    """Return a table of stages by size."""
     found, every = sizes(rows), growths(rows)
     lines = []
     for stage in STAGES:
@@ -89,7 +89,7 @@ def measured(rows: Rows, shown: Callable[[Taken], str], fitted: Callable[[Growth
 
 
 def bounds(rows: Rows) -> str:
-    """Peak memory and the limits of the rules."""
+    """Return the table of peak memory and limits of the rules."""
     lines = []
     for stage in STAGES:
         cells = [one for size in sizes(rows) if (one := taken(rows, stage, size)) and not one.error]
@@ -103,7 +103,7 @@ def bounds(rows: Rows) -> str:
 
 
 def left_out(rows: Rows) -> str:
-    """Why there are no numbers, a line each."""
+    """List the reasons for missing numbers, one per line."""
     told = dict.fromkeys(
         f"{row['stage']} at {float(row['gigabytes']):g} GB: {row['error']}." for row in rows if row["error"]
     )
@@ -112,18 +112,18 @@ def left_out(rows: Rows) -> str:
 
 NODES, CORES = 32, 8
 PER_DOCUMENT = 36
-"""Bytes that `prepare` needs for a document: those of `split_corpus`, and a digest."""
+"""Memory of `prepare` per document in bytes: that of `split_corpus`, and a digest."""
 PER_DOCUMENT_OF_PARTS = 20
-"""Bytes that `split_corpus` needs for a document, :data:`tokbench.corpus.shuffle.PER_DOCUMENT`."""
+"""Memory of `split_corpus` per document in bytes, :data:`tokbench.corpus.shuffle.PER_DOCUMENT`."""
 ATTEMPTS = 3
 BY_WORK = ("build", "build_initial", "measure", "score_bytes")
-"""Rules that ask for the memory that follows from their counts, or their model."""
+"""Rules that request memory by their counts or model."""
 LONGEST_MINUTES = 2880
-"""That any job asks for on its own account."""
+"""Longest runtime that a job requests, in minutes."""
 
 
 def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, list[Expected]]]:
-    """Every stage of every corpus."""
+    """Extrapolate every stage to every corpus."""
     grown, heaps = growths(rows), vocabulary(rows)
     found = []
     for corpus in CORPORA:
@@ -134,7 +134,7 @@ def corpora(rows: Rows, plans: dict[str, dict[str, int]]) -> list[tuple[Corpus, 
 
 
 def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
-    """The corpora side by side."""
+    """Return the table of corpora."""
     largest = pretokens(rows, sizes(rows)[-1])[0]
     lines: dict[str, list[str]] = {}
 
@@ -167,7 +167,7 @@ def whole(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
 
 
 def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
-    """Hours and memory of each stage in each corpus."""
+    """Return the table of hours and memory by stage and corpus."""
     found = corpora(rows, plans)
     lines = []
     for place, one in enumerate(found[0][1]):
@@ -184,7 +184,7 @@ def by_stage(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
 
 
 def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
-    """Single jobs that take longer, or more memory, than their rule asks for at first."""
+    """List single jobs that need more time or memory than the first request of their rule."""
     lines = []
     for corpus, stages in corpora(rows, plans):
         for one in stages:
@@ -203,7 +203,7 @@ def obstacles(rows: Rows, plans: dict[str, dict[str, int]]) -> str:
 
 
 def remedy(taken: float, asked: int) -> str:
-    """What a job needs that takes so many minutes, where its rule asks for so many at first."""
+    """Return the remedy for a job that needs ``taken`` minutes and requests ``asked`` at first."""
     if taken <= asked:
         return ""
     if taken <= min(LONGEST_MINUTES, ATTEMPTS * asked):
@@ -219,7 +219,7 @@ PANELS = (
 
 
 def draw(rows: Rows, path: Path) -> None:
-    """Write the figure, the same for the same numbers."""
+    """Write the figure, which is deterministic."""
     with plt.rc_context(LOOK):
         figure, axes = plt.subplots(1, len(PANELS), figsize=(9, 4.6), layout="constrained")
         for place, stage in enumerate(STAGES):
@@ -305,7 +305,7 @@ READING = """\
 
 
 def page(rows: Rows, facts: dict[str, Any]) -> str:
-    """The page."""
+    """Return the page."""
     about, found = facts["machine"], sizes(rows)
     texts = [
         [

@@ -1,7 +1,7 @@
-"""The experiment whose stages are measured at scale, and its jobs as the workflow itself would start them.
+"""Experiment whose stages are measured at scale, and the jobs of its workflow.
 
-The command lines are those that ``snakemake --dry-run --printshellcmds`` prints; what a rule gives a command that takes
-no ``--memory`` stands in the rule. Only the standard library is imported, see ``speed/measure.py``.
+The command lines come from ``snakemake --dry-run --printshellcmds``. The memory of commands without ``--memory`` is
+parsed from their rule. Only the standard library is imported, see ``speed/measure.py``.
 """
 
 import json
@@ -20,30 +20,30 @@ ROOT = Path(__file__).parents[2]
 CONSTRUCTIONS = ("bpe", "wordpiece", "unigram", "pathpiece", "greedtok", "picky_bpe", "sage")
 INITIAL = {"initial": "ngram", "initial_size": 65_536}
 TEXT = "text"
-"""The corpus."""
+"""Name of the corpus."""
 SHARDS = 17
-"""One more than are merged, or encoded and packed, by one job, so that every stage of a large corpus is there."""
+"""Number of shards: one more than a job merges, or encodes and packs, so that all stages of a large corpus run."""
 MODEL = "mpt_350m"
 FIRST, SCORE, THEN = ["merge_counts", "train_byte_lm"], ["score_bytes"], ["pack", "measure"]
-"""Rules up to which jobs run before it is asked what scoring takes, with a model of that size, then what building."""
+"""Rules in three rounds, because the resources of scoring depend on the model, and those of building on the scores."""
 BY_RECIPE, LEAST_MB = ("train_byte_lm", "score_bytes"), 4000
-"""Rules that ask for what their model needs, and for at least so much: :data:`tokbench.workflow.corpora.MEMORY`."""
+"""Rules that request memory by their model, and their minimum: :data:`tokbench.workflow.corpora.MEMORY`."""
 MOST_MINUTES = {"train_byte_lm": 2880, "score_bytes": 1440}
-"""What they ask for while there is no text to tell their time by, see :mod:`tokbench.workflow.corpora`."""
+"""Minutes that they request if there is no text yet, see :mod:`tokbench.workflow.corpora`."""
 SHELL = "Shell command: "
 MOST_SHARDS = 9999
-"""That a configuration takes."""
+"""Maximum number of shards in a configuration."""
 SHARD_BYTES = 250_000_000
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus that others have published.
+    """A published corpus.
 
     Attributes:
-        name: what it is called.
-        text: bytes of its text, published or assumed.
-        documents: their number, published or assumed.
+        name: its name.
+        text: size of its text in bytes, published or assumed.
+        documents: number of documents, published or assumed.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Corpus:
 
     @property
     def shards(self) -> int:
-        """As many as it takes, or may have."""
+        """Number of shards for its text, up to the maximum."""
         return min(MOST_SHARDS, math.ceil(self.text / SHARD_BYTES))
 
 
@@ -65,15 +65,15 @@ CORPORA = (
 
 @dataclass(frozen=True)
 class Job:
-    """A process of the workflow.
+    """A job of the workflow.
 
     Attributes:
-        stage: its rule; of a construction its name behind it.
-        name: unique among the jobs of its rule.
-        command: words of its command line; a star outside quotes of the shell stays.
-        log: where its messages go.
-        bound_mb: memory that its rule gives it, of 10**6 bytes.
-        outputs: files and folders that it writes.
+        stage: its rule, followed by the construction if there is one.
+        name: unique name among the jobs of its rule.
+        command: words of its command line, with unexpanded wildcards.
+        log: path of its log.
+        bound_mb: memory limit of its rule in MB (10**6 bytes).
+        outputs: output files and folders.
     """
 
     stage: str
@@ -89,12 +89,12 @@ class Job:
 
 
 def experiment(folder: Path, size: int, shards: int = SHARDS) -> dict[str, Any]:
-    """The configuration: one vocabulary of each construction, one set of packed sequences.
+    """Return the configuration: one vocabulary of each construction, one set of packed sequences.
 
     Args:
-        folder: holds ``text.jsonl``, and takes the results.
+        folder: folder of ``text.jsonl`` and of the results.
         size: tokens of each vocabulary.
-        shards: of the corpus.
+        shards: number of shards of the corpus. Default: 17.
     """
     same = {"tokenizer": 1.0, "byte_lm": "tokenizer", "evaluation": "tokenizer", "pretraining": "tokenizer"}
     source = {"type": "jsonl", "path": str(folder / f"{TEXT}.jsonl")}
@@ -118,10 +118,10 @@ def experiment(folder: Path, size: int, shards: int = SHARDS) -> dict[str, Any]:
 
 
 def dry_run(folder: Path, configuration: dict[str, Any], until: list[str], *more: str) -> str:
-    """What Snakemake says that it would do, working in a folder.
+    """Return the output of a dry run of Snakemake in a folder.
 
     Raises:
-        SystemExit: it says why it would not.
+        SystemExit: Snakemake fails; the message has its output.
     """
     file = folder / "scale.yaml"
     file.write_text(json.dumps(configuration), encoding="utf-8")
@@ -134,14 +134,14 @@ def dry_run(folder: Path, configuration: dict[str, Any], until: list[str], *more
 
 
 def planned(folder: Path, configuration: dict[str, Any], until: list[str]) -> list[Job]:
-    """The jobs that are left to do up to some rules, each after those that it needs."""
+    """Return the remaining jobs up to some rules, in order of their dependencies."""
     said = dry_run(folder, configuration, until, "--printshellcmds")
     lines = (line.removeprefix(SHELL) for line in said.splitlines() if line.startswith(SHELL))
     return [job(line) for line in lines]
 
 
 def numbers(folder: Path, corpus: Corpus, size: int) -> dict[str, int]:
-    """Jobs of each rule for a corpus; the folder holds any text, of which nothing is read."""
+    """Return the number of jobs of each rule for a corpus; the text in the folder is not read."""
     configuration = experiment(folder, size, corpus.shards)
     said = dry_run(folder, configuration, THEN, "--quiet", "rules")
     _, _, listed = said.partition("Job stats:")
@@ -150,7 +150,7 @@ def numbers(folder: Path, corpus: Corpus, size: int) -> dict[str, int]:
 
 
 def job(line: str) -> Job:
-    """A job from its rule's shell command."""
+    """Parse a job from the shell command of its rule."""
     call, _, log = line.rpartition(" &> ")
     rule, name = re.search(r"/logs/(\w+)/(.+)\.log$", shlex.split(log)[0]).groups()  # type: ignore[union-attr]
     words = shlex.split(call)
@@ -167,7 +167,7 @@ def job(line: str) -> Job:
 
 
 def of_rule(rule: str, resource: str = "mem_mb") -> int:
-    """What a rule asks for at its first attempt: MB of memory, or minutes of ``runtime``."""
+    """Return the first request of a rule: MB of memory, or minutes of ``runtime``."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "rules").glob("*.smk")))
     _, _, own = text.partition(f"\nrule {rule}:\n")
     if resource == "mem_mb" and rule in BY_RECIPE:

@@ -1,14 +1,14 @@
-"""Measure time, memory and disk of every stage on text in bulk, and write docs/measured/scale.md.
+"""Benchmark of time, memory and disk of every stage on large texts; writes docs/measured/scale.md.
 
     python -m benchmarks.scale.run FOLDER --gigabytes 0.25 0.5 1 2
 
-FOLDER holds text, see ``text.py``. For each size, the jobs of an experiment run one after another, each as a process of
-its own by the command line that the workflow gives it (``plan.py``): processor time, resident memory and what it left
-on disk are kept, a line a process, in ``docs/measured/performance/scale.csv``. A megabyte goes first: what jobs
-take of that is their start. A construction that would take more than ``--longest`` seconds by its growth from one size
-to the next is left out, and its line says so.
+FOLDER contains text, see ``text.py``. For each size, the jobs of an experiment run in sequence, each as a separate
+process with the command line of the workflow (``plan.py``). Processor time, resident memory and disk are recorded, one
+line per process, in ``docs/measured/performance/scale.csv``. The first run is on one megabyte, for the start-up costs.
+A construction that is expected to exceed ``--longest`` seconds, by its growth from one size to the next, is skipped,
+and its line has the reason.
 
-Sizes that the CSV has already, and that are not asked for, stay in it.
+Other sizes in the CSV are kept.
 """
 
 import argparse
@@ -28,23 +28,23 @@ from benchmarks.scale.text import GIGABYTE, cut
 from benchmarks.speed.measure import run
 
 START = 0.001
-"""Gigabytes on which a job takes little more than its start."""
+"""Size in GB for start-up costs."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """One process, one line of ``scale.csv``.
+    """A process: one line of ``scale.csv``.
 
     Attributes:
-        gigabytes: size that was asked for.
-        stage, name: as of :class:`benchmarks.scale.plan.Job`.
-        text_bytes: of the corpus; what a job of many reads is its share.
-        pretokens: its different ones, where they are counted by then.
-        jobs: of the stage, this one included.
-        processor, wall: seconds.
-        peak_mb: resident memory at the most, of 10**6 bytes; bound_mb: what the rule gives.
-        disk_bytes: what it wrote and left.
-        error: why there are no numbers.
+        gigabytes: requested size in GB.
+        stage, name: as in :class:`benchmarks.scale.plan.Job`.
+        text_bytes: size of the corpus; a job of several reads its share.
+        pretokens: number of unique pre-tokens, if already counted.
+        jobs: number of jobs of the stage.
+        processor, wall: time in seconds.
+        peak_mb: peak resident memory in MB (10**6 bytes); bound_mb: limit of the rule.
+        disk_bytes: size of its output.
+        error: reason for missing numbers.
     """
 
     gigabytes: float
@@ -62,13 +62,13 @@ class Process:
 
 
 class Scale:
-    """The runs so far, and the file that keeps them.
+    """The runs so far, and their CSV file.
 
     Args:
-        table: the CSV.
-        again: sizes whose lines are taken out of it.
-        longest: seconds that a job may take.
-        without: constructions that are left out.
+        table: the CSV file.
+        again: sizes whose lines are replaced.
+        longest: maximum seconds of a job.
+        without: constructions to skip.
     """
 
     def __init__(self, table: Path, again: list[float], longest: float, without: Sequence[str] = ()) -> None:
@@ -76,7 +76,7 @@ class Scale:
         self.done = [process for process in read(table) if process.gigabytes not in again]
 
     def add(self, process: Process) -> None:
-        """Keep one, at once."""
+        """Append a process to the file."""
         self.done.append(process)
         self.table.parent.mkdir(parents=True, exist_ok=True)
         with self.table.open("w", newline="", encoding="utf-8") as target:
@@ -89,7 +89,7 @@ class Scale:
         print(f"{process.gigabytes:6g} GB  {process.stage:24}{process.name:28.28}{told}", file=sys.stderr, flush=True)
 
     def expected(self, stage: str, gigabytes: float) -> float:
-        """Seconds of the longest job of a stage, if they grow as they did between the two sizes before."""
+        """Extrapolate the seconds of the longest job of a stage from the two previous sizes."""
         seen: dict[float, float] = {}
         for process in self.done:
             size = process.gigabytes
@@ -103,7 +103,7 @@ class Scale:
 
 
 def read(table: Path) -> list[Process]:
-    """The lines of a CSV; none where there is no file."""
+    """Read the lines of a CSV file; empty if it does not exist."""
     if not table.exists():
         return []
     with table.open(newline="", encoding="utf-8") as lines:
@@ -116,18 +116,18 @@ ROOT = Path(__file__).parents[2]
 SCALE = "scale"
 COUNTED = re.compile(r"([\d,]+) unique pre-tokens, ([\d,]+) in all")
 MEASURED = "bpe"
-"""The one variant whose tokenizer is measured: it takes the same of all."""
+"""The only variant whose tokenizer is measured, because the cost is the same for all."""
 
 
 def size_on_disk(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
+    """Return the bytes of a file, or of all files below a folder."""
     if path.is_dir():
         return sum(Path(parent, name).lstat().st_size for parent, _, names in os.walk(path) for name in names)
     return path.lstat().st_size if path.exists() else 0
 
 
 def carry_out(scale: Scale, gigabytes: float, jobs: list[Job], text_bytes: int) -> None:
-    """Run jobs one after another; what needs one that failed or was left out is left out as well."""
+    """Run jobs in sequence; skip jobs that depend on a failed or skipped one."""
     pretokens = max((process.pretokens for process in scale.done if process.gigabytes == gigabytes), default=0)
     missing: list[Path] = []
     for job in jobs:
@@ -170,7 +170,7 @@ def carry_out(scale: Scale, gigabytes: float, jobs: list[Job], text_bytes: int) 
 
 
 def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict[str, int]], tokens: int) -> None:
-    """All stages on one size of text, in a folder of its own, which goes at the end."""
+    """Run all stages on one size of text, in a temporary folder."""
     folder = source.parent / f"{gigabytes:g}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -180,7 +180,7 @@ def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict
     for until in (FIRST, SCORE):
         jobs = [job for job in planned(folder, configuration, until) if "/evaluation/" not in job.log.as_posix()]
         carry_out(scale, gigabytes, jobs, text["text_bytes"])
-    pretokens = folder / "scale" / "pretokens" / TEXT  # The evaluation split is the tokenizer split: so are its counts.
+    pretokens = folder / "scale" / "pretokens" / TEXT  # The evaluation split equals the tokenizer split.
     (pretokens / "evaluation").mkdir(parents=True)
     os.link(pretokens / "tokenizer" / "gpt2.parquet", pretokens / "evaluation" / "gpt2.parquet")
     then = [
@@ -193,7 +193,7 @@ def one_size(scale: Scale, gigabytes: float, source: Path, marks: dict[int, dict
 
 
 def tell(path: Path, arguments: argparse.Namespace, texts: dict[str, dict[str, int]], folder: Path) -> None:
-    """Write the facts of the page: the text, the machine and the numbers of jobs for larger corpora."""
+    """Write the facts of the page: text, machine, and numbers of jobs for larger corpora."""
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"texts": {}}
     asked = [
         sys.executable,
@@ -221,12 +221,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("text", type=Path, help="folder of text")
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.25, 0.5, 1, 2])
-    parser.add_argument("--about", default="that of a folder of files.", help="what the text is, for the page")
-    parser.add_argument("--tokens", type=int, default=32_768, help="of each vocabulary")
-    parser.add_argument("--without", nargs="+", default=[], metavar="CONSTRUCTION", help="not to build")
-    parser.add_argument("--longest", type=float, default=1200, help="seconds that a job may be expected to take")
-    parser.add_argument("--folder", type=Path, default=ROOT / "build", help="where scratch files go")
-    parser.add_argument("--results", type=Path, default=ROOT / "docs" / "measured", help="of scale.md and performance/")
+    parser.add_argument("--about", default="that of a folder of files.", help="description of the text, for the page")
+    parser.add_argument("--tokens", type=int, default=32_768, help="size of each vocabulary")
+    parser.add_argument("--without", nargs="+", default=[], metavar="CONSTRUCTION", help="constructions to skip")
+    parser.add_argument("--longest", type=float, default=1200, help="maximum expected seconds of a job")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build", help="folder of scratch files")
+    parser.add_argument(
+        "--results", type=Path, default=ROOT / "docs" / "measured", help="folder of scale.md and performance/"
+    )
     arguments = parser.parse_args()
     table = arguments.results / "performance" / "scale.csv"
     known = {process.gigabytes for process in read(table)}
@@ -238,7 +240,7 @@ def main() -> None:
     marked = subprocess.run([*drawn, *map(str, sizes)], check=True, capture_output=True, text=True).stdout
     marks = {mark["size"]: mark for mark in json.loads(marked)}
     if absent := [size for size in sizes if in_bytes(size) not in marks]:
-        sys.exit(f"{arguments.text}: too little text for {absent[0]:g} GB; bring more, or ask for less")
+        sys.exit(f"{arguments.text}: too little text for {absent[0]:g} GB; add text, or use a smaller size")
     scale = Scale(table, sizes, arguments.longest, arguments.without)
     for size in sizes:
         one_size(scale, size, source, marks, arguments.tokens)

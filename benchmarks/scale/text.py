@@ -1,10 +1,10 @@
-"""Text in bulk for the measurement of scale: documents of a folder, in an order drawn by lot, as JSON Lines.
+"""Large texts for the benchmark of scale: documents of a folder as JSON Lines, in random order.
 
     python -m benchmarks.scale.text FOLDER text.jsonl --gigabytes 0.25 0.5 1 2
 
-A file is a document where it is UTF-8 without NUL bytes; of a file of JSON Lines, a line is (key ``text``). Documents
-come in the order of a hash of their place, so that the first gigabyte is like the second. The output, one line of JSON,
-has the position at which each size ends.
+Each file is a document if it is UTF-8 without NUL bytes; in JSON Lines, each line is (key ``text``). Documents are
+sorted by a hash of their position, so that all parts have the same distribution. The output is one line of JSON with
+the end position of each size.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from pathlib import Path
 
 GIGABYTE = 1_000_000_000
 LARGEST = 1 << 28
-"""Bytes of a file above which it is passed over: no document, but an archive of them."""
+"""Maximum size of a file in bytes; larger ones are skipped as archives."""
 
 
 def places(folder: Path) -> list[tuple[Path, int, int]]:
-    """Where each document lies, file, first byte and number of bytes, in the order of a hash of its place."""
+    """Return file, first byte and size of each document, in order of a hash of its position."""
     found = [place for path in _files(folder) for place in (_lines(path) if path.suffix == ".jsonl" else _whole(path))]
 
     def drawn(place: tuple[Path, int, int]) -> bytes:
@@ -52,7 +52,7 @@ def _whole(path: Path) -> Iterator[tuple[Path, int, int]]:
 
 
 def text_of(path: Path, start: int, size: int) -> str:
-    """The document there; empty where it is not text."""
+    """Read a document; empty if it is not text."""
     with path.open("rb") as file:
         file.seek(start)
         read = file.read(size)
@@ -69,16 +69,16 @@ def write(folder: Path, target: Path, sizes: Sequence[int]) -> list[dict[str, in
     """Write documents until the largest size is reached.
 
     Args:
-        folder: of files, below folders or not.
-        target: the file of JSON Lines.
-        sizes: bytes of text, ascending.
+        folder: folder of files, searched recursively.
+        target: output file, JSON Lines.
+        sizes: bytes of text, in ascending order.
 
     Returns:
-        For each size that is reached: ``size``, ``documents``, ``text_bytes``, and ``end``, where in the file its last
-        line ends.
+        For each size that is reached: ``size``, ``documents``, ``text_bytes``, and ``end``, the position after its last
+        line.
 
     Raises:
-        SystemExit: the folder holds less text than the smallest size.
+        SystemExit: the folder has less text than the smallest size.
     """
     left, marks = list(sizes), []
     documents = text_bytes = end = 0
