@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add, methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,11 +102,12 @@ class Vocabulary:
         return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
 
     def __post_init__(self) -> None:
-        for place, token in enumerate(self.tokens):
-            if not isinstance(token, bytes):
-                raise TokbenchError(
-                    f"vocabulary: token {place} is {type(token).__name__}, not bytes; pass each token as bytes"
-                )
+        if {*map(type, self.tokens)} != {bytes}:
+            for place, token in enumerate(self.tokens):
+                if not isinstance(token, bytes):
+                    raise TokbenchError(
+                        f"vocabulary: token {place} is {type(token).__name__}, not bytes; pass each token as bytes"
+                    )
         present = set(self.tokens)
         missing = [token for token in BYTES if token not in present]
         if missing:
@@ -218,20 +220,19 @@ class Vocabulary:
             TokbenchError: a file is missing or damaged.
         """
         tokens = read_tokens(folder / "tokens.vocab")
-        ids = {token: index for index, token in enumerate(tokens)}
-        merges = _read_lines(folder / "merges.tsv", lambda line: _read_merge(line, ids))
-        scores = _read_lines(folder / "scores.txt", _read_score)
-        continuation = _read_lines(folder / "continuation.txt", ("0", "1").index)
-        events = _read_lines(folder / "events.tsv", _read_event)
-        own = _read_lines(folder / "ids.txt", _read_id)
-        special = _read_lines(folder / "special_ids.tsv", _read_special)
+        merges = _read_file(folder / "merges.tsv", lambda lines: _read_merges(lines, tokens))
+        scores = _read_file(folder / "scores.txt", _each(_read_score))
+        continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
+        events = _read_file(folder / "events.tsv", _each(_read_event))
+        own = _read_file(folder / "ids.txt", _each(_read_id))
+        special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation), ("ids.txt", own)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
         try:
             vocabulary = cls(
                 tokens,
-                None if merges is None else np.array(merges, np.int32).reshape(-1, 3),
+                merges,
                 None if scores is None else np.array(scores, np.float64),
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
@@ -258,9 +259,15 @@ def _read_special(line: str) -> tuple[int, bytes]:
     return _read_id(number), bytes.fromhex(token)
 
 
-def _read_merge(line: str, ids: dict[bytes, int]) -> tuple[int, int, int]:
-    left, right = map(bytes.fromhex, line.split("\t"))
-    return ids[left], ids[right], ids[left + right]
+def _read_merges(lines: Sequence[str], tokens: Sequence[bytes]) -> NDArray[np.int32]:
+    """Return int32 [lines, 3], the ids of both parts and of the result; all lines are parsed at once."""
+    ids = dict(zip(tokens, range(len(tokens)), strict=True))
+    if {*map(methodcaller("count", "\t"), lines)} - {1}:
+        raise ValueError
+    parts = [*map(bytes.fromhex, "\t".join(lines).split("\t") if lines else ())]
+    lefts, rights = parts[::2], parts[1::2]
+    columns = (lefts, rights, map(add, lefts, rights))
+    return np.stack([np.fromiter(map(ids.__getitem__, column), np.int32, len(lines)) for column in columns], axis=1)
 
 
 def _event_line(event: Event) -> str:
@@ -277,17 +284,34 @@ def _read_event(line: str) -> Event:
     return event
 
 
-def _read_lines(path: Path, parse: Callable[[str], Any]) -> list[Any] | None:
-    """Parse each line of a file; return None if the file does not exist."""
+def _each(parse: Callable[[str], Any]) -> Callable[[Sequence[str]], list[Any]]:
+    return lambda lines: [*map(parse, lines)]
+
+
+def _read_file(path: Path, parse: Callable[[Sequence[str]], Any]) -> Any:
+    """Parse the lines of a file; return None if the file does not exist."""
     if not path.exists():
         return None
-    values = []
-    for number, line in enumerate(_lines(path), 1):
+    return _parsed(path, parse, "invalid line; build the tokenizer again")
+
+
+def _parsed(path: Path, parse: Callable[[Sequence[str]], Any], mistake: str) -> Any:
+    """Parse the lines of a file.
+
+    Raises:
+        TokbenchError: a line cannot be parsed; the message has the number of the first such line, and ``mistake``.
+    """
+    lines = _lines(path)
+    try:
+        return parse(lines)
+    except (ValueError, KeyError):
+        pass
+    for number, line in enumerate(lines, 1):
         try:
-            values.append(parse(line))
+            parse([line])
         except (ValueError, KeyError):
-            raise TokbenchError(f"{path}:{number}: invalid line; build the tokenizer again") from None
-    return values
+            raise TokbenchError(f"{path}:{number}: {mistake}") from None
+    raise AssertionError(path)
 
 
 def read_tokens(path: Path | str) -> tuple[bytes, ...]:
@@ -296,14 +320,7 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
     Raises:
         TokbenchError: the file is missing or a line is not hexadecimal.
     """
-    path = Path(path)
-    tokens = []
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            tokens.append(bytes.fromhex(line))
-        except ValueError:
-            raise TokbenchError(f"{path}:{number}: this line is not a token in hexadecimal; correct it") from None
-    return tuple(tokens)
+    return tuple(_parsed(Path(path), _each(bytes.fromhex), "this line is not a token in hexadecimal; correct it"))
 
 
 def _lines(path: Path) -> list[str]:

@@ -5,6 +5,8 @@ Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subwo
 Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
+from operator import add, eq
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,24 +50,29 @@ def replayed(
             f"segmentation '{segmentation}': the vocabulary has no merges; use 'greedy' or 'shortest_path', "
             "or a vocabulary by bpe"
         )
-    tokens = vocabulary.tokens
-    for rank, (left, right, result) in enumerate(vocabulary.merges.tolist()):
-        if min(left, right, result) < 0 or max(left, right, result) >= len(tokens):
-            raise TokbenchError(
-                f"segmentation '{segmentation}': merge {rank} names an id outside the vocabulary of {len(tokens)} "
-                f"tokens ({left}, {right}, {result}); correct it"
-            )
-        if tokens[left] + tokens[right] != tokens[result]:
-            raise TokbenchError(
-                f"segmentation '{segmentation}': merge {rank} joins {tokens[left].hex()} and {tokens[right].hex()} "
-                f"into {tokens[result].hex()}; correct the result"
-            )
-    return vocabulary.merges, byte_ids(vocabulary), joined_bytes(vocabulary)
+    tokens, merges = vocabulary.tokens, vocabulary.merges
+    outside = np.flatnonzero(((merges < 0) | (merges >= len(tokens))).any(axis=1))
+    inside = merges[: outside[0]] if len(outside) else merges
+    lefts, rights, results = (map(tokens.__getitem__, column) for column in inside.T.tolist())
+    equal = [*map(eq, map(add, lefts, rights), results)]
+    if not all(equal):
+        left, right, result = (tokens[index] for index in inside[equal.index(False)].tolist())
+        raise TokbenchError(
+            f"segmentation '{segmentation}': merge {equal.index(False)} joins {left.hex()} and {right.hex()} "
+            f"into {result.hex()}; correct the result"
+        )
+    if len(outside):
+        ids = ", ".join(map(str, merges[outside[0]].tolist()))
+        raise TokbenchError(
+            f"segmentation '{segmentation}': merge {outside[0]} names an id outside the vocabulary of {len(tokens)} "
+            f"tokens ({ids}); correct it"
+        )
+    return merges, byte_ids(vocabulary), joined_bytes(vocabulary)
 
 
 def byte_ids(vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return int32 [256], the id of each byte."""
-    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    ids = {token: index for index, token in enumerate(vocabulary.tokens) if len(token) == 1}
     return np.array([ids[byte] for byte in BYTES], np.int32)
 
 
