@@ -6,19 +6,18 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Item = TypeVar("Item")
 DELAY = 2.0
-"""Seconds before the line is first shown."""
-PERIOD = 0.2
-"""Seconds between two updates."""
-CLEAR = "\r\x1b[K"
-"""Erases the line of the cursor."""
+"""Seconds before the line is shown."""
 
 
 class Line:
-    """The line of one piece of work, written by a thread of its own.
+    """The line of one piece of work, which ``rich`` draws.
 
     Attributes:
         label: name of the work.
@@ -26,56 +25,61 @@ class Line:
         bytes: their bytes.
     """
 
-    def __init__(self, label: str, stream: TextIO) -> None:
+    def __init__(self, label: str) -> None:
         self.label, self.documents, self.bytes = label, 0, 0
-        self._stream, self._started = stream, time.monotonic()
-        self._ended = threading.Event()
-        self._writing = threading.Lock()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._shown: Progress | None = None
+        self._wait()
 
     def text(self) -> str:
-        """Return the line, cut to the width of the terminal."""
+        """Return the text of the line."""
         seconds = int(time.monotonic() - self._started)
-        parts = [f"{self.label}: {seconds // 60}:{seconds % 60:02}"]
-        if self.documents:
-            parts.append(f"{self.documents:,} documents, {self.bytes / 1e6:,.1f} MB")
-        try:
-            columns = os.get_terminal_size(self._stream.fileno()).columns
-        except (OSError, ValueError):
-            columns = 0
-        return ", ".join(parts)[: (columns or 80) - 1]
+        read = f", {self.documents:,} documents, {self.bytes / 1e6:,.1f} MB" if self.documents else ""
+        return f"{self.label}: {seconds // 60}:{seconds % 60:02}{read}"
 
     def clear(self) -> None:
-        """Erase the line, before something else is written. It is written again by the next update."""
-        with self._writing:
-            self._write(CLEAR)
+        """Erase the line, before something else is written. It is shown again after a while."""
+        if self._erase():
+            self._wait()
 
     def end(self) -> None:
         """Stop, and erase the line."""
-        self._ended.set()
-        self._thread.join()
+        self._timer.cancel()
+        self._timer.join()
+        self._erase()
 
-    def _run(self) -> None:
-        shown = False
-        wait = DELAY
-        while not self._ended.wait(wait):
-            with self._writing:
-                self._write(CLEAR + self.text())
-            shown, wait = True, PERIOD
-        if shown:
-            self._write(CLEAR)
+    def _wait(self) -> None:
+        self._timer = threading.Timer(DELAY, self._show)
+        self._timer.daemon = True
+        self._timer.start()
 
-    def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (OSError, ValueError):
-            self._ended.set()
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task
+        from rich.text import Text
+
+        line = self
+
+        class Words(ProgressColumn):
+            def render(self, task: Task) -> Text:
+                return Text(line.text(), no_wrap=True)
+
+        with self._lock:
+            self._shown = Progress(SpinnerColumn(), Words(), console=Console(file=sys.stderr), transient=True)
+            self._shown.add_task(self.label, total=None)
+            self._shown.start()
+
+    def _erase(self) -> bool:
+        with self._lock:
+            shown, self._shown = self._shown, None
+            if shown is not None:
+                shown.stop()
+        return shown is not None
 
 
 _line: Line | None = None
-"""The line of the work that is done now."""
+"""The line of the current work."""
 
 
 @contextmanager
@@ -91,7 +95,7 @@ def progress(label: str) -> Iterator[None]:
     if _line is not None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    _line = Line(label, sys.stderr)
+    _line = Line(label)
     try:
         yield
     finally:
@@ -100,7 +104,7 @@ def progress(label: str) -> Iterator[None]:
 
 
 def watched(items: Iterable[Item], size: str = "text") -> Iterator[Item]:
-    """Return the items, and count them in the line of the work that is done now.
+    """Return the items, and count them in the line of the current work.
 
     Args:
         items: documents.
