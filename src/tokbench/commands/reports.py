@@ -297,8 +297,15 @@ def report_command(
     manifests = {folder.name: lines_of(read_findings(folder)) for folder in map(Path, prepared)}
     findings = {corpus: lines for corpus, lines in manifests.items() if lines}
     box = read_own_text(tokenizers)
-    made = {"splits": read_splits(leaderboard) if leaderboard else {}, "finished": last_day(map(Path, tokenizers))}
-    render(replace(content, speeds=read_speeds(speeds), findings=findings, own_text=box, **made), output)
+    content = replace(
+        content,
+        speeds=read_speeds(speeds),
+        findings=findings,
+        own_text=box,
+        splits=read_splits(leaderboard) if leaderboard else {},
+        finished=last_day(map(Path, tokenizers)),
+    )
+    render(content, output)
 
 
 @click.command("leaderboard")

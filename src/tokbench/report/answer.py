@@ -309,9 +309,9 @@ def _other_models(content: ReportContent) -> Statement | None:
         return None
     parts = []
     for name in content.models:
-        tokens = trained.filter(pl.col("model") == name)["tokens"].drop_nulls()
-        if len(tokens):
-            low, high = f"{tokens.min():,}", f"{tokens.max():,}"
+        tokens = trained.filter(pl.col("model") == name)["tokens"].drop_nulls().to_list()
+        if tokens:
+            low, high = f"{min(tokens):,}", f"{max(tokens):,}"
             parts.append(f"{name} {low}" if low == high else f"{name} {low} to {high}")
     if not parts:
         return None
