@@ -1,4 +1,4 @@
-"""Corpus sources: compressed files, texts of a source or a split, the message of a rejected one; parallel corpora."""
+"""Corpora for tests: compressed files, texts of a source or split, error messages, and parallel corpora."""
 
 import bz2
 import gzip
@@ -49,13 +49,13 @@ TINY = PRESETS["tiny"]
 
 
 def sentences(number: int) -> list[tuple[str, str]]:
-    """Pairs that are translated word by word."""
+    """Return pairs of sentences, translated word by word."""
     drawn = np.random.default_rng(0).choice(list(PARALLEL_TEXT_WORDS), (number, 4))
     return [(" ".join(words), " ".join(PARALLEL_TEXT_WORDS[word] for word in words)) for words in drawn]
 
 
 def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelCorpus:
-    """A corpus of two files of lines; a test is drawn from it unless others are given."""
+    """Write a parallel corpus of two files of lines; by default, a test is sampled from it."""
     for language, side in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
         (folder / f"text.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
     path = {language: str(folder / f"text.{language}") for language in ("en", "de")}
@@ -64,7 +64,7 @@ def corpus(folder: Path, pairs: list[tuple[str, str]], **more: Any) -> ParallelC
 
 
 def whole_texts(folder: Path) -> list[bytes]:
-    """The documents of a split, each put together from its pieces."""
+    """Return the documents of a split, each joined from its pieces."""
     found: list[bytes] = []
     for document in read_documents(sorted(folder.glob("*.parquet"))):
         if isinstance(document, ContinuationPiece):

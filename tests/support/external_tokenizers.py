@@ -1,11 +1,8 @@
-"""Fixtures and readers for tests of external tokenizers, with a subset of the probes.
+"""External test data: paths, readers and fixtures, including the released vocabularies of PathPiece at 40,960 tokens.
 
-Paths of external test data; docs/data.md lists the files and their sources.
-
-``TOKBENCH_DATA`` names their folder (default: ``../shared/data`` next to the checkout). Tests whose data are absent are
-skipped with the missing path as the reason.
-
-The vocabularies that the authors of "Tokenization Is More Than Compression" released, at 40,960 tokens.
+``TOKBENCH_DATA`` is the folder of the data (default: ``../shared/data`` next to the checkout); docs/data.md lists the
+files and their sources. Tests are skipped if their data are missing, with the path as the reason. The vocabularies are
+those of the authors of "Tokenization Is More Than Compression".
 """
 
 import gzip
@@ -45,7 +42,7 @@ def ranks() -> dict[bytes, int]:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some of the probes, all of which are tried on the real ones; of the forms that 'check' writes the quickest."""
+    """Use few probes and the fastest export forms; the real tokenizers are tested with all."""
     monkeypatch.setattr("tokbench.inspection.checks.agreement.FORMS", ("tiktoken",))
     chosen = probes()[::29]
     monkeypatch.setattr("tokbench.adapters.read.probes", lambda: chosen)
@@ -68,22 +65,22 @@ def library_ids(values: dict[str, Any], text: str, special: bool = False) -> lis
 
 DATA = Path(os.environ.get("TOKBENCH_DATA") or ROOT.parent / "shared" / "data")
 PUBLISHED = DATA.parent / "published"
-"""Tables of the papers, typed off, next to the data."""
+"""Transcribed tables of the papers, next to the data."""
 
 
 def needs(*paths: Path) -> pytest.MarkDecorator:
-    """Skips tests where one of the paths is absent."""
+    """Return a marker that skips tests if a path is missing."""
     return pytest.mark.skipif(bool(absent(*paths)), reason=absent(*paths))
 
 
 def skip_without(*paths: Path) -> None:
-    """Skip the running test where one of the paths is absent."""
+    """Skip the running test if a path is missing."""
     if told := absent(*paths):
         pytest.skip(told)
 
 
 def absent(*paths: Path) -> str:
-    """What to say of the paths that are absent; nothing if all are there."""
+    """Return a message on missing paths; empty if all exist."""
     gone = [path for path in paths if not path.exists()]
     return f"{gone[0]} is absent; docs/data.md says where to get it, TOKBENCH_DATA where it is" if gone else ""
 
@@ -94,9 +91,9 @@ RUNS = {
     3: ("bpe_merge_3_40960", "gpt2", "merge"),
     6: ("sage_initbpe_firstspace_6_40960", "first_space", "greedy"),
 }
-"""By rank: the file, its pre-tokenization, its segmentation."""
+"""File, pre-tokenization and segmentation by rank."""
 SPECIAL = (b"<|endoftext|>", b"<UNK>")
-"""Tokens that are no part of a vocabulary; they were met in the text a few times, and counted as what they spell."""
+"""Special tokens, which are not in the vocabulary; the counts include their few occurrences as text."""
 
 
 def released_files_read(name: str) -> str:
@@ -105,7 +102,7 @@ def released_files_read(name: str) -> str:
 
 @cache
 def counts(rank: int) -> dict[bytes, int]:
-    """Occurrences of each token on MiniPile."""
+    """Return the count of each token on MiniPile."""
     rows = [
         line.rsplit("\t", 1) for line in released_files_read(f"{RUNS[rank][0]}_token_counts.tsv").split("\n") if line
     ]
@@ -114,13 +111,13 @@ def counts(rank: int) -> dict[bytes, int]:
 
 @cache
 def counted(rank: int) -> list[bytes]:
-    """The vocabulary's tokens that occur on MiniPile."""
+    """Return the tokens of the vocabulary that occur on MiniPile."""
     return [token for token in counts(rank) if token not in SPECIAL]
 
 
 @cache
 def vocabulary(rank: int) -> Vocabulary:
-    """A released vocabulary in its own order; BPE's with its merges."""
+    """Return a released vocabulary in its order, for BPE with merges."""
     if rank != 3:
         return Vocabulary(tuple(map(bytes.fromhex, released_files_read(f"{RUNS[rank][0]}.vocab").split())))
     model = released_bpe()["model"]
@@ -138,11 +135,11 @@ def released_bpe() -> dict[str, Any]:
 
 @cache
 def tokenizer(rank: int, segmentation: str) -> Tokenizer:
-    """A released vocabulary under its own pre-tokenization, by any segmentation."""
+    """Return a tokenizer of a released vocabulary with its pre-tokenization and any segmentation."""
     return Tokenizer(vocabulary(rank), RUNS[rank][1], segmentation)
 
 
 def texts(name: str, most: int) -> list[str]:
-    """The start of each document."""
+    """Return the start of each document."""
     with gzip.open(ENGLISH / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"][:most] for line in lines]

@@ -1,8 +1,7 @@
-"""Random results: bits of documents, a scoreboard, and the report that shows it.
+"""Random data for tests: bits of documents, a scoreboard with its report, prose, and shared Hypothesis examples.
 
-Downstream tasks from random prose, a toy tokenizer and untrained models.
-
-Hypothesis examples drawn once and shared by many tests, since drawing a text takes longer than cutting it.
+Also downstream tasks with random prose, a toy tokenizer and untrained models. Hypothesis examples are shared by many
+tests, because drawing a text takes longer than tokenizing it.
 """
 
 import json
@@ -33,7 +32,7 @@ from tokbench.vocabulary import Vocabulary
 
 VARIANTS = ("bpe", "sage", "lossy", "unigram")
 SEEDS = (0, 1, 2)
-"""Three trainings that do not differ, so that intervals are those over documents and questions."""
+"""Three identical trainings, so that intervals are over documents and questions."""
 GAPS = {"bpe": 0.1, "sage": 0.05, "lossy": 0.01, "unigram": 0.06}
 SIZES, FAKE_RESULTS_DOCUMENTS, QUESTIONS, WORDS = (300, 400), 12, 40, 60
 Columns = dict[str, NDArray[np.float64]]
@@ -42,14 +41,14 @@ Columns = dict[str, NDArray[np.float64]]
 BASELINES = dict.fromkeys(VARIANTS, "bpe")
 SHARED = dict.fromkeys(VARIANTS, "gpt2")
 APART = {**SHARED, "unigram": "first_space", "sage": "first_space"}
-"""Two pre-tokenizers, of two variants each; the baseline has the other one than sage and unigram."""
+"""Two pre-tokenizers with two variants each; the baseline has another one than sage and unigram."""
 
 
 def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
-    """The board of the same numbers, of tokenizers with two pre-tokenizers.
+    """Return the scoreboard of the same numbers for tokenizers with two pre-tokenizers.
 
     Args:
-        seeds: trainings of the language model, of every variant or by variant.
+        seeds: number of trainings of the language model, for all variants or by variant.
     """
     inputs, _, _ = _inputs()
     of = seeds if isinstance(seeds, Mapping) else dict.fromkeys(VARIANTS, seeds)
@@ -60,7 +59,7 @@ def drawn_apart(seeds: Mapping[str, int] | int = len(SEEDS)) -> pl.DataFrame:
 
 @cache
 def drawn() -> tuple[pl.DataFrame, NDArray[np.float64], dict[tuple[str, int], Columns]]:
-    """A board of drawn numbers, the bytes of its documents, and by variant and size tokens, bits and answers."""
+    """Return a random scoreboard, the bytes of its documents, and tokens, bits and answers by variant and size."""
     inputs, sizes, found = _inputs()
     return scoreboard(*inputs, BASELINES, SHARED), sizes, found
 
@@ -137,7 +136,7 @@ def _inputs() -> tuple[tuple[pl.DataFrame, ...], NDArray[np.float64], dict[tuple
 
 
 def f1(boundaries: NDArray[np.float64]) -> float:
-    """The mean over resources of F1 of all boundaries of their words."""
+    """Return the mean over resources of the F1 of all word boundaries."""
     right, wrong, missed = boundaries.sum(axis=1).T
     return float((right / (right + (wrong + missed) / 2)).mean())
 
@@ -162,7 +161,7 @@ LEVELS = {"a": 1.9, "b": 2.0, "c": 2.001}
 def documents_of(
     levels: dict[str, float], *, seeds: int = 4, documents: int = 12, noise: float = 0.004, languages: int = 1
 ) -> pl.DataFrame:
-    """Bits of documents in so many languages; of a variant whose level is a tuple, those of each language."""
+    """Return bits of documents in several languages; a level may be a tuple with a value per language."""
     rng = np.random.default_rng(4)
     rows = []
     own = rng.normal(0, 0.1, documents)
@@ -202,7 +201,7 @@ SMALL = TaskOptions(questions=40, fewshot_pool=8)
 
 
 def prose(seed: int, paragraphs: int = 60) -> bytes:
-    """Sentences of drawn words, capitalised and closed, eight to a paragraph."""
+    """Return random sentences with capitals and full stops, eight per paragraph."""
     rng = Random(seed)
     written = []
     for _ in range(paragraphs):
@@ -225,7 +224,7 @@ def spaced(documents: list[tuple[int, bytes]]) -> str:
 
 
 def stub(score):
-    """An lm-eval model that scores (context, choice) with a function."""
+    """Return an lm-eval model that scores (context, choice) with a function."""
     from lm_eval.api.model import LM
 
     class Stub(LM):
@@ -242,7 +241,7 @@ def stub(score):
 
 
 def toy_adapter():
-    """A byte-level Hugging Face tokenizer with tokens that straddle spaces."""
+    """Return a byte-level Hugging Face tokenizer with tokens that straddle spaces."""
     import numpy as np
     from transformers import PreTrainedTokenizer
 
@@ -314,7 +313,7 @@ Drawn = TypeVar("Drawn")
 
 
 def drawn_examples_drawn(strategy: SearchStrategy[Drawn], number: int) -> list[Drawn]:
-    """So many examples of a strategy, or fewer where it has no more."""
+    """Draw ``number`` examples of a strategy, or fewer if it has no more."""
     found: list[Drawn] = []
 
     @settings(
@@ -332,5 +331,5 @@ def drawn_examples_drawn(strategy: SearchStrategy[Drawn], number: int) -> list[D
 
 
 def some(examples: list[Drawn], number: int, of: str) -> list[Drawn]:
-    """So many of them, others for each name."""
+    """Select ``number`` of the examples, different ones for each name."""
     return Random(of).sample(examples, min(number, len(examples)))

@@ -1,4 +1,4 @@
-"""Every file reader with a valid file, for tests that damage the file."""
+"""All file readers with valid files, for tests that damage these files."""
 
 import gzip
 import json
@@ -69,9 +69,9 @@ class Reader:
     """A reader of files.
 
     Attributes:
-        file: the file that is damaged, by its path within a folder.
-        make: writes valid files into the folder.
-        read: reads what lies in the folder, to the end.
+        file: path of the file to damage, within a folder.
+        make: writes valid files to the folder.
+        read: reads the files of the folder completely.
     """
 
     file: str
@@ -80,7 +80,7 @@ class Reader:
 
 
 def vocabulary() -> Vocabulary:
-    """A vocabulary with everything that one may have."""
+    """Return a vocabulary with all optional data."""
     return Vocabulary(
         (*BYTES, b"ab", b"abc"),
         merges=np.array([[97, 98, 256], [256, 99, 257]], np.int32),
@@ -91,7 +91,7 @@ def vocabulary() -> Vocabulary:
 
 
 def _numbered() -> Vocabulary:
-    """A vocabulary with ids of its own."""
+    """Return a vocabulary with explicit ids."""
     return Vocabulary(BYTES, ids=np.arange(300, 44, -1, dtype=np.int32), special={3: b"<s>", 999: b""})
 
 
@@ -101,7 +101,7 @@ def _written(name: str, content: bytes | str) -> Callable[[Path], object]:
 
 
 ANY = {"encoding": "bytes"}
-"""Options of sources that read any bytes."""
+"""Options of sources that accept any bytes."""
 
 
 def _source(name: str, kind: type[Any], **options: Any) -> Callable[[Path], object]:
@@ -151,7 +151,7 @@ def _part(folder: Path) -> None:
 
 
 def _dealt(folder: Path, places: Path) -> None:
-    """Places in one folder by the sizes in another, and texts by the places."""
+    """Write places from the sizes in another folder, and texts from the places."""
     source = TextSource(type="text")
     assign_documents(source, {"tokenizer": 1.0}, 0, 2, [folder / "sizes.parquet"], places, UNBOUND)
     _queued(places, places)
@@ -165,7 +165,7 @@ def _queued(places: Path, folder: Path) -> None:
 
 
 def _written_part(folder: Path) -> list[bytes]:
-    """The shards, by all files as they lie there: what a file says is held against what another says."""
+    """Write the shards from all existing files, which are checked against each other."""
     with TemporaryDirectory(dir=folder) as made:
         _dealt(folder, Path(made))
         _queued(folder, Path(made))
@@ -266,13 +266,13 @@ ROWS = b'{"text": "a\\ud800", "language": "en", "more": [1, {"a": null}]}\n\n{"t
 
 
 def byte_ngrams(folder: Path) -> None:
-    """A model without its record, whose checksums would keep all damage from whoever reads the counts."""
+    """Write a model without its manifest, whose checksums would detect all damage before the counts are read."""
     ngram.train([TEXT], ByteNgramOptions(order=2), folder / "model")
     (folder / "model" / ".tokbench.json").unlink()
 
 
 def _foreign(name: str, form: str, make: Callable[[], bytes | dict[str, Any]], **options: Any) -> Reader:
-    """A tokenizer of another library, read and, where it is still one, used; it is held against it on few texts."""
+    """Return a reader of an external tokenizer that is also used if it is valid, and compared on few texts."""
 
     def read(folder: Path) -> None:
         with patch("tokbench.adapters.read.probes", lambda: probes()[::40]):

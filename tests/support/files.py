@@ -25,14 +25,14 @@ def names(folder: Path) -> list[str]:
 
 
 def told(block: Callable[[], Any]) -> str:
-    """The message of the rejection that a call ends with."""
+    """Return the message of the error that a call raises."""
     with pytest.raises(TokbenchError) as rejection:
         block()
     return str(rejection.value)
 
 
 def in_a_fork(action: Callable[[], None]) -> int:
-    """Run something in a forked process and give how that ended."""
+    """Run a function in a forked process and return its exit status."""
     if (process := os.fork()) == 0:
         try:
             action()
@@ -46,7 +46,7 @@ def in_a_fork(action: Callable[[], None]) -> int:
 
 @contextmanager
 def small_files() -> Iterator[None]:
-    """No file may have more than 64 KiB."""
+    """Limit file sizes to 64 KiB."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
     try:

@@ -1,8 +1,7 @@
-"""Local HTTP server with the API of the Hugging Face hub; repositories are folders.
+"""Local HTTP server with the API of the Hugging Face hub, and pairs of Tokbench and ``transformers`` tokenizers.
 
-What they ask was read off them: the files of a revision, entries of a folder or by path, and files whole or in part.
-
-A tokenizer folder of Tokbench and a fast tokenizer of ``transformers`` with the same vocabulary.
+Repositories are folders. The server implements the requests of the client libraries: the files of a revision, entries
+of a folder or by path, and complete or partial files.
 """
 
 import hashlib
@@ -27,12 +26,12 @@ from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import END_OF_TEXT, PADDING
 
 COMMIT = "a" * 40
-"""The one revision that every repository has."""
+"""Revision of every repository."""
 
 
 @contextmanager
 def hub(root: Path) -> Iterator[tuple[str, list[str]]]:
-    """Serve ``root``/KIND/OWNER/NAME, a kind being ``models`` or ``datasets``: the address, and what was asked for."""
+    """Serve ``root``/KIND/OWNER/NAME, with KIND ``models`` or ``datasets``; yield the address and the requests."""
     asked: list[str] = []
 
     class Answer(BaseHTTPRequestHandler):
@@ -116,7 +115,7 @@ def hub(root: Path) -> Iterator[tuple[str, list[str]]]:
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Nothing is printed."""
+            """Suppress output."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     Thread(target=server.serve_forever, daemon=True).start()
@@ -137,9 +136,9 @@ LONG = TOPICS[0].decode()[:400]
 TEXTS = [FIRST, "", SECOND, LONG]
 Pair = tuple[Any, Any]
 FIVE = metadata.version("transformers").startswith("5.")
-"""Whether this is version 5 of ``transformers``, whose stock class has fewer methods."""
+"""True for version 5 of ``transformers``, whose class has fewer methods."""
 TENSOR = "pt" if find_spec("torch") else "np"
-"""The kind of tensors that can be returned."""
+"""Available type of tensors."""
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +150,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def both(folder: Path) -> Pair:
-    """Ours and the stock one, new for each test."""
+    """Return new instances of both tokenizers for each test."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     ours = AutoTokenizer.from_pretrained(folder)

@@ -29,7 +29,7 @@ def apart(work, *arguments):
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0, arguments
 """
-"""Code with a function that does some work in a fork and sees that it ends well."""
+"""Code of a function that runs work in a forked process and checks its exit status."""
 SERVER = (
     APART
     + """
@@ -57,15 +57,15 @@ for line in sys.stdin:
         print("done", flush=True)
 """
 )
-"""Imports libraries, and for each line of input runs pieces of code, each in a process of its own that has these and
-some more; what they print is left in a folder."""
+"""Program that imports libraries and, for each line of input, runs pieces of code in forked processes after further
+imports; their output is written to a folder."""
 SLOW = ("torch", "torch._dynamo")
-"""What takes longest of all that language models need, and is needed by all that import them."""
+"""Slowest imports of language models, common to all modules that need them."""
 
 
 @cache
 def _server() -> subprocess.Popen[str]:
-    """Has imported the slowest libraries once for all that ask; it ends with this process."""
+    """Start a server that imports the slowest libraries once, and ends with this process."""
     slow = [name for name in SLOW if find_spec(name.partition(".")[0])]
     server = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", SERVER, *slow],
@@ -79,7 +79,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def each_after(libraries: str, codes: Sequence[str]) -> list[str]:
-    """What each piece of code prints where nothing but torch and some libraries, those that take long, was imported."""
+    """Return the output of each piece of code in a process with only torch and some slow libraries imported."""
     server = _server()
     assert server.stdin is not None
     assert server.stdout is not None
@@ -91,7 +91,7 @@ def each_after(libraries: str, codes: Sequence[str]) -> list[str]:
 
 
 def import_all(name: str) -> None:
-    """Import a module, and all that any statement in it imports; libraries of language models only where they are."""
+    """Import a module and the targets of all its import statements; skips missing language-model libraries."""
     module = importlib.import_module(name)
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.Import | ast.ImportFrom):

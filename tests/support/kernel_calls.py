@@ -1,10 +1,10 @@
 """Calls that cover every kernel that allocates memory, each with a small input.
 
-Make each allocation of each kernel fail in turn: ``python -m tests.support.kernel_calls ALLOCATIONS_SO``.
+``python -m tests.support.kernel_calls ALLOCATIONS_SO`` makes each allocation of each kernel fail in turn.
 
-The library of ``tests/kernels/allocations.cpp`` is loaded before everything else. A case is a call; it is made once in
-peace, then with its first, second, third ... allocation failing, of those that kernels make. Each case has a process of
-its own, which writes a JSON line for each failure that ended neither as the shortage it is nor in the same result.
+The library of ``tests/kernels/allocations.cpp`` is loaded first. Each case is a call. It runs once without failures,
+then with a failing first, second, third (and so on) allocation within kernels. Each case has a separate process, which
+writes a JSON line for each failure that neither raised the right error nor returned the same result.
 """
 
 import ctypes
@@ -55,16 +55,16 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "shortest_path": [{}, {"ties": "random"}],
     "bpe_dropout": [{}, {"draws": "pretoken"}],
 }
-"""Options with which a method walks paths of its own; its defaults where it is not named."""
+"""Options that reach special code paths of a method; other methods have their defaults."""
 SIZES = {"bpe_wp": 900, "bytespan": 900, "wordpiece": 700}
-"""Sizes above the alphabets that are large."""
+"""Sizes of methods with large alphabets."""
 MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
-"""Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
+"""Constructions for segmentations whose data BPE vocabularies do not have."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """What constructions read, without files."""
+    """In-memory sources of constructions."""
 
     scheme: str = "gpt2"
 
@@ -83,7 +83,7 @@ class Texts:
 
 
 def encoded_again(segmenter: Any) -> Any:
-    """Ids by an encoder that may have failed before, amid what it was about to remember."""
+    """Return ids of an encoder after a possible earlier failure during caching."""
     encoder = Encoder(KERNEL_SCHEMES["gpt2"], segmenter)
     with suppress(MemoryError):
         encoder.encode(TEXT)
@@ -91,7 +91,7 @@ def encoded_again(segmenter: Any) -> Any:
 
 
 def calls() -> dict[str, Callable[[], Any]]:
-    """The cases by name."""
+    """Return the cases by name."""
     found: dict[str, Callable[[], Any]] = {}
     for method in constructions.methods():
         for number, settings in enumerate(SETTINGS.get(method.name, [{}])):
@@ -162,7 +162,7 @@ def token_ngrams() -> Any:
 
 
 def subtrees() -> Any:
-    """A trie that is large enough for subtrees of its own."""
+    """Return a trie large enough for separate subtrees."""
     tokens = [bytes((number % 50, number // 50, 7)) for number in range(2500)]
     offsets = np.arange(0, 3 * len(tokens) + 1, 3)
     made = Trie(np.frombuffer(b"".join(tokens), np.uint8), offsets)
@@ -170,7 +170,7 @@ def subtrees() -> Any:
 
 
 def spilled() -> None:
-    """Runs of a few pre-tokens, merged by bytes, sorted again and merged by count."""
+    """Merge runs of a few pre-tokens by bytes, then sort and merge them by count."""
     with TemporaryDirectory() as folder:
         counter, runs, ordered = Counter(KERNEL_SCHEMES["gpt2"]), [], []
         counter.lease(50, 1 << 20)
@@ -186,9 +186,9 @@ def spilled() -> None:
 
 
 ALL_OF = 120
-"""Allocations that fail one after the other; of later ones, some do."""
+"""Number of first allocations that all fail in turn."""
 SOME_OF = 40
-"""Later allocations that fail, spread evenly."""
+"""Number of later, evenly spread allocations that fail."""
 
 
 class RawAllocator(ctypes.Structure):
@@ -198,7 +198,7 @@ class RawAllocator(ctypes.Structure):
 
 
 def frozen(value: Any) -> Any:
-    """A result as something that compares by its content."""
+    """Return a result in a form that compares by content."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.tobytes()
     if isinstance(value, list | tuple):
@@ -211,7 +211,7 @@ def frozen(value: Any) -> Any:
 
 
 def kernels_in_memory() -> dict[str, list[tuple[int, int]]]:
-    """Where the code of each loaded kernel lies."""
+    """Return the address ranges of each loaded kernel."""
     found: dict[str, list[tuple[int, int]]] = {}
     for line in Path("/proc/self/maps").read_text().splitlines():
         if match := re.match(r"([0-9a-f]+)-([0-9a-f]+) r-x.*/kernels/(\w+)\.[^/]*\.so$", line):
@@ -220,16 +220,16 @@ def kernels_in_memory() -> dict[str, list[tuple[int, int]]]:
 
 
 def failing_places(total: int) -> list[int]:
-    """Which allocations are to fail."""
+    """Return the indices of the allocations to fail."""
     later = np.linspace(ALL_OF + 1, total, SOME_OF).astype(int).tolist() if total > ALL_OF else []
     return [*range(1, min(total, ALL_OF) + 1), *sorted(set(later))]
 
 
 def walk(call: Callable[[], Any], library: ctypes.CDLL) -> Iterator[str]:
-    """What went wrong in a case, failure by failure; last how many there were."""
+    """Yield JSON lines of the errors in a case, and last the number of allocations."""
     ignored: list[str] = []
     sys.unraisablehook = lambda told: ignored.append(f"{told.exc_value!r} ignored in {told.object!r}")
-    call()  # What is imported or made once is there.
+    call()  # Imports and caches are ready.
     library.arm(0)
     whole = frozen(call())
     total = library.disarm()

@@ -1,4 +1,4 @@
-"""Small tokenizers made by other libraries, in every file format that is imported."""
+"""Small tokenizers of other libraries, in every supported file format."""
 
 import base64
 import io
@@ -20,7 +20,7 @@ CL100K = (
 
 
 def byte_level(size: int = 420, **level: Any) -> dict[str, Any]:
-    """A ``tokenizer.json`` of byte-level BPE, as values."""
+    """Return a ``tokenizer.json`` of byte-level BPE."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(**({"add_prefix_space": False} | level))
     made.decoder = decoders.ByteLevel()
@@ -32,7 +32,7 @@ def byte_level(size: int = 420, **level: Any) -> dict[str, Any]:
 
 
 def characters(model: Any, trainer: Any, pre_tokenizer: Any, **parts: Any) -> dict[str, Any]:
-    """A ``tokenizer.json`` of any other model."""
+    """Return a ``tokenizer.json`` of any other model."""
     made = Tokenizer(model)
     made.pre_tokenizer = pre_tokenizer
     for name, part in parts.items():
@@ -42,7 +42,7 @@ def characters(model: Any, trainer: Any, pre_tokenizer: Any, **parts: Any) -> di
 
 
 def bert() -> dict[str, Any]:
-    """WordPiece as BERT has it: lower case, unknown words."""
+    """Return WordPiece as in BERT: lower case, unknown words."""
     return characters(
         models.WordPiece(unk_token="[UNK]"),
         trainers.WordPieceTrainer(vocab_size=300, special_tokens=["[UNK]", "[CLS]"], show_progress=False),
@@ -53,7 +53,7 @@ def bert() -> dict[str, Any]:
 
 
 def metaspace() -> dict[str, Any]:
-    """Unigram over characters, as SentencePiece's are converted."""
+    """Return character-level Unigram, as converted from SentencePiece."""
     return characters(
         models.Unigram(),
         trainers.UnigramTrainer(vocab_size=200, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False),
@@ -63,7 +63,7 @@ def metaspace() -> dict[str, Any]:
 
 
 def byte_unigram() -> dict[str, Any]:
-    """Unigram over bytes, all of them in the vocabulary."""
+    """Return byte-level Unigram with all bytes in the vocabulary."""
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     return characters(
         models.Unigram(),
@@ -81,19 +81,19 @@ def values(made: Tokenizer) -> dict[str, Any]:
 
 
 def split(pattern: str | Regex, behavior: str = "Isolated") -> dict[str, Any]:
-    """A step that cuts by a pattern."""
+    """Return a pre-tokenizer step that splits by a pattern."""
     form = {"Regex": pattern} if isinstance(pattern, str) else {"String": str(pattern)}
     return {"type": "Split", "pattern": form, "behavior": behavior, "invert": False}
 
 
 def added(number: int, content: str, *, special: bool = False) -> dict[str, Any]:
-    """An added token."""
+    """Return an added token."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": content, "special": special, **plain}
 
 
 def ranks(size: int = 420) -> dict[bytes, int]:
-    """Tokens with ranks: those of byte-level BPE in order."""
+    """Return the tokens of byte-level BPE with their ranks."""
     ids = byte_level(size)["model"]["vocab"]
     return {unspell(spelt): rank for rank, spelt in enumerate(sorted(ids, key=ids.__getitem__))}
 
@@ -103,7 +103,7 @@ def tiktoken_file(tokens: dict[bytes, int]) -> bytes:
 
 
 def tekken(tokens: dict[bytes, int], shift: int = 7) -> dict[str, Any]:
-    """A ``tekken.json`` with more entries than count."""
+    """Return a ``tekken.json`` with more entries than are used."""
     entries = [*tokens.items(), (b"never counts", len(tokens))]
     return {
         "config": {
@@ -118,7 +118,7 @@ def tekken(tokens: dict[bytes, int], shift: int = 7) -> dict[str, Any]:
 
 
 def sentencepiece_model(**options: Any) -> bytes:
-    """A model that SentencePiece trains."""
+    """Train a SentencePiece model."""
     import sentencepiece
 
     model = io.BytesIO()
@@ -133,7 +133,7 @@ def _lines() -> Iterator[str]:
 
 
 def written(path: Path, content: bytes | str | dict[str, Any]) -> Path:
-    """A file of this content; values as JSON."""
+    """Write a file; a mapping is written as JSON."""
     if isinstance(content, dict):
         content = json.dumps(content, ensure_ascii=False)
     path.write_bytes(content.encode() if isinstance(content, str) else content)

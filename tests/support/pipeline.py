@@ -1,6 +1,4 @@
-"""The pipeline from documents to measurements by commands, as the rules run it, for every construction.
-
-From documents to tables and report with every construction, in seconds.
+"""Fast pipeline from documents to tables and report, with all constructions, by the commands of the workflow rules.
 
 ``python -m tests.support.pipeline FOLDER [CORES]`` runs it in a new process with at most CORES cores.
 """
@@ -25,28 +23,28 @@ from tokbench.segmentation import segmentations
 from tokbench.statistics.answers import OUTCOME
 
 WITH_BITS = ("bpe", "pathpiece", "unigram")
-"""Constructions whose tokenizers have token n-gram models."""
+"""Constructions with token n-gram models."""
 
 
 def words(arguments: Sequence[Any]) -> list[str]:
-    """Arguments of the command line; what is no text, as JSON."""
+    """Return command-line arguments; values other than strings and paths as JSON."""
     return [argument if isinstance(argument, str) else json.dumps(argument) for argument in arguments]
 
 
 def call(*arguments: Any) -> None:
-    """A command in this process."""
+    """Run a command in this process."""
     main(words(arguments))
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Where the files of a chain go, and what must not change them.
+    """Output folder of a chain, and settings that must not affect the results.
 
     Attributes:
-        folder: everything is written below it.
-        shards: into how many a corpus is cut.
-        threads: how many build a vocabulary.
-        backwards: whether shards and measurements are named last to first.
+        folder: output folder.
+        shards: number of shards of a corpus.
+        threads: number of threads for constructions.
+        backwards: if True, shards and measurements are listed in reverse order.
     """
 
     folder: Path
@@ -55,7 +53,7 @@ class Chain:
     backwards: bool = False
 
     def path(self, *parts: str) -> str:
-        """A file or folder, in a folder that is there."""
+        """Return a path, and create its parent folder."""
         place = self.folder.joinpath(*parts)
         place.parent.mkdir(parents=True, exist_ok=True)
         return str(place)
@@ -64,21 +62,21 @@ class Chain:
         return files[::-1] if self.backwards else files
 
     def split(self, name: str) -> list[str]:
-        """The shards of a split."""
+        """Return the shards of a split."""
         return self.turned([self.path("corpus", name, f"{shard:04}.parquet") for shard in range(self.shards)])
 
     def measured(
         self, corpus: Mapping[str, Any], byte_lm: Mapping[str, Any], size: str, options: Mapping[str, Sequence[str]]
     ) -> list[str]:
-        """Make everything up to the measurements; tokenizers and measurements as flags of ``tabulate``.
+        """Run all steps up to the measurements; return tokenizers and measurements as flags of ``tabulate``.
 
-        Tokenizers are compared in the order in which they are named, so that theirs is never turned.
+        Tokenizers are compared in the given order, which is never reversed.
 
         Args:
-            corpus: its recipe but for the shards.
+            corpus: recipe of the corpus, without shards.
             byte_lm: recipe of the byte language model.
-            size: of every vocabulary.
-            options: of the constructions that have other than their defaults.
+            size: size of every vocabulary.
+            options: options of constructions that differ from their defaults.
         """
         call("prepare", "--recipe", {**corpus, "shards": self.shards}, "-o", self.path("corpus"))
         for name in ("tokenizer", "evaluation"):
@@ -121,7 +119,7 @@ def done(outcome: Any) -> Any:
 
 
 def combinations() -> list[tuple[str, str]]:
-    """Every construction with every segmentation that fits what it makes."""
+    """Return every construction with every compatible segmentation."""
     found = []
     for construction in constructions.methods():
         own = construction.segmentation
@@ -150,12 +148,11 @@ OPTIONS = {
     "pathpiece": ["initial_size=1600", "ties=random"],
     "randtrain": ["initial_size=1600"],
 }
-"""Of constructions that would take long, or whose random draws are to show."""
+"""Options of slow constructions, and of those with random draws."""
 
 
 def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
-    """Every file below ``folder``, made with so many threads; with its shards and measurements named last to first, if
-    so wished."""
+    """Write all files below ``folder``, with ``threads`` threads, and optionally with inputs in reverse order."""
     chain = Chain(folder, shards=3, threads=threads, backwards=backwards)
     call("tabulate", *chain.measured(CORPUS, BYTE_LM, SIZE, OPTIONS), "-o", chain.path("tables"))
     answered([method.name for method in constructions.methods()], folder / "tables", folder / "answered")
@@ -163,7 +160,7 @@ def make(folder: Path, *, threads: int = 1, backwards: bool = False) -> None:
 
 
 def answered(variants: list[str], tables: Path, folder: Path) -> None:
-    """The tables with drawn answers of a model that no one trained: 40 questions of each of three tasks."""
+    """Write the tables with random answers of a model: 40 questions for each of three tasks."""
     draws = np.random.default_rng(0)
     outcomes = pl.DataFrame(
         [
@@ -187,7 +184,7 @@ def answered(variants: list[str], tables: Path, folder: Path) -> None:
 
 
 def figures(folder: Path) -> None:
-    """The typeset tables of a small report and three of its figures: on a plain axis, a logarithmic one, and a grid."""
+    """Write the typeset tables of a small report, and figures with a linear axis, a logarithmic axis and a grid."""
     content = whole()
     write_tables(content, folder / "typeset")
     for drawing in drawings(content):

@@ -1,13 +1,10 @@
-"""A greedy segmenter and small vocabularies for tests of metrics.
+"""Processes for tests: peak memory of commands, forked functions, and a server with memory limits.
 
-Peak memory of a command, and the files of a folder.
+``python -m tests.support.processes COMMAND ...`` is a server. It imports the modules of the commands once, and forks a
+child with a memory limit for each request. It reads one JSON request per line from standard input, and writes one JSON
+result per line to standard output: exit status and peak memory.
 
-Run a function in a forked child, which has all libraries of this process imported.
-
-A server that imports the modules of some commands once and forks a child with a memory limit for each request.
-
-``python -m tests.support.processes COMMAND ...`` reads one JSON request a line from standard input and writes one
-JSON result a line to standard output: exit status and peak memory.
+Also a greedy segmenter and small vocabularies for tests of metrics.
 """
 
 import ctypes
@@ -38,7 +35,7 @@ from tokbench.vocabulary import BYTES, Vocabulary
 
 
 class Greedy:
-    """Longest match from the left; with continuation forms, other tokens at the start than inside."""
+    """Greedy longest match from the left, optionally with word-initial and word-internal tokens."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -69,7 +66,7 @@ def vocabulary(*tokens: bytes) -> Vocabulary:
 
 
 def value(rows: list[Measurement], metric: str, *words: str) -> float | None:
-    """The value of the one row of the metric whose definition holds all the words; ``$`` is its end."""
+    """Return the value of the single row of a metric whose definition contains all words; ``$`` is its end."""
     (row,) = [row for row in rows if row.metric == metric and all(word in f"{row.definition}$" for word in words)]
     assert (row.value is None) == (row.reason is not None)
     return row.value
@@ -83,7 +80,7 @@ MEGABYTE = 1_000_000
 
 
 def peak(*arguments: Any, files: int | None = None) -> int:
-    """Bytes of resident memory that a command takes at most, by its own account: a parent's would count in others."""
+    """Return the peak resident memory of a command in bytes, as reported by its own process."""
     limits = [] if files is None else [f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))"]
     lines = ["import resource, sys", *limits, "from tokbench.commands.main import main", "main(sys.argv[1:])"]
     code = "\n".join([*lines, "print(open('/proc/self/status').read())"])
@@ -99,13 +96,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 PATIENCE = 120
-"""Seconds after which a process counts as hung."""
+"""Timeout of a process in seconds."""
 
 
 def start(work: Callable[[], object], told: Path) -> int:
-    """The number of a process that does the work and writes what it has to tell to a file; it ends with 1 if it fails.
+    """Fork a process that does the work and writes its result to a file; return its id. Its status is 1 on failure.
 
-    What forks may use no threads of its own at the time, or what it forks may wait for them for ever.
+    The parent must not have running threads, or the child may wait for them forever.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -125,7 +122,7 @@ def start(work: Callable[[], object], told: Path) -> int:
 
 
 def end(process: int) -> int:
-    """How a process ends; one that hangs is killed."""
+    """Wait for a process, or kill it after a timeout; return its exit status."""
     watched = os.pidfd_open(process)
     if not select.select([watched], [], [], PATIENCE)[0]:
         os.kill(process, signal.SIGKILL)
@@ -139,13 +136,13 @@ FORK_SERVER_PATIENCE = 60
 
 
 def pages(name: str) -> int:
-    """A size of this process in bytes: ``VmSize`` or ``VmPeak``."""
+    """Return a size of this process in bytes: ``VmSize`` or ``VmPeak``."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(f"{name}:")]
     return int(line.split()[1]) * 1024
 
 
 def warm(commands: list[str]) -> None:
-    """Import what the commands import, and let every array be a mapping of its own, so that limits bite at each."""
+    """Import the modules of the commands, and allocate each array by mmap, so that limits apply to each."""
     from tokbench.construction import constructions
     from tokbench.metric import metrics
     from tokbench.pretokenization import schemes
@@ -164,7 +161,7 @@ def warm(commands: list[str]) -> None:
 
 
 def run(arguments: list[str], allowed: int | None, peak: int) -> None:
-    """The command line, with so many bytes more than this process has."""
+    """Run a command line with ``allowed`` bytes more than this process has."""
     from tokbench.commands.main import main
 
     size = pages("VmSize")
@@ -182,7 +179,7 @@ def run(arguments: list[str], allowed: int | None, peak: int) -> None:
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one request; status -9 is a process that was killed because it hung."""
+    """Run one request; status -9 means that the process was killed after the timeout."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,10 +1,6 @@
-"""The rules of the workflow, with the directives of each.
+"""Workflow rules with their directives, hand-written job plans, and a small experiment whose jobs do no work.
 
-Job plans written by hand, and a small experiment whose jobs do no work.
-
-JSON keys documented in docs/programs.md.
-
-Snakemake with its SLURM executor, without the waiting times.
+Also the JSON keys in docs/programs.md, and Snakemake with its SLURM executor without waiting times.
 """
 
 import os
@@ -31,8 +27,8 @@ COMMAND_OF = {
     "measure_on": "measure",
     "ngram_bits_on": "ngram_bits",
 }
-"""Rules whose command has another name: an initial vocabulary is built, a checkpoint evaluated as a model is, the
-shards of a split counted, a part of many shards merged, and a tokenizer measured on another corpus."""
+"""Commands of rules with another name: initial vocabularies, checkpoints, shards of a split, partial merges, and
+measurements on another corpus."""
 RULE = re.compile(r"^rule (\w+):\n((?:(?: .*)?\n)+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^    (\w+):(.*(?:\n(?:        .*)?)*)", re.MULTILINE)
 
@@ -100,14 +96,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "programs.md"
 
 
 def documented(section: str) -> set[str]:
-    """Keys in the table of a section, such as ``parts[].lines[].name``."""
+    """Return the keys in the table of a section, such as ``parts[].lines[].name``."""
     text = PAGE.read_text(encoding="utf-8")
     [body] = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part.startswith(f"`{section}`")]
     return set(re.findall(r"^\| `([^`]+)` \|", body, re.MULTILINE))
 
 
 def keys_of(value: Any, within: str = "") -> Iterator[str]:
-    """Paths of every key within a value; those of a list's mappings with ``[]``."""
+    """Yield the paths of all keys in a value; ``[]`` marks list elements."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield f"{within}{key}"
@@ -128,11 +124,11 @@ common_settings.init_seconds_before_status_checks = 0
 RemoteExecutor.sleep = lambda self: asyncio.sleep(0.1)
 main()
 """
-"""A program: Snakemake that asks how jobs are at once and again, not after 40 seconds and ever longer ones."""
+"""Program: Snakemake that polls jobs at once and frequently, instead of after 40 seconds and longer intervals."""
 
 
 def snakemake(folder: Path, path: str, options: str) -> subprocess.CompletedProcess[str]:
-    """Snakemake's run of a folder's workflow, with its executor for SLURM and the programs on a search path."""
+    """Run Snakemake in a folder, with its SLURM executor and the programs on a search path."""
     return subprocess.run(
         [sys.executable, "-c", AT_ONCE, "--workflow-profile", HOME / "profiles" / "default", *options.split()],
         cwd=folder,
@@ -144,7 +140,7 @@ def snakemake(folder: Path, path: str, options: str) -> subprocess.CompletedProc
 
 
 def called(command: str) -> set[Name]:
-    """What a command uses of the stages, by way of other commands' functions too."""
+    """Return the names from stages that a command uses, including through other commands' functions."""
     pending, seen = [Name(f"tokbench.commands.{MODULE_OF[command]}", f"{command}_command")], set[Name]()
     while pending:
         name = pending.pop()

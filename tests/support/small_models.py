@@ -1,7 +1,4 @@
-"""Models so small that a test trains them, and a training by two processes that is interrupted.
-
-Packed sequences of a tokenizer whose tokens are the bytes.
-"""
+"""Models small enough to train in tests, an interrupted training by two processes, and packed sequences of bytes."""
 
 import os
 import shutil
@@ -57,12 +54,12 @@ SHAPE = LlamaOptions.model_validate(
         "device": "cpu",
     }
 )
-"""GreedTok's model in small: the same number of query heads for each pair of keys and values, a gated layer 2.67 times
-as wide, and its schedule: ten batches and two."""
+"""Small version of GreedTok's model: equal query heads per key-value head, a gated layer 2.67 times as wide, and its
+schedule with ten batches and two."""
 
 
 def train_watched() -> None:
-    """Run a command of Tokbench whose processes are those of :func:`watch`."""
+    """Run a command of Tokbench with the processes of :func:`watch`."""
     launch.PROGRAM = ("-m", __name__)
     main(sys.argv[1:])
 
@@ -96,7 +93,7 @@ DOCUMENTS = [b"the cat sat on the mat. " * 20, b"", b"\xff\x00 and then the dog 
 
 
 class Bytes:
-    """A tokenizer whose tokens are the bytes."""
+    """A tokenizer whose tokens are single bytes."""
 
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
         return [np.frombuffer(text, np.uint8).astype(np.int32) for text in texts]
@@ -109,7 +106,7 @@ class Bytes:
 
 
 class Pairs(Bytes):
-    """A tokenizer whose tokens are two bytes, and one where one is left."""
+    """A tokenizer whose tokens are pairs of bytes, plus a last single byte."""
 
     def encode_batch(self, texts: Sequence[bytes]) -> list[NDArray[np.int32]]:
         return [np.array([text[place] for place in range(0, len(text), 2)], np.int32) for text in texts]
@@ -122,7 +119,7 @@ def pieces(documents: Iterable[bytes]) -> Iterator[EncodedDocument]:
 def packed_documents(
     folder: Path, documents: Iterable[bytes] = DOCUMENTS, budget: TextBudget | None = None, seed: int = 17
 ) -> Path:
-    """The documents as sequences of 32 tokens, in this folder."""
+    """Write the documents as sequences of 32 tokens to a folder."""
     folder.parent.mkdir(exist_ok=True)
     text = in_order(pieces(documents), seed, folder.parent)
     pack(text, 256, folder, sequence_length=32, seed=seed, budget=budget)
@@ -141,7 +138,7 @@ def write_mds(folder: Path, blocks: Iterable[NDArray[np.int32]], sequence_length
 
 
 def ids_of(folder: Path) -> list[int]:
-    """The ids of the sequences, padding left out."""
+    """Return the ids of the sequences, without padding."""
     return [token for block in read_mds(folder) for token in block.tolist() if token != 257]
 
 

@@ -1,4 +1,4 @@
-"""The content of a small report, made by hand: four variants at two sizes under one model."""
+"""Hand-made content of a small report: four variants at two sizes, with one model."""
 
 from dataclasses import replace
 from functools import cache
@@ -36,7 +36,7 @@ WHY = "no gold word is spelt by the vocabulary's tokens & bytes"
 
 
 def accuracy() -> pl.DataFrame:
-    """sage is best everywhere, random worst; bpe has no score on one task."""
+    """Return accuracies: sage is best everywhere, random worst; bpe has no score on one task."""
     rows = [
         {
             "model": "tiny", "variant": variant, "size": size, "suite": "offline", "task": task,
@@ -52,7 +52,7 @@ def accuracy() -> pl.DataFrame:
 
 
 def seeded() -> pl.DataFrame:
-    """Two seeds, the second a point better everywhere."""
+    """Return accuracies of two seeds; the second is one point better everywhere."""
     second = accuracy().with_columns(pl.col("accuracy") + 0.01, seed=pl.lit(2))
     return pl.concat([accuracy().with_columns(seed=pl.lit(1)), second])
 
@@ -73,7 +73,7 @@ def intrinsic() -> pl.DataFrame:
 
 
 def outcomes() -> pl.DataFrame:
-    """Ten questions of each of two tasks: sage answers all of them right, the others more the earlier they stand."""
+    """Return ten answers for each of two tasks: sage has all right, of the others earlier variants have more right."""
     rows = [
         ("tiny", "offline", variant, size, task, document, variant == "sage" or document % 10 > place)
         for place, variant in enumerate(VARIANTS) for size in SIZES for task in TASKS[:2] for document in range(10)
@@ -82,7 +82,7 @@ def outcomes() -> pl.DataFrame:
 
 
 def ngram_documents() -> pl.DataFrame:
-    """Five documents in two languages: the later a variant stands the more bits it needs, by every model."""
+    """Return n-gram bits of five documents in two languages; later variants need more bits."""
     rows = [
         (variant, size, "books", order, budget, document, ("en", "uk")[document % 2], 100,
          100 * (2.5 - 0.2 * order - 1e-5 * size - 1e-7 * budget + 0.01 * place + 0.1 * document),
@@ -94,13 +94,13 @@ def ngram_documents() -> pl.DataFrame:
 
 
 def tokens_by_document() -> pl.DataFrame:
-    """Those of the same documents."""
+    """Return token counts of the same documents."""
     rows = ngram_documents().filter(order=1, training_bytes=100_000).with_columns(documents=pl.lit(1, pl.Int64))
     return rows.select(list(TOKENS_BY_DOCUMENT.schema))
 
 
 def bits_by_seed() -> pl.DataFrame:
-    """Three seeds on four documents in two languages: the later a variant stands the more bits it needs."""
+    """Return bits of three seeds on four documents in two languages; later variants need more bits."""
     rows = [
         ("tiny (3 seeds)", variant, size, "offline", "books", document, ("en", "uk")[document % 2], 100,
          100 * (2 + 0.1 * place + 0.01 * (seed * place % 3) + 0.01 * (document * place % 5)), 0, seed)
@@ -110,14 +110,14 @@ def bits_by_seed() -> pl.DataFrame:
 
 
 def bounds() -> pl.DataFrame:
-    """Bounds at two sizes, one of which is none."""
+    """Return bounds at two sizes, one of them missing."""
     told = (900, 903.5, 910, 10 / 900, 3.5 / 900, 6.5 / 903.5, 5000, 12, 0.004, None)
     rows = [("books", "", "gpt2", 512, *told), ("books", "", "gpt2", 1024, *[None] * 9, "too long")]
     return pl.DataFrame(rows, schema=BOUNDS.schema, orient="row")
 
 
 def ngram_bits() -> pl.DataFrame:
-    """The same as bits per byte, of the whole and of each language."""
+    """Return the same n-gram bits per byte, of all documents and of each language."""
     keys = ["variant", "size", "corpus", "language", "order", "training_bytes"]
     counts = {"vocabulary": 1024, "training_tokens": 20_000, "unused_entries": 20, "unseen_tokens": 3, "bytes_lost": 0}
     documents = pl.concat([ngram_documents(), ngram_documents().with_columns(language=pl.lit(""))])
@@ -130,7 +130,7 @@ def ngram_bits() -> pl.DataFrame:
 
 
 def imported() -> pl.DataFrame:
-    """One tokenizer in a file of another library."""
+    """Return one external tokenizer."""
     loss = dict.fromkeys(COUNTS, 0) | {"documents": 4, "bytes": 9000, "tokens": 2000}
     elsewhere = {"variant": "foreign", "size": 300, "ids": 301, "form": "tiktoken", "file": "foreign.tiktoken",
                  "sha256": "00", "works_through": NATIVE, "pretokenization": "gpt2", "why": "", "told": "", "first": "",
@@ -139,7 +139,7 @@ def imported() -> pl.DataFrame:
 
 
 def board_of_seeds(seeds: int) -> pl.DataFrame:
-    """The scoreboard if the models were trained with this number of seeds, three at most."""
+    """Return the scoreboard for models with up to three seeds."""
     return scoreboard(
         intrinsic(),
         imported(),
@@ -155,7 +155,7 @@ def board_of_seeds(seeds: int) -> pl.DataFrame:
 
 
 def translations() -> dict[str, pl.DataFrame]:
-    """Two tokenizers that translate one test."""
+    """Return tables of two tokenizers that translate one test."""
     of = {"parallel": "news", "source_language": "en", "target_language": "de", "test": "held", "model": "tiny"}
     of |= {"size": 1024, "metric": "BLEU", "n": 40}
     scores = [
@@ -189,7 +189,7 @@ def translations() -> dict[str, pl.DataFrame]:
 
 
 def made() -> ReportContent:
-    """Everything, made anew."""
+    """Create new content."""
     scores, measures = accuracy(), intrinsic()
     compared = compare_model_bits(bits_by_seed(), {})
     runs = [(variant, size) for variant in VARIANTS for size in SIZES]
@@ -321,16 +321,16 @@ _KEPT = cache(made)
 
 
 def whole() -> ReportContent:
-    """Everything; nothing changes it, so that it is made once, and kept from file to file, as it is small."""
+    """Return cached content, which tests must not change."""
     return _KEPT()
 
 
 def altered(content: ReportContent, **changes: Any) -> ReportContent:
-    """The content with other frames, None for one that is not there, and other attributes."""
+    """Return the content with other frames (None removes one) and other attributes."""
     frames = content.frames | {name: frame for name, frame in changes.items() if name in PARTS}
     others = {name: value for name, value in changes.items() if name not in PARTS}
     changed = replace(content, frames={name: frame for name, frame in frames.items() if frame is not None}, **others)
-    if not others:  # Parts that are the same need not be arranged again.
+    if not others:  # Unchanged parts are reused.
         changed._parts.update({name: content.part(name) for name in frames.keys() - changes.keys()})
     return changed
 

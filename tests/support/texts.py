@@ -1,12 +1,7 @@
-"""Strings made to go wrong: damaged UTF-8, every script, edges of schemes, runs, and tokens in the wrong company.
+"""Difficult texts for tests: damaged UTF-8, all scripts, edges of pre-tokenizations, runs, and tokens in odd contexts.
 
-Texts, vocabularies and segmenters for tests of segmentation.
-
-Published pre-tokenization patterns, and texts on which they may differ.
-
-Every pre-tokenization with options where it needs some, and texts on which they may differ.
-
-Counts of a few words, small enough to try every vocabulary.
+Also vocabularies and segmenters, published pre-tokenization patterns, all pre-tokenizations with options, and word
+counts small enough to try every vocabulary.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,14 +25,14 @@ SCRIPTS = (
     *((0x10000, 0x1007F), (0x12000, 0x123FF), (0x1D400, 0x1D7FF), (0x1F1E6, 0x1F1FF), (0x1F300, 0x1F6FF)),
     *((0x20000, 0x2A6DF), (0xE0020, 0xE007F), (0x10FFF0, 0x10FFFF)),
 )
-"""First and last code points: blocks of many scripts, marks, digits and numerals, emoji, tags, the very last ones."""
+"""First and last code points of scripts, marks, digits, numerals, emoji and tags, and the last ones of Unicode."""
 
 BLANKS = "\n \r\n \r \n\r \t \x0b \x0c \x1c \x1f \u0085 \u00a0 \u1680 \u180e \u2002 \u200b \u2028 \u3000 \ufeff"
 QUOTES = "'s 't 're 've 'm 'll 'd 'S 'LL ' ''s ’s don't we'll I'd've rock'n'roll"
 OTHERS = "0 1 007 ٣ ४ ² ½ Ⅷ 一 1a a1 3.14 1,000 _ - -- ... #! a A é e\u0301 ß \u200d \x00 \x7f"
 SPECIALS = "<|endoftext|> <|padding|> </s> [UNK] <unk> ## ▁ Ġ Ċ ‿"
 EDGES = [b" ", b"  ", *(text.encode() for text in f"{BLANKS} {QUOTES} {OTHERS} {SPECIALS}".split(" "))]
-"""Where schemes cut or do not, and what means something to some tokenizer."""
+"""Strings at which pre-tokenizations may split, and strings that are special to some tokenizer."""
 
 NOT_UTF8 = [
     *(b"\x80", b"\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xc3", b"\xe0\x80\x80", b"\xe6\x9d", b"\xed\xa0\x80"),
@@ -47,11 +42,11 @@ NOT_UTF8 = [
 
 
 class Strings:
-    """An endless supply.
+    """Infinite iterator over difficult strings.
 
     Args:
-        tokens: tokens of vocabularies, to be repeated, cut and joined.
-        prose: text to take pieces of.
+        tokens: tokens of vocabularies, to repeat, split and join.
+        prose: text to sample pieces from.
         seed: equal seeds give equal strings.
     """
 
@@ -120,7 +115,7 @@ class Strings:
         return self.random.choice(self.tokens)
 
     def huge(self, size: int) -> list[bytes]:
-        """Strings of ``size`` bytes or a little more that some schemes, or all, leave whole."""
+        """Return strings of about ``size`` bytes that some or all pre-tokenizations do not split."""
         short = [self.random.choice([token for token in self.tokens if 1 < len(token) < 9]) for _ in range(3)]
         return [
             b"a" * size,
@@ -163,7 +158,7 @@ def ids_of(vocabulary: Vocabulary) -> dict[bytes, int]:
 
 
 def by_merges(pairs: list[tuple[int, int]]) -> Vocabulary:
-    """A vocabulary grown from pairs of earlier tokens, counted from ``a``; equal pairs and equal results happen."""
+    """Return a vocabulary of merged pairs of earlier tokens, numbered from ``a``; pairs and results may repeat."""
     tokens, merges = list(BYTES), []
     for pair in pairs:
         parts = [97 + part if part < 2 else 256 + (part - 2) % max(len(tokens) - 256, 1) for part in pair]
@@ -182,7 +177,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sequence": {"steps": ["gpt2", {"method": "digits", "group": 2}, "scripts"]},
 }
 EVERY = [pretokenization_of({"method": name, **OPTIONS.get(name, {})}).text for name in schemes]
-"""The settings on one line each."""
+"""Settings of all pre-tokenizations, one line each."""
 GROUPED = {"method": "sequence", "steps": ["gpt2", {"method": "digits", "group": 3}]}
 
 
@@ -309,7 +304,7 @@ PATTERNS_TEXTS = st.one_of(
         lambda runs: b"".join(piece * times for piece, times in runs)
     ),
 )
-"""Bytes of any kind, prose long enough for masks, and runs."""
+"""Arbitrary bytes, prose long enough for bit masks, and runs."""
 
 
 WORDS = st.dictionaries(
@@ -332,7 +327,7 @@ def encoded(words: dict[str, int]) -> dict[bytes, int]:
 
 
 def text_counts(words: int, seed: int) -> dict[bytes, int]:
-    """Words over few letters, some of them frequent."""
+    """Return counts of random words of few letters, some of them frequent."""
     rng = np.random.default_rng(seed)
     found: dict[bytes, int] = {}
     for rank in range(words):

@@ -1,8 +1,8 @@
 """Agreement of Unigram vocabularies with those of Hugging Face ``tokenizers`` and of SentencePiece.
 
-Both libraries train on the text. ``tokenizers`` cuts it with its byte-level pre-tokenizer. SentencePiece reads
-paragraphs, lines joined by a space, without normalisation: at the end of a line it sees the end of a word, which word
-counts do not have. Bytes that are absent from their vocabulary score 10 nats below the least likely token.
+Both libraries train on the text. ``tokenizers`` uses its byte-level pre-tokenizer. SentencePiece reads paragraphs
+(lines joined by a space) without normalisation; for it, the end of a line is the end of a word, unlike in word counts.
+Bytes that are missing in their vocabulary score 10 nats below the least likely token.
 """
 
 import io
@@ -42,10 +42,10 @@ class Agreement(NamedTuple):
     """Agreement of our vocabulary with theirs.
 
     Attributes:
-        longer: tokens longer than a byte, ours.
-        shared: share of these that theirs has too.
-        likelihood: log-likelihood of the text under ours over that under theirs, less one; below zero is likelier.
-        tokens: tokens of the text in ours over those in theirs, less one.
+        longer: number of our tokens longer than one byte.
+        shared: share of these in their vocabulary.
+        likelihood: log-likelihood of the text under ours divided by theirs, minus 1; negative if ours is likelier.
+        tokens: number of tokens of the text in ours divided by theirs, minus 1.
     """
 
     longer: int
@@ -55,18 +55,18 @@ class Agreement(NamedTuple):
 
 
 def lines_of(documents: Iterable[str]) -> list[str]:
-    """The lines of the documents, the empty ones left out."""
+    """Return the non-empty lines of the documents."""
     return [line for document in documents for line in document.split("\n") if line]
 
 
 def paragraphs_of(documents: Iterable[str]) -> list[str]:
-    """The paragraphs of the documents, between blank lines, each with its lines joined by a space."""
+    """Return the paragraphs of the documents (separated by blank lines), with lines joined by a space."""
     paragraphs = (paragraph for document in documents for paragraph in BLANK_LINE.split(document))
     return [" ".join(lines_of([paragraph])) for paragraph in paragraphs if paragraph.strip()]
 
 
 def counted(texts: Iterable[str], pattern: regex.Pattern[str]) -> PretokenCounts:
-    """Pre-tokens of the texts, by pattern."""
+    """Count the pre-tokens of the texts by a pattern."""
     found: Counter[str] = Counter()
     for text in texts:
         found.update(pattern.findall(text))
@@ -74,7 +74,7 @@ def counted(texts: Iterable[str], pattern: regex.Pattern[str]) -> PretokenCounts
 
 
 def train_tokenizers(documents: Iterable[str], size: int) -> Scores:
-    """Tokens and scores of Hugging Face's trainer at ``size`` tokens, all 256 bytes among them."""
+    """Train with Hugging Face; return tokens and scores at ``size`` tokens, including all 256 bytes."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     printable = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -90,7 +90,7 @@ def train_tokenizers(documents: Iterable[str], size: int) -> Scores:
 
 
 def train_sentencepiece(lines: Iterable[str], size: int) -> Scores:
-    """Pieces and scores of sentencepiece at ``size`` pieces, the control ones left out."""
+    """Train with SentencePiece; return pieces and scores at ``size`` pieces, without control pieces."""
     import sentencepiece
 
     model = io.BytesIO()
@@ -112,16 +112,16 @@ def train_sentencepiece(lines: Iterable[str], size: int) -> Scores:
 
 
 def with_ours(counts: PretokenCounts, size: int, options: UnigramOptions, threads: int = 1) -> Scores:
-    """Tokens and scores of our own construction."""
+    """Build with Tokbench; return tokens and scores."""
     vocabulary = build(counts, size, options, threads=threads)
     assert vocabulary.scores is not None
     return dict(zip(vocabulary.tokens, vocabulary.scores.tolist(), strict=True))
 
 
 def evaluate(counts: PretokenCounts, scores: Scores, unseen: float) -> tuple[float, int]:
-    """Log-likelihood of the text in nats, over all segmentations, and the tokens of the best one.
+    """Return the log-likelihood of the text in nats over all segmentations, and the tokens of the best one.
 
-    Bytes that are not among the tokens have the score ``unseen``.
+    Bytes that are not tokens have the score ``unseen``.
     """
     tokens = [*BYTES, *sorted(token for token in scores if len(token) > 1)]
     values = np.array([scores.get(token, unseen) for token in tokens])
@@ -135,7 +135,7 @@ def evaluate(counts: PretokenCounts, scores: Scores, unseen: float) -> tuple[flo
 
 
 def compare(counts: PretokenCounts, ours: Scores, theirs: Scores) -> Agreement:
-    """How ours agrees with theirs on the text."""
+    """Compare our vocabulary with theirs on the text."""
     longer = {token for token in ours if len(token) > 1}
     ranked = sorted((token for token in theirs if len(token) > 1), key=lambda token: -theirs[token])
     chosen = set(ranked[: len(longer)])

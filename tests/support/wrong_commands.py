@@ -1,7 +1,7 @@
 """Invalid command lines, each with parts of its error message.
 
-A row is a command line and the pieces that its line must hold. ``@`` before a word is a file of the folder that
-tests/io/test_readers.py fills; ``@out`` is the output, which must not be there afterwards.
+Each row is a command line and parts of its error message. ``@`` before a word marks a file of the folder that
+tests/io/test_readers.py fills; ``@out`` is the output, which must not exist afterwards.
 """
 
 from tests.support.wrong_configurations import Pieces
@@ -24,7 +24,7 @@ NUMBERS = {
     "99999999999999999999999": "is not from",
     "9" * 5000: "9999...' is not from",
 }
-"""What no option takes that takes a whole number."""
+"""Invalid values of all integer options."""
 WHOLE_OPTIONS = {
     "build bpe --counts @counts.parquet --size 300 -o @out": ("--seed", "--threads"),
     "build bpe --counts @counts.parquet -o @out": ("--size",),
@@ -36,12 +36,12 @@ WHOLE_OPTIONS = {
     "evaluate --model @folder --tokenizer @tokenizer -o @out": ("--batch-size", "--limit", "--size"),
     "score_translation -o @out @texts.parquet": ("--size",),
 }
-"""Command lines, and their options that take one."""
+"""Command lines, with their integer options."""
 WHOLE = (
     '{"name":"a","corpora":{"a":{"source":"embedded"}},"sizes":[300],'
     '"variants":{"a":{"pretokenization":"none","construction":"bpe"}}}'
 )
-"""A configuration in one word."""
+"""A configuration without spaces."""
 BUILD = "build bpe --counts @counts.parquet --size 300 -o @out"
 PREPARE = "prepare -o @out --recipe"
 SIZES = "read_sizes -o @out --recipe"
@@ -216,7 +216,7 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --order 6 -o @out", ("--order", "6")),
     (
         "ngram_bits @tokenizer --train @plain.txt --test @plain.txt --training-bytes 999999999 -o @out",
-        ("training_bytes: 999,999,999 are asked for",),
+        ("training_bytes: 999,999,999 requested",),
     ),
     ("ngram_bits @tokenizer --train @plain.txt --test @plain.txt --memory 1 -o @out", ("--memory 1: too little",)),
     ("ngram_bits @nowhere --train @plain.txt --test @plain.txt -o @out", ("nowhere",)),
@@ -347,4 +347,4 @@ COMMANDS: list[tuple[str, Pieces]] = [
     ("validate @jsonl.yaml", ("corpora.mine.source: ", "words.jsonl:1: ", "'text'")),
     ("validate @damaged.yaml", ("corpora.mine.source: ", "damaged.parquet: not readable as Parquet")),
 ]
-"""Command lines; ``_`` is a blank within a word."""
+"""Invalid command lines; ``_`` is a space within a word."""

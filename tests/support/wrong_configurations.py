@@ -1,6 +1,6 @@
 """Invalid configurations, as files and as values of keys, with parts of their error messages.
 
-A row is what is done and the pieces that its line must hold.
+Each row is a change and parts of its error message.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ HEAD = (
 )
 
 TEXTS: dict[str, tuple[bytes, Pieces]] = {
-    # What is no YAML
+    # Invalid YAML
     "empty": (b"", ("not a configuration",)),
     "only a comment": (b"# nothing\n", ("not a configuration",)),
     "a list": (b"- 1\n", ("not a configuration",)),
@@ -77,7 +77,7 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
         b"  bpe: {pretokenization: none, construction: bpe}\nsizes: [512]\n",
         (":5:3: the key 'bpe' occurs twice (first in line 4)",),
     ),
-    # Numbers that are written otherwise
+    # Numbers in other notations
     **{
         f"size {size}": (HEAD.encode() + f"sizes: [{size}]\n".encode(), pieces)
         for size, pieces in {
@@ -112,7 +112,7 @@ TEXTS: dict[str, tuple[bytes, Pieces]] = {
         }.items()
     },
 }
-"""Configuration files."""
+"""Invalid configuration files."""
 
 NOT_WHOLE = [
     (True, "must be a whole number (found true)"),
@@ -135,7 +135,7 @@ WHOLE_KEYS: list[tuple[str, dict[str, Any], str]] = [
     ("suites/offline", {"preset": "offline"}, "num_fewshot"),
     ("tasks", {}, "questions"),
 ]
-"""Keys that take a whole number: the section, what stands beside the key there, and the key."""
+"""Integer keys: section, other keys that it needs, and the key."""
 REAL_KEYS: list[tuple[str, dict[str, Any], str]] = [
     ("variants/bpe/construction", {"method": "bpe"}, "character_coverage"),
     ("variants/bpe/segmentation", {"method": "bpe_dropout"}, "dropout"),
@@ -283,13 +283,13 @@ VALUES: list[tuple[str, Any, Pieces]] = [
         for value, expected in wrong
     ),
 ]
-"""Values of keys of a configuration."""
+"""Invalid values of configuration keys."""
 
 GONE = object()
 
 
 def changed(values: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The configuration with one key set, or taken away."""
+    """Return the configuration with one key set or removed."""
     *parents, last = [int(step) if step.isdigit() else step for step in path.split("/")]
     here: Any = values
     for step in parents:
