@@ -228,7 +228,7 @@ def test_parts_of_a_comparison_have_no_sentence() -> None:
         assert repr(part) == str(part)
     with pytest.raises(TokbenchError, match="the table has no row of the baseline, or not all columns"):
         Comparison({"name": ["a"]}).best()
-    with pytest.raises(TokbenchError, match="compare two tokenizers or more"):
+    with pytest.raises(TokbenchError, match="compare two or more tokenizers"):
         comparison(("a", 9, 100, None, None, None)).best()
 
 
@@ -251,25 +251,25 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
         (lambda counts: tokbench.build("bpee", counts, 300), "Did you mean 'bpe'"),
         (lambda counts: tokbench.build("bpe", counts, 300, max_token=3), "bpe: max_token: unknown key"),
         (lambda counts: tokbench.build("bpe", counts, 30), "size 30: smaller than the alphabet of 'bpe' (256)"),
-        (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts hold no pre-token"),
+        (lambda counts: tokbench.build("bpe", tokbench.count([]), 300), "the counts have no pre-token"),
         (
             lambda counts: tokbench.build("bpe", "a text", 300),
-            "source: 'bpe' reads tokbench.pretokens.PretokenCounts, and this is str; make it by tokbench.count(texts)",
+            "source: 'bpe' reads tokbench.pretokens.PretokenCounts, not str; make it with tokbench.count(texts)",
         ),
         (
             lambda counts: tokbench.build("bytespan", counts, 1000),
             "'bytespan' reads tokbench.candidates.scored_text.Sc",
         ),
-        (lambda counts: tokbench.build("sage", counts, 300), "make it by tokbench.candidates.running_text.read_docu"),
+        (lambda counts: tokbench.build("sage", counts, 300), "make it with tokbench.candidates.running_text.read_docu"),
         (
             lambda counts: tokbench.build("sage", Documents((), "gpt2"), 300),
-            "initial: 'sage' starts from a vocabulary, and none is built without counts; give one",
+            "initial: 'sage' needs an initial vocabulary, which is built only from counts; pass one",
         ),
         (
             lambda counts: tokbench.build("bpe", counts, 300, initial="ngram"),
-            "initial: 'bpe' starts from no vocabulary; leave it out",
+            "initial: 'bpe' has no initial vocabulary; leave it out",
         ),
-        (lambda counts: tokbench.build("pathpiece", counts, 300, initial=5), "initial 5: give a tokbench.Vocabulary"),
+        (lambda counts: tokbench.build("pathpiece", counts, 300, initial=5), "initial 5: pass a tokbench.Vocabulary"),
         (
             lambda counts: tokbench.build("pathpiece", counts, 300, initial={"method": "randtrain"}),
             "pathpiece: initial: 'randtrain' is not an initial vocabulary (bpe, ngram, unigram)",
@@ -280,26 +280,26 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
         ),
         (
             lambda counts: tokbench.build("bpe", counts, 300, initial={"method": "ngram"}),
-            "initial: 'bpe' starts from no vocabulary; leave it out",
+            "initial: 'bpe' has no initial vocabulary; leave it out",
         ),
         (lambda counts: tokbench.build("bpe", counts, 300, segmentation=5), "'5' is not a segmentation"),
         (lambda counts: tokbench.build(5, counts, 300), "'5' is not a construction"),
         (
             lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), counts, cognition={}),
-            "cognition: a metric of lexical decisions, and measure takes those of a text; leave it out",
+            "cognition: a metric of lexical decisions; measure accepts only metrics of a text; leave it out",
         ),
-        (lambda counts: tokbench.measure("bpe", counts), "measure: 'bpe' is no tokenizer"),
-        (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), 5), "texts 5: give a text"),
-        (lambda counts: tokbench.compare(["one", "two"], "x"), "compare: 'one' is no tokenizer"),
-        (lambda counts: tokbench.bound("x", 300), "bound: 'x' is no pre-token counts; make them by tokbench.count"),
+        (lambda counts: tokbench.measure("bpe", counts), "measure: 'bpe' is not a tokenizer"),
+        (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), 5), "texts 5: pass a text"),
+        (lambda counts: tokbench.compare(["one", "two"], "x"), "compare: 'one' is not a tokenizer"),
+        (lambda counts: tokbench.bound("x", 300), "bound: 'x' is not pre-token counts; make them with tokbench.count"),
         (lambda counts: tokbench.bound(counts, 30), "size 30"),
         (lambda counts: tokbench.bound(counts, 300, steps=0), "steps 0: must be a whole number from 1"),
-        (lambda counts: tokbench.ngram_bits("bpe", "x", "x"), "ngram_bits: 'bpe' is no tokenizer"),
+        (lambda counts: tokbench.ngram_bits("bpe", "x", "x"), "ngram_bits: 'bpe' is not a tokenizer"),
         (lambda counts: tokbench.ngram_bits(tokbench.wrap(list), "x", "x"), "pass size to tokbench.wrap"),
         (lambda counts: tokbench.ngram_bits(tokbench.build("bpe", counts, 260), "x", "a/b.txt"), "looks like a path"),
-        (lambda counts: tokbench.check("bpe"), "check: 'bpe' is no tokenizer"),
+        (lambda counts: tokbench.check("bpe"), "check: 'bpe' is not a tokenizer"),
         (lambda counts: tokbench.check(tokbench.build("bpe", counts, 260), "a/b.txt"), "check: 'a/b.txt' looks like"),
-        (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two tokenizers or more"),
+        (lambda counts: tokbench.compare(tokbench.build("bpe", counts, 260), "x"), "two or more tokenizers"),
         (lambda counts: tokbench.count(["x", 5]), "5 is not text; pass str or bytes"),
         (lambda counts: tokbench.count([None]), "None is not text; pass str or bytes"),
         (lambda counts: tokbench.count("x", "gtp2"), "'gtp2' is not a pre-tokenization"),
@@ -308,7 +308,7 @@ def test_reprs_have_one_line(counts: PretokenCounts, pair: list[Tokenizer]) -> N
             "count with pretokenization='gpt2'",
         ),
         (lambda counts: tokbench.measure(tokbench.build("bpe", counts, 260), counts, reny={}), "Did you mean 'renyi'"),
-        (lambda counts: tokbench.compare([tokbench.build("bpe", counts, 260)], "x"), "two tokenizers or more"),
+        (lambda counts: tokbench.compare([tokbench.build("bpe", counts, 260)], "x"), "two or more tokenizers"),
         (lambda counts: tokbench.compare([tokbench.build("bpe", counts, 260)] * 2, [""]), "the texts are empty"),
     ],
 )
@@ -605,7 +605,11 @@ def test_tokenizers_in_any_iterable(pair: list[Tokenizer]) -> None:
     expected = tokbench.compare(pair, ["the cat"])
     assert tokbench.compare(iter(pair), ["the cat"]).equals(expected)
     assert tokbench.compare(tuple(pair), ["the cat"]).equals(expected)
-    for wrong, said in (({"a": pair[0]}, "mapping.values()"), ("bpe", "two tokenizers or more"), (5, "two tokenizers")):
+    for wrong, said in (
+        ({"a": pair[0]}, "mapping.values()"),
+        ("bpe", "two or more tokenizers"),
+        (5, "two or more tokenizers"),
+    ):
         assert said in rejected(lambda given: tokbench.compare(given, ["the cat"]), wrong)
 
 

@@ -417,8 +417,8 @@ def test_show(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatc
     for arguments, said in (
         ((small, "cat.txt"), "cat.txt is a file; pass its text, as in tokbench.read('cat.txt')[0]"),
         ((small, "a" * 100_001), "the text has 100,001 bytes; pass 100,000 or fewer"),
-        (([small, "bpe"], "cat"), "'bpe' is no tokenizer; pass it through tokbench.load or tokbench.wrap"),
-        (("bpe", "cat"), "'bpe' is no tokenizer; pass one, or several in a list"),
+        (([small, "bpe"], "cat"), "'bpe' is not a tokenizer; pass it through tokbench.load or tokbench.wrap"),
+        (("bpe", "cat"), "'bpe' is not a tokenizer; pass one, or several in a list"),
         (([], "cat"), "pass a tokenizer"),
         ((small, 5), "5 is not text; pass str or bytes"),
     ):

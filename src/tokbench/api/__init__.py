@@ -1,4 +1,4 @@
-"""From text to a table of tokenizers in a few lines of Python: the functions of ``import tokbench``.
+"""Python interface: the functions of ``import tokbench``.
 
     import tokbench
 
@@ -7,7 +7,7 @@
     pathpiece = tokbench.build("pathpiece", counts, 4096, initial_size=16384)
     print(tokbench.compare([bpe, pathpiece], held_out))
 
-Files are read where a ``pathlib.Path`` is given for a text, and by the methods that read. Only
+Functions read files only if a text is a ``pathlib.Path``, or if their name says so. Only
 :meth:`~tokbench.tokenizer.Tokenizer.save` and :meth:`~tokbench.pretokens.PretokenCounts.write` write files.
 """
 
@@ -47,22 +47,22 @@ READ = {
     "scores": ("tokbench.candidates.scored_text", "ScoredDocuments", "tokbench.candidates.scored_text.read_scores"),
     "documents": ("tokbench.candidates.running_text", "Documents", "tokbench.candidates.running_text.read_documents"),
 }
-"""What constructions read: module and class, and what makes one."""
+"""Sources of constructions: module, class, and the call that creates one."""
 
 
 def count(texts: Texts, pretokenization: Setting = "gpt2", *, scheme: Setting | None = None) -> PretokenCounts:
     """Count the pre-tokens of texts.
 
     Args:
-        texts: one document or several, each ``str`` (its UTF-8 bytes are counted) or ``bytes``. A ``pathlib.Path`` has
-            the documents of its file, as on the command line. A single ``str`` that looks like a path is rejected.
-        pretokenization: the pre-tokenization that cuts them: its name, see ``tokbench.pretokenizations``, or a mapping
-            with its ``method`` and options.
+        texts: one document or several, each ``str`` (its UTF-8 bytes are counted) or ``bytes``. A ``pathlib.Path`` is
+            read as on the command line. A single ``str`` that looks like a path is rejected.
+        pretokenization: name of the pre-tokenization, see ``tokbench.pretokenizations``, or a mapping with its
+            ``method`` and options. Default: ``gpt2``.
         scheme: former name of ``pretokenization``.
 
     Raises:
-        TokbenchError: no text, or no such pre-tokenization or option. Mappings, frames and data sets are no texts; give
-            one column.
+        TokbenchError: not a text, or an unknown pre-tokenization or option. Mappings, frames and datasets are
+            rejected; pass one column.
 
     Examples:
         >>> counts = tokbench.count(["the cat", "the hat"])
@@ -114,24 +114,24 @@ def build(
     name: str = "",
     **options: Any,
 ) -> Tokenizer:
-    """Build a vocabulary and the tokenizer that goes with it.
+    """Build a vocabulary, and a tokenizer with it.
 
     Args:
         construction: name of the method, see ``tokbench.constructions``.
-        source: what the method reads: pre-token counts for most.
-        size: tokens wanted, the 256 bytes included; fewer come where the text yields no more.
-        segmentation: name of the segmentation, see ``tokbench.segmentations``; the construction's own where left out.
-        segmentation_options: options of the segmentation; their defaults where left out.
-        initial: the vocabulary that a top-down method starts from, or the construction that builds it from the counts:
-            its name, or a mapping with its ``method`` and options. Default: the method's own.
-        seed: of everything that is drawn at random.
-        threads: threads to use; they do not change the result.
-        name: what tables call the tokenizer; the construction's name where left out.
+        source: source of the method: pre-token counts for most.
+        size: number of tokens, including the 256 bytes; the result has fewer if the text does not yield more.
+        segmentation: name of the segmentation, see ``tokbench.segmentations``. Default: that of the construction.
+        segmentation_options: options of the segmentation. Default: its defaults.
+        initial: initial vocabulary of a top-down method, or the construction that builds it from the counts: its name,
+            or a mapping with its ``method`` and options. Default: that of the method.
+        seed: random seed. Default: 0.
+        threads: number of threads; the result does not depend on it. Default: 1.
+        name: name of the tokenizer in tables. Default: name of the construction.
         options: options of the construction.
 
     Raises:
-        TokbenchError: no such method or option, a value that does not fit, a source of another kind than the method
-            reads, a size smaller than the method's alphabet, or what the method says of its source.
+        TokbenchError: an unknown method or option, an invalid value, a source of the wrong type, a size smaller than
+            the method's alphabet, or a source that the method rejects.
 
     Examples:
         >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
@@ -155,7 +155,7 @@ def build(
     given = segmentation_options or ({} if segmentation and segmentation != cut else shared)
     cut_options = validated(given, segmentations[segmentation or cut].options, segmentation or cut)
     if isinstance(source, PretokenCounts) and not len(source):
-        raise TokbenchError("the counts hold no pre-token; count a text that is not empty")
+        raise TokbenchError("the counts have no pre-token; count a text that is not empty")
     if method.initial and initial is None:
         counts = source if isinstance(source, PretokenCounts) else None
         make = vocabulary_of_recipe if isinstance(chosen.initial, InitialRecipe) else initial_vocabulary
@@ -175,22 +175,22 @@ def build(
 
 
 def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict[str, Any]) -> "pl.DataFrame":
-    """Take every intrinsic metric of a text.
+    """Compute all intrinsic metrics of a tokenizer on texts.
 
     Args:
         tokenizer: the tokenizer.
-        texts: texts as in :func:`count`, or their counts under the tokenizer's own pre-tokenization. A tokenizer that
-            works through another library, or wraps a function, needs the texts; metrics of pre-tokens have no value.
+        texts: texts as in :func:`count`, or their counts under the tokenizer's pre-tokenization. A tokenizer that runs
+            through another library, or wraps a function, needs the texts; metrics of pre-tokens then have no value.
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
-        One row for each number, the common ones first: ``key`` (a short unique name), ``metric``, ``definition`` (which
-        word, which denominator), ``value`` (null if there is none), ``n`` (number of things it is over) and ``reason``
-        (why there is no value).
+        One row per number, common ones first: ``key`` (a short unique name), ``metric``, ``definition`` (which word,
+        which denominator), ``value`` (null if there is none), ``n`` (number of observations) and ``reason`` (reason
+        for a missing value).
 
     Raises:
-        TokbenchError: no tokenizer, no text, counts under another pre-tokenization, no such family or option, or a
-            family that sees something else than a text.
+        TokbenchError: not a tokenizer, not a text, counts under another pre-tokenization, an unknown family or
+            option, or a family of metrics that are not of texts.
 
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat and the hat " * 9), 260)
@@ -225,7 +225,7 @@ def _families(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, values in options.items():
         if metrics[name].of != "text":
             seen = metrics[name].of.replace("_", " ")
-            raise TokbenchError(f"{name}: a metric of {seen}, and measure takes those of a text; leave it out")
+            raise TokbenchError(f"{name}: a metric of {seen}; measure accepts only metrics of a text; leave it out")
         families[name] = validated(values, metrics[name].options, name)
     return families
 
@@ -233,7 +233,7 @@ def _families(options: Mapping[str, Any]) -> dict[str, Any]:
 def _measured_through_library(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":
     """Measure a tokenizer without pre-tokens on documents, each encoded once.
 
-    A value that depends on a vocabulary size that is not known is left out.
+    Values that depend on an unknown vocabulary size are null.
     """
     from tokbench.intrinsic.tokenizer import measure_encoded
 
@@ -269,22 +269,21 @@ class _Encoded:
 
 
 def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "Comparison":
-    """Compare the tokens that the same documents need; differences are relative to the first tokenizer.
+    """Compare the numbers of tokens of the same documents; differences are relative to the first tokenizer.
 
     Args:
         tokenizers: two or more.
-        texts: documents that none of them was built from, as in :func:`count`; differences have an interval where they
-            are two or more.
-        threads: threads to encode with.
+        texts: documents as in :func:`count`, which no tokenizer was built from; two or more for intervals.
+        threads: number of threads. Default: 1.
 
     Returns:
-        A row a tokenizer, in their order: ``name``, ``size`` (as asked for; null if not known), ``tokens``,
-        ``bytes_per_token``, ``difference`` (tokens more than the first needs, as a share of those of the first),
-        ``low`` and ``high`` (95 % interval of the difference by Student's t over documents) and ``documents`` (how
-        many were drawn). ``baseline`` names the first tokenizer, and ``best()`` returns the result as a sentence.
+        One row per tokenizer, in the given order: ``name``, ``size`` (nominal; null if unknown), ``tokens``,
+        ``bytes_per_token``, ``difference`` (tokens relative to the first tokenizer, minus 1), ``low`` and ``high``
+        (95 % interval of the difference by Student's t over documents) and ``documents`` (their number).
+        ``baseline`` is the name of the first tokenizer, and ``best()`` returns the result as a sentence.
 
     Raises:
-        TokbenchError: fewer than two tokenizers, something that is none, or no bytes to encode.
+        TokbenchError: fewer than two tokenizers, an argument that is not a tokenizer, or no bytes to encode.
 
     Examples:
         >>> counts = tokbench.count("the cat sat on the mat and the hat " * 9)
@@ -304,7 +303,7 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
     documents = list(texts_of("compare", texts))
     total = sum(map(len, documents))
     if not total:
-        raise TokbenchError("compare: the texts are empty; give documents with text")
+        raise TokbenchError("compare: the texts are empty; pass documents with text")
     counts = [[one.count(document, threads) for document in documents] for one in tokenizers]
     rows = []
     for tokenizer, own in zip(tokenizers, counts, strict=True):
@@ -323,33 +322,33 @@ def _check_source(construction: Construction, source: Any) -> None:
     module, kind, made = READ[construction.source]
     if not isinstance(source, getattr(import_module(module), kind)):
         given, name = type(source).__name__, construction.name
-        raise TokbenchError(f"source: '{name}' reads {module}.{kind}, and this is {given}; make it by {made}")
+        raise TokbenchError(f"source: '{name}' reads {module}.{kind}, not {given}; make it with {made}")
 
 
 def _check_initial(construction: Construction, source: Any, initial: Any) -> None:
     name = construction.name
     if not construction.initial:
         if initial is not None:
-            raise TokbenchError(f"initial: '{name}' starts from no vocabulary; leave it out")
+            raise TokbenchError(f"initial: '{name}' has no initial vocabulary; leave it out")
     elif not isinstance(initial, Vocabulary | str | Mapping | None):
         raise TokbenchError(
-            f"initial {shown(initial)}: give a tokbench.Vocabulary, the name of a construction, or a mapping with its "
+            f"initial {shown(initial)}: pass a tokbench.Vocabulary, the name of a construction, or a mapping with its "
             "method and options"
         )
     elif not isinstance(initial, Vocabulary) and not isinstance(source, PretokenCounts):
-        raise TokbenchError(f"initial: '{name}' starts from a vocabulary, and none is built without counts; give one")
+        raise TokbenchError(f"initial: '{name}' needs an initial vocabulary, which is built only from counts; pass one")
 
 
 def _several_tokenizers(tokenizers: Any) -> list[Tokenizer]:
     if isinstance(tokenizers, Mapping):
-        raise TokbenchError("compare: a mapping of tokenizers; give its tokenizers, as in mapping.values()")
+        raise TokbenchError("compare: a mapping of tokenizers; pass its tokenizers, as in mapping.values()")
     if isinstance(tokenizers, Tokenizer | str) or not isinstance(tokenizers, Iterable):
-        raise TokbenchError(f"compare: {shown(tokenizers)}; give two tokenizers or more, as in a list")
+        raise TokbenchError(f"compare: {shown(tokenizers)}; pass two or more tokenizers, as in a list")
     found = list(tokenizers)
     for tokenizer in found:
         tokenizer_of("compare", tokenizer)
     if len(found) < 2:
-        raise TokbenchError("compare: give two tokenizers or more")
+        raise TokbenchError("compare: pass two or more tokenizers")
     return found
 
 

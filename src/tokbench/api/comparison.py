@@ -1,4 +1,4 @@
-"""Comparison of tokenizers by the tokens that the same documents need, as a table that names its baseline."""
+"""Table of a comparison of tokenizers by their numbers of tokens for the same documents."""
 
 from collections.abc import Mapping
 from html import escape
@@ -12,18 +12,17 @@ COLUMNS = {"name", "size", "tokens", "difference", "low", "high", "documents"}
 
 
 class Comparison(pl.DataFrame):
-    """The table that :func:`tokbench.api.compare` returns: a polars frame that names its baseline."""
+    """Result of :func:`tokbench.api.compare`: a polars frame with a baseline."""
 
     @property
     def baseline(self) -> str:
-        """Name of the tokenizer that differences are relative to: the row without a difference."""
+        """Name of the reference tokenizer: the row without a difference."""
         return str(self._baseline()["name"])
 
     def best(self) -> str:
-        """Return a sentence: which tokenizer needs the fewest tokens, and how sure that is.
+        """Return a sentence on the tokenizer with the fewest tokens, with the interval of its difference.
 
-        The interval is that of one pair; with several tokenizers the sentence says that it is not corrected for their
-        number.
+        The interval is of one pair; with several pairs, the sentence says that it is not corrected for their number.
 
         Raises:
             TokbenchError: rows or columns of the comparison are missing.
@@ -31,7 +30,7 @@ class Comparison(pl.DataFrame):
         baseline = self._baseline()
         others = [row for row in self.rows(named=True) if row["difference"] is not None]
         if not others:
-            raise TokbenchError("best: the table has no difference; compare two tokenizers or more")
+            raise TokbenchError("best: the table has no difference; compare two or more tokenizers")
         row = min(others, key=lambda other: other["tokens"])
         name, difference = baseline["name"], row["difference"]
         if difference == 0:
@@ -59,7 +58,7 @@ class Comparison(pl.DataFrame):
         return rows[0]
 
     def _sentences(self) -> str:
-        """Return the baseline and the best, empty for a part of the table that lacks them."""
+        """Return the baseline and the result of :meth:`best`; empty if rows or columns are missing."""
         try:
             return f"difference: to the tokens of {self.baseline}\n{self.best()}"
         except TokbenchError:

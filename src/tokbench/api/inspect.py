@@ -1,4 +1,4 @@
-"""Checks, cuts, bounds, n-gram bits and tables of an experiment, as objects that print themselves and show as HTML."""
+"""Inspection functions of the Python interface; their results print as text and display as HTML in notebooks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 WIDTH = 100
-"""Columns of a printed cut."""
+"""Width of a printed segmentation in columns."""
 MAX_SHOWN_BYTES = 100_000
-"""Bytes of the longest text that is shown."""
+"""Maximum size of a shown text in bytes."""
 MAX_CHECKED = 1000
-"""Documents that a check reads by default."""
+"""Default maximum number of documents of a check."""
 COLOURS = {False: ("#dadada", "#bcbcbc"), True: ("#ffd787", "#ffaf5f")}
-"""Backgrounds, in turn, of tokens that all cuts have, and of those that not all have."""
+"""Alternating background colours of tokens that all tokenizers share, and of other tokens."""
 
 
 @dataclass(frozen=True, repr=False)
 class Checks:
-    """Results of :func:`check`; printed, one line for each check, with the shortest input that fails.
+    """Results of :func:`check`; prints one line per check, with the shortest input that fails.
 
     Attributes:
         tokenizer: the tokenizer.
@@ -49,7 +49,7 @@ class Checks:
 
     @property
     def fit(self) -> bool:
-        """Whether no check failed. Warnings do not count."""
+        """True if no check failed; warnings do not count."""
         return not self.failures
 
     @property
@@ -84,10 +84,10 @@ def check(tokenizer: Tokenizer, documents: Texts = (), *, limit: int = MAX_CHECK
     Args:
         tokenizer: the tokenizer. A wrapped function needs its ``decode``.
         documents: further texts to check with, as in :func:`count`. Default: none.
-        limit: documents that are read at most (default: 1,000).
+        limit: maximum number of documents (default: 1,000).
 
     Raises:
-        TokbenchError: not a tokenizer, no ``decode``, or no text. What the tokenizer raises is a failure of the check.
+        TokbenchError: not a tokenizer, no ``decode``, or not a text. Exceptions of the tokenizer are failed checks.
 
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat"), 260)
@@ -113,11 +113,11 @@ def _with_decode(call: str, tokenizer: Tokenizer) -> Tokenizer:
 
 @dataclass(frozen=True, repr=False)
 class Cuts:
-    """A text in the tokens of one tokenizer or several; printed, a row for each tokenizer, with ids below it.
+    """Segmentations of a text by one or more tokenizers; prints one row per tokenizer, with ids below.
 
     Attributes:
         text: the text.
-        cuts: of each tokenizer: its name, and its tokens with ids and places.
+        cuts: for each tokenizer, its name, and its tokens with ids and offsets.
     """
 
     text: bytes
@@ -137,7 +137,7 @@ class Cuts:
         return as_json(self.cuts, self.text)
 
     def _repr_html_(self) -> str:
-        """Coloured tokens; those that not all tokenizers have are orange. The id is the tooltip."""
+        """Return a table of coloured tokens with ids as tooltips; tokens that not all tokenizers share are orange."""
         common = frozenset.intersection(*(segmented.spans for segmented in self.cuts))
         borders = disputed(self.cuts)
         rows = []
@@ -155,14 +155,14 @@ class Cuts:
 
 
 def show(tokenizers: Tokenizer | Iterable[Tokenizer], text: str | bytes) -> Cuts:
-    """Show how tokenizers cut a text: print the result, or let a notebook draw it in colours.
+    """Return the segmentations of a text; print the result, or display it in colour in a notebook.
 
     Args:
         tokenizers: a tokenizer, or several.
         text: the text, up to 100,000 bytes.
 
     Raises:
-        TokbenchError: not a tokenizer, no ``decode``, or the text is too long or the name of a file.
+        TokbenchError: not a tokenizer, no ``decode``, or the text is too long or a file name.
 
     Examples:
         >>> words = tokbench.wrap(lambda text: text.split(" "), name="words")
@@ -179,7 +179,7 @@ def show(tokenizers: Tokenizer | Iterable[Tokenizer], text: str | bytes) -> Cuts
     """
     several = [tokenizers] if isinstance(tokenizers, Tokenizer) else tokenizers
     if isinstance(several, str | Mapping) or not isinstance(several, Iterable):
-        raise TokbenchError(f"show: {shown(tokenizers)} is no tokenizer; pass one, or several in a list")
+        raise TokbenchError(f"show: {shown(tokenizers)} is not a tokenizer; pass one, or several in a list")
     opened = [_with_decode("show", tokenizer_of("show", tokenizer)) for tokenizer in several]
     if not opened:
         raise TokbenchError("show: pass a tokenizer")
@@ -201,23 +201,23 @@ def bound(
     max_pretoken_bytes: int = MAX_PRETOKEN_BYTES,
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Prove how few tokens any vocabulary of a size could need for a text, with any segmentation.
+    """Compute a lower bound on the tokens that any vocabulary of a size needs for a text, with any segmentation.
 
     Args:
         counts: pre-token counts of the text. The bound holds for their pre-tokenization only.
-        size: tokens of the vocabulary, the 256 bytes included.
-        gap: stop when a vocabulary is found that exceeds the bound by this share at most (default: 0.001).
+        size: tokens of the vocabulary, including the 256 bytes.
+        gap: stop when a vocabulary exceeds the bound by at most this share (default: 0.001).
         steps: stop after this many steps (default: 1,000).
         max_token_bytes: longest token in bytes. Default: no limit.
-        max_pretoken_bytes: longest pre-token in bytes; longer ones are left out (default: 256).
-        threads: threads to use; they do not change the result.
+        max_pretoken_bytes: longest pre-token in bytes; longer ones are excluded (default: 256).
+        threads: number of threads; the result does not depend on it. Default: 1.
 
     Returns:
-        ``bound`` (tokens that every vocabulary needs at least), ``tokens`` (of the best vocabulary found), ``gap``
-        (the second above the first, as a share), and what ``tokbench bound`` prints in addition.
+        ``bound`` (minimum number of tokens), ``tokens`` (of the best vocabulary found), ``gap`` (``tokens`` relative to
+        ``bound``, minus 1), and the further values of ``tokbench bound``.
 
     Raises:
-        TokbenchError: not counts, a size below the 256 bytes, or pre-tokens too long to look at every substring.
+        TokbenchError: not counts, a size below 256, or pre-tokens too long for all their substrings.
 
     Examples:
         >>> counts = tokbench.count("the cat sat on the mat and the hat " * 20)
@@ -229,7 +229,7 @@ def bound(
     from tokbench.optimum.bound import bound_text
 
     if not isinstance(counts, PretokenCounts):
-        raise TokbenchError(f"bound: {shown(counts)} is no pre-token counts; make them by tokbench.count(texts)")
+        raise TokbenchError(f"bound: {shown(counts)} is not pre-token counts; make them with tokbench.count(texts)")
     check_size(size)
     return bound_text(
         counts,
@@ -252,7 +252,7 @@ def ngram_bits(
     order: int = HIGHEST_NGRAM_ORDER,
     training_bytes: Sequence[int] | None = None,
 ) -> "pl.DataFrame":
-    """Return the bits per byte of token n-gram models: how well counts of tokens predict a text.
+    """Return the bits per byte of a text under token n-gram models.
 
     Args:
         tokenizer: the tokenizer. A wrapped function needs its ``decode`` and ``size``.
@@ -265,7 +265,7 @@ def ngram_bits(
         One row for each number of training bytes and each order: ``training_bytes``, ``order``, ``bits_per_byte``.
 
     Raises:
-        TokbenchError: not a tokenizer, a text is empty, or fewer bytes than ``training_bytes``.
+        TokbenchError: not a tokenizer, a text is empty, or it has fewer bytes than ``training_bytes``.
 
     Examples:
         >>> bpe = tokbench.build("bpe", tokbench.count("the cat sat on the mat"), 260)
@@ -300,7 +300,7 @@ def _numbered(texts: Texts) -> Iterator[Document]:
 
 
 class Results(Mapping[str, "pl.DataFrame"]):
-    """Tables of an experiment by name, each read when it is first used.
+    """Tables of an experiment by name, each read on first use.
 
     Attributes:
         folder: the experiment's folder.
@@ -350,7 +350,7 @@ def read_results(folder: Path | str) -> Results:
         A mapping of names to frames; ``docs/tables.md`` describes each.
 
     Raises:
-        TokbenchError: there are no tables in the folder; when a table is read: it is damaged.
+        TokbenchError: the folder has no tables; or, on first use, a table is damaged.
 
     Examples:
         >>> import polars

@@ -1,4 +1,4 @@
-"""Arguments of functions of Python: texts, files of texts, and tokenizers."""
+"""Validation of arguments of the Python interface: texts, files of texts, and tokenizers."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,14 +16,14 @@ Text = str | bytes | bytearray | memoryview
 Texts = Text | Path | Iterable[Text | Path]
 Paths = str | Path | Iterable[str | Path]
 LONGEST_PATH = 4096
-"""Characters above which no text is a path."""
+"""Maximum number of characters of a path."""
 LONGEST_SHOWN = 120
-"""Characters of a path that a message repeats."""
+"""Maximum number of characters of a path in a message."""
 SUFFIXES = (
     *(".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".md", ".ndjson", ".npy", ".parquet", ".py", ".rst", ".tex"),
     *(".tsv", ".txt", ".xml", ".yaml", ".yml", ".zip", ".zst"),
 )
-"""Ends of names by which a text without white space is a file's name."""
+"""Suffixes by which a text without white space looks like a file name."""
 
 
 def texts_of(call: str, texts: Any) -> Iterator[bytes]:
@@ -31,11 +31,11 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
 
     Args:
         call: name of the function that received the texts, for messages.
-        texts: a text, or several; a path has the documents of its file, as on the command line.
+        texts: a text, or several; paths are read as on the command line.
 
     Raises:
-        TokbenchError: it is a table, a ``str`` that looks like a path, or nothing to go through; while the texts are
-            read, also where one of them is no text.
+        TokbenchError: ``texts`` is a table, a ``str`` that looks like a path, or not iterable; or, during iteration,
+            an element is not a text.
     """
     texts = plain(texts)
     if isinstance(texts, str):
@@ -46,7 +46,7 @@ def texts_of(call: str, texts: Any) -> Iterator[bytes]:
         return _of_file(texts)
     reject_table(texts)
     if not is_iterable(texts):
-        raise TokbenchError(f"texts {shown(texts)}: give a text, str or bytes, or several")
+        raise TokbenchError(f"texts {shown(texts)}: pass a text, str or bytes, or several")
     return chain.from_iterable(_of_file(one) if isinstance(one, PurePath) else (as_bytes(one),) for one in texts)
 
 
@@ -59,7 +59,7 @@ def _of_file(path: PurePath) -> Iterator[bytes]:
 
 
 def _reject_path(call: str, text: str) -> None:
-    """Reject a single ``str`` that is the name of a file rather than a text."""
+    """Reject a single ``str`` that looks like a file name."""
     if not text or len(text) > LONGEST_PATH:
         return
     exists = os.path.exists(text)
@@ -80,10 +80,10 @@ def read(paths: Paths, *, text_field: str | None = None, encoding: str | None = 
         paths: a file or folder, or several; ``*``, ``?`` and ``[`` in a ``str`` match files, sorted by name.
             Each line of JSON Lines, row of Parquet, and file of text is a document. Files may be compressed.
         text_field: key or column of the text. Default: ``text``.
-        encoding: encoding of text and JSON Lines. Default: UTF-8; bytes that are not are returned as they are.
+        encoding: encoding of text and JSON Lines. Default: UTF-8; invalid bytes are returned unchanged.
 
     Raises:
-        TokbenchError: no such file, no file of that pattern, a damaged file, or an option that no file has a use for.
+        TokbenchError: a file does not exist or is damaged, a pattern matches no file, or an option is unused.
 
     Examples:
         >>> from pathlib import Path
@@ -117,7 +117,7 @@ def documents_of(paths: Any, fields: Fields) -> Iterator[bytes]:
 
 
 def _files(path: Any) -> list[str]:
-    """Return the path if there is such a file, else the files of the pattern."""
+    """Return the path if it exists, else the files that match it as a pattern."""
     if not isinstance(path, str | PurePath):
         raise TokbenchError(f"path {shown(path)}: pass a str or a pathlib.Path; texts go to tokbench.count")
     if os.path.exists(path):
@@ -129,11 +129,13 @@ def _files(path: Any) -> list[str]:
 
 
 def tokenizer_of(call: str, value: Any) -> Tokenizer:
-    """Return a value that is a tokenizer.
+    """Return the value if it is a tokenizer.
 
     Raises:
-        TokbenchError: it is not one.
+        TokbenchError: it is not a tokenizer.
     """
     if not isinstance(value, Tokenizer):
-        raise TokbenchError(f"{call}: {shown(value)} is no tokenizer; pass it through tokbench.load or tokbench.wrap")
+        raise TokbenchError(
+            f"{call}: {shown(value)} is not a tokenizer; pass it through tokbench.load or tokbench.wrap"
+        )
     return value
