@@ -1,9 +1,9 @@
 """Rényi efficiency: uniformity of token use in a text (Zouhar et al. 2023, "Tokenization and the noiseless channel").
 
 Two denominators are common. "Tokenization Is More Than Compression" (table 11) divides by the logarithm of the nominal
-vocabulary size, ByteSpan's intrinsic benchmark by that of the number of types seen in the text. The nominal size is the
-requested size. For a vocabulary with fewer tokens it is too large, so such vocabularies should not be ranked with
-others.
+vocabulary size. ByteSpan's intrinsic benchmark divides by that of the number of types seen in the text. The nominal
+size is the requested size. For a vocabulary with fewer tokens it is too large, so such vocabularies should not be
+ranked with others.
 """
 
 from typing import Annotated

@@ -1,9 +1,9 @@
 """Certificates of lower bounds: file format, and an independent check of the proof.
 
 The first line is a JSON object with the claim: ``size`` (tokens of the vocabulary, including the 256 bytes),
-``longest`` (longest token in bytes, or null), ``max_pretoken_bytes`` (longest pre-token in bytes, or null), ``scale``
-(units of price per token) and ``bound``. Each further line is a pre-token in hexadecimal, a tab, and the prices of its
-bytes, separated by spaces.
+``longest`` (longest token in bytes), ``max_pretoken_bytes`` (longest pre-token in bytes), ``scale`` (units of price per
+token) and ``bound``. The two limits are null if there is none. Each further line is a pre-token in hexadecimal, a tab,
+and the prices of its bytes, separated by spaces.
 
 The check is plain Python and shares no code with the search.
 

@@ -1,7 +1,7 @@
 """Comparison of translations with tables 1 and 2 of "BPE Gets Picky".
 
-A row corresponds to the paper's if one recipe of the paper tokenizes both sides, with a joint vocabulary or separate
-ones of the same size, in the same direction. Models and texts usually differ from the paper's; the table shows if the
+A row corresponds to the paper's if one recipe of the paper tokenizes both sides, in the same direction. Vocabularies
+are joint, or separate with the same size. Models and texts usually differ from the paper's; the table shows if the
 model is the same.
 """
 

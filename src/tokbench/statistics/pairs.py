@@ -140,9 +140,9 @@ def compare_pairs(
 ) -> pl.DataFrame:
     """Test "a is better than b" by the one-sided exact Wilcoxon signed-rank test, for ordered pairs of variants.
 
-    Pairs are chosen by :func:`compared`. Accuracies are paired by vocabulary size and task within one model and suite,
-    over the cells that both variants have and in which neither vocabulary is undersized. P-values are adjusted for the
-    number of tests of the model and suite.
+    Pairs are chosen by :func:`compared`. Accuracies are paired by vocabulary size and task within one model and suite.
+    Cells are left out if a variant lacks them, or if one of the vocabularies is undersized. P-values are adjusted for
+    the number of tests of the model and suite.
 
     Args:
         accuracy: table of accuracies, see :data:`tokbench.statistics.cells.ACCURACY`.

@@ -237,11 +237,11 @@ QUESTION_COMPARISONS = TidyTable(
     prints=(
         Print(
             "statistics",
-            "Tests of whether a is better than b on the questions that both answered, by {model} on {suite}: questions "
-            "that one of the two answered right more often than the other, over all sizes, and p of the one-sided "
-            "exact sign test on these (McNemar's test for a single size). low, high: 95 % interval of the difference "
-            "of the averages, by the paired bootstrap over the questions of each task; a question is drawn with all "
-            "its sizes.",
+            "Tests of whether a is better than b on the questions that both answered, by {model} on {suite}. A better, "
+            "b better: questions that one of the two answered right more often, over all sizes. p: one-sided exact "
+            "sign test on these (McNemar's test for a single size). low, high: 95 % interval of the difference of the "
+            "averages, by the paired bootstrap over the questions of each task. A question is drawn with all its "
+            "sizes.",
             (
                 "a", "b", "mean_difference", "low", "high", "bootstrap_p", "better", "worse", "p_value", "holm",
                 "benjamini_hochberg", "questions", "missing",

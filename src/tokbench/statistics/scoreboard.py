@@ -1,7 +1,7 @@
 """Scoreboard: the most important measures of every tokenizer, ranked within each pre-tokenizer.
 
-Every number has a difference from the baseline, paired over the documents, words, questions or seeds that it was
-measured on, with the interval and the verdict of one test.
+Every number has a difference from the baseline, with the interval and the verdict of one test. Differences are paired
+over the documents, words, questions or seeds that were measured.
 """
 
 from collections.abc import Iterator, Mapping

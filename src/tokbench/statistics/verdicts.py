@@ -86,8 +86,8 @@ def detectable_difference(
 ) -> float | None:
     """Return the mean difference at which the one-sided signed-rank test rejects with probability ``power``.
 
-    Assumes shifted normal differences and the test's asymptotic efficiency: (z_alpha + z_power) times the standard
-    error of a mean, divided by the square root of 3 / pi.
+    Assumes shifted normal differences and the test's asymptotic efficiency. The difference is (z_alpha + z_power) times
+    the standard error of a mean, divided by the square root of 3 / pi.
 
     Args:
         deviation: standard deviation of the paired differences, in the unit of the result; None if unknown.

@@ -323,7 +323,7 @@ BITS_PER_BYTE = TidyTable(
         Print(
             "models",
             "Bits per byte of {names} by vocabulary size: bits that the model needs for the text of the evaluation "
-            "split, which it was not trained on, divided by the bytes of that text; n = {models}. A window of a fixed "
+            "split / bytes of that text; n = {models}. The model was not trained on this text. A window of a fixed "
             "number of tokens contains more text if tokens are longer. The columns with equal context therefore give "
             "every tokenizer the same number of bytes of context.",
             by=("model", "suite"),
