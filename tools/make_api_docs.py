@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"
 SOURCE = ROOT / "src" / "tokbench"
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    "What `import tokbench` offers": {
+    "Public interface: `import tokbench`": {
         "adapters/load.py": ("load", "wrap"),
         "api/texts.py": ("read",),
         "api/__init__.py": ("count", "count_files", "build", "measure", "compare"),
@@ -46,7 +46,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "resource/__init__.py": ("resource", "ResourceType", "Read", "ResourceOptions"),
         "metric/words.py": ("SegmentedWord", "Decision"),
     },
-    "What constructions read besides counts": {
+    "Other sources of constructions": {
         "candidates/scored_text.py": ("ScoredDocuments", "ScoredDocument"),
         "candidates/running_text.py": ("Documents",),
         "options.py": ("Options",),

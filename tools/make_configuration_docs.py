@@ -50,27 +50,32 @@ DOCS = Path(__file__).parents[1] / "docs"
 INTRODUCTION = f"""\
 # Configuration
 
-One YAML file is one experiment. `snakemake` reads `config.yaml`, or the file that `--configfile` names, never both:
-copy `config.yaml` to start an experiment of your own. `tokbench validate FILE` checks a file without running anything;
-`--full` prints it with every default filled in.
+One YAML file is one experiment. `snakemake` reads `config.yaml`, or instead the file after `--configfile`: copy
+`config.yaml` to start your own experiment. `tokbench validate FILE` checks a file without running anything; `--full`
+prints it with all defaults.
 
 Three forms save typing:
 
-- a method, source or recipe that needs no option may be given by its name alone: `construction: bpe`;
+- a method, source or recipe without options may be just a name: `construction: bpe`;
 - a recipe may start from a preset and change some of its keys: `{{preset: tiny, batches: 400}}`;
-- the path of a corpus, a resource or a local suite may be given on the command line:
+- the path of a corpus, resource or local suite may be on the command line:
   `snakemake --config books=novels.jsonl.gz`.
 
-A value is read as every edition of YAML and JSON reads it. `true` and `false` are truth values and decimal numbers are
-numbers; `yes`, `off`, `1_000`, `+5`, `017` and `1:30` are text, which a key that takes a number rejects. Numbers are
-finite. A vocabulary has at most {LARGEST_VOCABULARY:,} tokens; a seed at most 64 bits, one of the language-model stack
-32; bytes and documents of a text are counted in 64 bits, all else in 31. A key stands once, and so does an entry of a
-list; aliases and `<<` may be used, tags may not. A name (of the experiment, a corpus, a variant, a model, ...) has at
-most 64 letters, digits, `_` and `-`; that of a test of a parallel corpus 32, that of its languages 24. All wrong
-values of a file are listed at once; only then are they compared with each other.
+Values mean the same as in YAML 1.1, YAML 1.2 and JSON. `true` and `false` are Booleans, decimal numbers are numbers.
+`yes`, `off`, `1_000`, `+5`, `017` and `1:30` are strings, and are errors for numeric keys. Numbers are finite.
+Limits:
 
-`tokbench schema > config.schema.json` writes the JSON schema of the installed version. An editor that speaks YAML (by
-yaml-language-server, as that of VS Code) completes and checks a configuration that begins with
+- a vocabulary has at most {LARGEST_VOCABULARY:,} tokens;
+- a seed has at most 64 bits, in language models 32;
+- numbers of bytes and documents have at most 64 bits, other integers 31;
+- names (of the experiment, a corpus, a variant, a model) have at most 64 letters, digits, `_` and `-`; names of tests
+  of parallel corpora 32, of their languages 24.
+
+Duplicate keys, duplicate list entries and YAML tags are errors; aliases and `<<` work. `tokbench validate` lists all
+invalid values at once; conflicts between values are checked after that.
+
+`tokbench schema > config.schema.json` writes the JSON schema of the installed version. Editors with
+yaml-language-server, such as VS Code with its YAML extension, then complete and check configurations that begin with
 `# yaml-language-server: $schema=config.schema.json`. The schema and this page are generated from the types, the page by
 `tools/make_configuration_docs.py`.
 """
@@ -79,7 +84,7 @@ EXAMPLE = """\
 
 ```yaml
 name: mine                # the results are in results/mine
-seed: 0                   # of the splits, and of everything that is drawn at random
+seed: 0                   # of the splits and of all random draws
 
 corpora:
   books:                  # a name of your choice
@@ -92,7 +97,7 @@ variants:                 # tokenizer recipes, and external tokenizers
   pathpiece:
     pretokenization: gpt2
     construction: {method: pathpiece, initial: bpe, initial_size: 16384}
-  theirs: {from: tokenizer_json, path: theirs.json}               # a file of another library
+  theirs: {from: tokenizer_json, path: theirs.json}               # a tokenizer file of another library
   ours: {from: python, path: my_tokenizer:encode}                 # a function of my_tokenizer.py
 
 sizes: [4096, 8192]       # of the variants that are built
@@ -114,12 +119,11 @@ report: {title: Tokenizers for my books, baseline: bpe}
 Only `name`, `corpora`, `variants` and `sizes` are required.
 """
 PRETOKENIZATIONS = """\
-A pre-tokenization without options is given by its name; one with options by a mapping, such as
-`{method: regex, pattern: '\\p{L}+|\\p{N}{1,3}'}` or `{method: sequence, steps: [gpt2, {method: digits, group: 3}]}`.
-Patterns are those of Python's `regex` package; what a pattern does not match is a pre-token, too. A byte that is not
-valid UTF-8 is a character by itself, neither letter, number nor blank. A pattern that is broken, matches the empty
-string or takes too long ends in one line. Files and folders of one with options bear a hash of these. In paths and in
-names of Python, `scheme` is short for pre-tokenization.
+A pre-tokenization is a name, or a mapping with options, such as `{method: regex, pattern: '\\p{L}+|\\p{N}{1,3}'}` or
+`{method: sequence, steps: [gpt2, {method: digits, group: 3}]}`. Patterns have the syntax of Python's `regex` package;
+text between matches is a pre-token, too. An invalid UTF-8 byte counts as a character that is neither letter, number nor
+white space. A pattern that is invalid, matches the empty string or needs too long is a one-line error. File names have
+a hash of the options, if there are any. In paths and Python names, `scheme` means pre-tokenization.
 """
 INITIAL = """\
 A top-down construction starts from a larger vocabulary. `initial` is the construction that builds it: its name, or a
@@ -134,9 +138,9 @@ construction:
 Variants that start from the same vocabulary share its build.
 """
 ELSEWHERE = """\
-A variant with `from` and `path` is an external tokenizer. It has no requested size: tables list it under the number of
-tokens that a text can give. [External tokenizers](existing.md#in-an-experiment) describes its measurements. The path
-may be given on the command line, as `--config NAME=PATH`. `from: python` runs [a Python
+A variant with `from` and `path` is an external tokenizer. It has no requested size: tables list it under its number of
+tokens that text can have. [External tokenizers](existing.md#in-an-experiment) describes its measurements. The path may
+be on the command line, as `--config NAME=PATH`. `from: python` runs [a Python
 function](existing.md#a-python-function); `tokbench validate` parses its file and does not run it.
 """
 FORMS = {"null": "nothing", "number": "number", "integer": "integer", "string": "text", "boolean": "true or false"}
@@ -178,14 +182,14 @@ def reference() -> str:
             *section("## Language models", "models.NAME", ModelOptions),
             *section("### MPT", "models.NAME", MptOptions, ModelOptions.model_fields),
             *section("### Llama", "models.NAME", LlamaOptions, ModelOptions.model_fields),
-            *section("### Where one is trained", "models.NAME.resources", TrainingResources),
-            *section("### How one is divided", "models.NAME.fsdp", Sharding),
+            *section("### Training resources", "models.NAME.resources", TrainingResources),
+            *section("### Sharding", "models.NAME.fsdp", Sharding),
             *preset_section(MODEL_PRESETS),
             *section("## Translation models", "translation_models.NAME", TranslationOptions),
             *preset_section(TRANSLATION_PRESETS),
             *section("## Offline tasks", "tasks", TaskOptions),
             *section("## Suites", "suites.NAME", SuiteOptions),
-            *section("### What one task does otherwise", "suites.NAME.overrides.TASK", TaskSettings),
+            *section("### Overrides of single tasks", "suites.NAME.overrides.TASK", TaskSettings),
             *preset_section(named_suites()),
             *section("### Files of a local task", "suites.NAME.files.TASK", LocalTask),
             f"Tasks known by name: {', '.join(f'`{name}`' for name in local_tasks())}.",
@@ -278,8 +282,8 @@ def summary_of(method: Method) -> str:
 def known_of(method: Method) -> Iterator[str]:
     """Yield sentences on the metadata of a method."""
     if isinstance(method, Construction):
-        yield f"Segmentation by `{method.segmentation}` unless another is named."
-        yield f"The smallest size is {method.alphabet}."
+        yield f"Default segmentation: `{method.segmentation}`."
+        yield f"Minimum size: {method.alphabet}."
         if method.source == "scores":
             yield "Reads the scores of the variant's `byte_lm`."
         if method.source == "documents":
@@ -287,13 +291,13 @@ def known_of(method: Method) -> Iterator[str]:
         if method.gives_initial:
             yield "Top-down constructions may start from it."
     elif isinstance(method, Segmentation) and method.needs:
-        yield f"The construction must make {method.needs}."
+        yield f"The construction must produce {method.needs}."
 
 
 def resource_sections() -> Iterator[str]:
     """Yield the common keys of resources, then each type with its options."""
     yield from section("## Resources", "resources.NAME", ResourceOptions)
-    yield from ("| type | holds | files in a folder | what is read |", "|---|---|---|---|")
+    yield from ("| type | content | files in a folder | meaning |", "|---|---|---|---|")
     for method in resource_types.methods():
         holds = method.gold.replace("_", " ")
         yield f"| `{method.name}` | {holds} | `{method.files}` | {escaped(plain(method.summary))} |"
@@ -307,7 +311,7 @@ def resource_sections() -> Iterator[str]:
 def metric_sections() -> Iterator[str]:
     """Yield every family of metrics with its options."""
     yield from ("## Metrics", "", f"{first_sentence(MetricsOptions)}", "")
-    yield from ("| family | taken of | what it tells |", "|---|---|---|")
+    yield from ("| family | measured on | meaning |", "|---|---|---|")
     for method in metrics.methods():
         seen = method.of.replace("_", " ")
         seen += ", and each language" if method.per_language else ""
@@ -320,7 +324,7 @@ def metric_sections() -> Iterator[str]:
 
 def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:
     """Yield the differences of each preset from the defaults."""
-    yield from ("| preset | what it sets |", "|---|---|")
+    yield from ("| preset | values |", "|---|---|")
     for name, options in presets.items():
         whole = options.model_dump(mode="json")
         changes = {

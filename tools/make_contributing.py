@@ -77,7 +77,7 @@ def upward_imports() -> list[str]:
 
 def table() -> str:
     """Return the rooms as a table in Markdown, the highest floor first."""
-    rows = ["| floor | room | what |", "|---:|---|---|"]
+    rows = ["| floor | room | content |", "|---:|---|---|"]
     floors = read_floors()
     for number in range(len(floors), 0, -1):
         for room, what in floors[number - 1].items():

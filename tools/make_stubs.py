@@ -32,7 +32,7 @@ DTYPES = {"double": "float64", "float": "float32", "Id": "integer[Any]"}
 
 
 def python_type(declared: str, nullable: bool) -> str:
-    """The type in Python of a C declaration; a nullable one of an extension type takes None."""
+    """Return the Python type of a C declaration; nullable extension types also accept None."""
     if view := re.fullmatch(r"(const )?(\w+)\[[:, 1]+\]", declared):
         array = f"NDArray[np.{DTYPES.get(view[2], view[2].removesuffix('_t'))}]"
         return f"bytes | {array}" if view[1] and view[2] == "uint8_t" else array

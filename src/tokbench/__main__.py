@@ -1,4 +1,4 @@
-"""``python -m tokbench``: the command line of the interpreter that runs, whatever the search path holds."""
+"""``python -m tokbench``: the command line with the running interpreter, independent of the search path."""
 
 from tokbench.commands.main import main
 

@@ -284,7 +284,10 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
                 zip(("long", "short"), tokens, strict=True)]  # fmt: skip
         assert line == f"  gap, {where}: {told[0]} and {told[1]}."
     assert sum(line.startswith("  300, order ") for line in lines) == 10
-    assert f"of {len(TOPICS)} documents: {text}, trained on {len(TOPICS)} others; intervals over documents" in answer
+    assert (
+        f"of {len(TOPICS)} documents: {text}, trained on {len(TOPICS)} other documents; intervals over documents"
+        in answer
+    )
     same = tokbench("compare", *sides, text, "--train", text).stdout.decode()
     assert f"of {2 * len(TOPICS)} documents" in same
     assert "  gap, " not in same

@@ -49,7 +49,9 @@ def repeated(subject: TokenizerUnderTest) -> Finding:
     texts = subject.taken
     first = {text: subject.encode(text) for text in texts}
     return _agreeing(
-        texts, lambda text: first.get(text, subject.encode(text)) != subject.encode(text), "the ids are the same again"
+        texts,
+        lambda text: first.get(text, subject.encode(text)) != subject.encode(text),
+        "repeated calls return the same ids",
     )
 
 

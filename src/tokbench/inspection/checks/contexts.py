@@ -1,7 +1,7 @@
 """Contexts in which a token may be produced, and proofs that patterns always split it.
 
-Built-in pre-tokenizations: whether a stretch of text is split depends on its characters, on the state before it, and on
-the next character. One or two characters before it (:data:`BEFORE`) reach every state, and only the class of each
+Built-in pre-tokenizations: splits within a stretch of text depend on its characters, on the state before it, and on the
+next character. One or two characters before it (:data:`BEFORE`) reach every state, and only the class of each
 character matters. So the contexts are exhaustive: a token that is split in all of them is split in every text. A token
 that begins or ends within a character is completed with characters of every class.
 

@@ -237,8 +237,8 @@ def how(subject: TokenizerUnderTest) -> Finding:
 
 
 def _cut(pattern: str, count: int) -> str:
-    """Return a text such as ``77 split 1+1`` or ``13 one token``."""
-    return f"{count:,} split {pattern}" if "+" in pattern else f"{count:,} one token"
+    """Return a text such as ``77 as 1+1`` or ``13 as one token``."""
+    return f"{count:,} as {pattern}" if "+" in pattern else f"{count:,} as one token"
 
 
 def consistent(subject: TokenizerUnderTest) -> Finding:
@@ -249,9 +249,7 @@ def consistent(subject: TokenizerUnderTest) -> Finding:
     values = {length: consistency(patterns) for length, patterns in sorted(found.items())}
     worst = min(values, key=values.__getitem__)
     told = (
-        f"consistency {values[worst]:.3f} at {worst} digits, the lowest"
-        if values[worst] < 1
-        else "one pattern per length"
+        f"lowest consistency {values[worst]:.3f}, at {worst} digits" if values[worst] < 1 else "one pattern per length"
     )
     examples = [] if values[worst] >= LEAST else _unlike(subject, worst, found[worst])
     shown = {str(length): value for length, value in values.items()}

@@ -1,1 +1,1 @@
-"""Two experiments side by side, or two versions of one: what changed between them, cell by cell, beyond noise."""
+"""Comparison of two tokenizers, and of the results of two or more experiments."""

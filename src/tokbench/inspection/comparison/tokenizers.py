@@ -323,12 +323,12 @@ def ngram_part(
         for of_a, of_b in zip(found[0]["models"], found[1]["models"], strict=True):
             if contrast := bits_per_byte(of_a["bits"], of_b["bits"], of_document):
                 size = f"{size_label(*pair)}, order {of_a['order']}, {of_a['training_bytes']:,} bytes"
-                what = f"bits per byte of {of_a['order']}-grams of tokens"
+                what = f"bits per byte of token {of_a['order']}-grams"
                 lines.append(Line(size, contrast, "lowest", what, BITS, sizes=[pair]))
     lines.sort(key=lambda line: line.what)
     heading = (
         f"Bits per byte of token n-gram models of {pluralise(len(documents), 'document')}: {where}, trained on "
-        f"{pluralise(len(training), 'other')}; intervals over documents"
+        f"{pluralise(len(training), 'other document')}; intervals over documents"
     )
     return LineGroup(
         heading, "real", "real", lines, ["  Ignore a ranking that changes with the amount of training text."]
