@@ -335,10 +335,10 @@ SPELLED_OUT = re.compile(
 WITHOUT_EFFECT = {
     *("COPIES", "LEAST", "room", "on_gpu", "check_stage", "without_windows"),
     *("check_size", "is_slice", "launched", "files_of", "PromptExamples", "HubTokenizer", "DETECT"),
-    *("note_untagged", "told", "unpinned_line", "pluralise"),
+    *("note_untagged", "told", "unpinned_line", "pluralise", "keyed"),
     *("options_with_recipes", "InitialRecipe", "check_recipe"),
 }
-"""What bounds memory, what rejects a command, and what is said on the way."""
+"""What bounds memory, what rejects a command, and what is only printed, such as keys of measurements on a terminal."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
 NOT_READ = {"tokbench.building:read_running", "tokbench.building:read_scored"}
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}

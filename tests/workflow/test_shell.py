@@ -192,7 +192,7 @@ def test_what_is_written_is_an_experiment(tmp_path: Path, tokbench: Tokbench) ->
 
 def test_what_is_written_names_no_file_that_is_not_there(tmp_path: Path, tokbench: Tokbench) -> None:
     tokbench("init", tmp_path)
-    named = re.compile(r"\b(?:docs|envs|experiments|profiles|rules|src)/[\w./]++(?! of Tokbench's repository)")
+    named = re.compile(r"\b(?:docs|envs|experiments|profiles|rules|src)/[\w./]++(?! (?:of|in) Tokbench's repository)")
     for name in WRITTEN:
         for path in named.findall((tmp_path / name).read_text(encoding="utf-8")):
             assert (tmp_path / path.rstrip(".")).exists(), f"{name}: {path}"
