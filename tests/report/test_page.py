@@ -227,6 +227,10 @@ field.value = "nothing of the kind";
 field.dispatchEvent(new Event("input"));
 const none = document.querySelector("#table-accuracy-every-score .none");
 found.none = [none.hidden, none.textContent, document.querySelectorAll(".none:not([hidden])").length];
+const [unfold, fold] = document.querySelectorAll("nav .folds button");
+const opened = () => document.querySelectorAll("main details[open]").length;
+found.folds = [unfold, fold].map((one) => { one.click(); return opened(); });
+found.folds.push(document.querySelectorAll("main details").length);
 const told = document.getElementById("told");
 const lines = () => Array.from(told.children, (line) => line.textContent);
 document.querySelector("#table-accuracy-tiny-offline-1024 tbody tr:last-child td:last-child").click();
@@ -314,6 +318,9 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
     assert match is not None
     found = json.loads(unescape(match[1]))
     ranked = ["random", "unigram_greedy", "sage"]
+    unfolded, folded, folds = found["folds"]
+    assert (unfolded, folded) == (folds, 0)
+    assert folds > 0
     assert found["sorted"] == [[*ranked[::-1], "bpe"], [*ranked, "bpe"]], "the highest accuracy first"
     assert found["none"] == [False, "No row matches.", 1]
     assert found["filtered"] == [["sage", "tiny", "offline", "2,048", "choice_a"]]

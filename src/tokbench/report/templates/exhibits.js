@@ -117,7 +117,7 @@
     for (const [text, open] of [["Unfold all", true], ["Fold all", false]]) {
       bar.append(button(text, () => { for (const fold of folds) fold.open = open; }), " ");
     }
-    contents.querySelector("h2").after(bar);
+    contents.querySelector("summary").after(bar);
   }
 
   function unfoldTarget() {
