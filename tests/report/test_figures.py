@@ -6,6 +6,7 @@ What a checkout holds of results: pages, tidy tables and the figures that a page
 import re
 import subprocess
 import tomllib
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -152,6 +153,24 @@ def test_the_variant_that_was_asked_for_is_bold() -> None:
     axes = differences.draw(rows, "points").axes[0]
     assert [label.get_fontweight() for label in axes.get_yticklabels()] == ["normal", "bold"]
     assert [text.get_fontweight() for text in axes.texts] == ["normal", "bold"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "behind-the-best-tokens-books-1024",
+        "bits-differences-books-tiny-3-seeds-offline-1024",
+        "bits-against-tokens-books",
+        "curves-tiny",
+        "average-ranks-tiny-offline",
+    ],
+)
+def test_the_variant_of_the_configuration_has_heavier_marks(name: str) -> None:
+    plain, marked = (
+        next(svg(one.draw(width=SCREEN)) for one in drawings(replace(whole(), highlight=highlight)) if one.name == name)
+        for highlight in ("", "unigram_greedy")
+    )
+    assert plain != marked
 
 
 def test_every_mark_says_what_it_is() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tokbench.report.figures.style import FULL, PAPER, Style, fix_layout, house_style, in_units, new_figure
+from tokbench.report.figures.style import FULL, LINE, PAPER, Style, fix_layout, house_style, in_units, new_figure
 
 PARTS = 50
 """A line is a running mean over one of so many parts of its curve."""
@@ -53,7 +53,9 @@ def draw(
                 style = styles[variant]
                 axes.plot(read, loss, color=style.colour, lw=0.5, alpha=0.25)
                 smooth = _running_mean(loss, max(len(loss) // PARTS, 1))
-                (handles[variant],) = axes.plot(read, smooth, color=style.colour, ls=style.line, label=variant)
+                (handles[variant],) = axes.plot(
+                    read, smooth, color=style.colour, ls=style.line, lw=LINE * style.weight, label=variant
+                )
                 last = f"{variant} at {size:,}: {smooth[-1]:.3f} after {read[-1]:,.0f} bytes"
                 figure.add_tooltip(handles[variant], variant, last)
                 late += smooth[len(smooth) // 10 :].tolist()
@@ -113,8 +115,8 @@ def convergence_draw(
                 for variant in (one for one in drawn if (one, size) in lines):
                     style, line = styles[variant], lines[variant, size]
                     (handles[variant],) = axes.plot(
-                        *zip(*line, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER,
-                        label=variant,
+                        *zip(*line, strict=True), color=style.colour, marker=style.mark, ls=style.line,
+                        lw=LINE * style.weight, mfc=PAPER, label=variant,
                     )  # fmt: skip
                     figure.add_tooltip(
                         handles[variant], variant, *(f"{value:,.4g} after {tokens:,} tokens" for tokens, value in line)
@@ -169,8 +171,9 @@ def ngram_bits_draw(
                     path = [(one, 100 * (value / lowest[one] - 1)) for one, value in sorted(panel[variant].items())]
                     style = styles[variant]
                     (line,) = axes.plot(
-                        *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, ms=3
-                    )
+                        *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, ms=3,
+                        lw=LINE * style.weight,
+                    )  # fmt: skip
                     handles[variant] = line
                     told = (f"{variant}, order {one}: {panel[variant][one]:.4f} bits per byte" for one, _ in path)
                     figure.add_tooltip(line, variant, *told)

@@ -213,7 +213,8 @@ def critical_difference_draw(
             row = place if left else len(order) - 1 - place
             down = below + _LINE * (row + 0.5)
             edge = 0.0 if left else 1.0
-            (line,) = axes.plot([ranks[variant]] * 2, [0, down], color=styles[variant].colour, lw=0.8, zorder=2)
+            look = styles[variant]
+            (line,) = axes.plot([ranks[variant]] * 2, [0, down], color=look.colour, lw=0.8 * look.weight, zorder=2)
             figure.add_tooltip(line, variant, f"{variant}: average rank {ranks[variant]:.2f}")
             axes.annotate(
                 f"{variant}  {ranks[variant]:.2f}" if left else f"{ranks[variant]:.2f}  {variant}",
@@ -223,8 +224,15 @@ def critical_difference_draw(
                 ha="right" if left else "left",
                 va="center",
                 fontsize=7,
+                fontweight=look.font,
                 annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "lw": 0.8, "color": styles[variant].colour, "shrinkA": 1, "shrinkB": 0},
+                arrowprops={
+                    "arrowstyle": "-",
+                    "lw": 0.8 * look.weight,
+                    "color": look.colour,
+                    "shrinkA": 1,
+                    "shrinkB": 0,
+                },
             )
         return fix_layout(figure)
 

@@ -20,6 +20,7 @@ from tokbench.report.figures.style import (
     FULL,
     GREY,
     INK,
+    LINE,
     PAPER,
     RULE,
     Style,
@@ -75,7 +76,7 @@ def draw(
                 s=[area[size] for size, _ in found],
                 facecolors="none",
                 edgecolors=styles[variant].colour,
-                linewidths=1.0,
+                linewidths=styles[variant].weight,
                 zorder=2,
             )
             figure.add_tooltip(marks, variant, *(f"{variant} at {size:,}: {value:,.6g}" for size, value in found))
@@ -83,7 +84,8 @@ def draw(
                 mean = sum(value for _, value in found) / len(found)
                 axes.plot([mean], [row], marker="|", mec=INK, mew=1.6, ms=8, zorder=3)
         names = [f"{name}  {rank}" if numbered and name not in unnumbered else name for rank, name in ranked]
-        axes.set_yticks(range(len(ranked)), names)
+        for label, (_, variant) in zip(axes.set_yticks(range(len(ranked)), names), ranked, strict=True):
+            label.label1.set_fontweight(styles[variant].font)
         axes.set_ylim(len(ranked) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -145,8 +147,8 @@ def by_language_draw(
             across, up = zip(*found, strict=True)
             style = styles[variant]
             marks = axes.scatter(
-                across, up, s=20, marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9,
-                zorder=2, label=variant,
+                across, up, s=20, marker=style.mark, facecolors="none", edgecolors=style.colour,
+                linewidths=0.9 * style.weight, zorder=2, label=variant,
             )  # fmt: skip
             figure.add_tooltip(marks, variant, *(f"{variant}, {languages[row]}: {x:,.4g}" for x, row in found))
         axes.set_yticks(range(len(languages)), list(languages))
@@ -193,8 +195,9 @@ def by_model_draw(
         for variant, path in paths.items():
             style = styles[variant]
             (line,) = axes.plot(
-                *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER
-            )
+                *zip(*path, strict=True), color=style.colour, marker=style.mark, ls=style.line, mfc=PAPER,
+                lw=LINE * style.weight,
+            )  # fmt: skip
             figure.add_tooltip(line, variant, *(f"{variant}, {models[place]}: {value:,.4g}" for place, value in path))
         axes.set_xticks(range(len(models)), models)
         axes.set_xlim(-0.15, len(models) - 0.85)
@@ -214,6 +217,7 @@ def by_model_draw(
                 textcoords=("axes fraction", "data"),
                 va="center",
                 fontsize=7,
+                fontweight=styles[variant].font,
                 annotation_clip=False,
                 arrowprops={
                     "arrowstyle": "-",

@@ -141,12 +141,13 @@ def draw(
             at = [size for size in sizes if (variant, size) in points]
             path = [points[variant, size] for size in at]
             across, up = zip(*path, strict=True)
-            axes.plot(across, up, color=style.colour, lw=0.6, alpha=0.5, zorder=1)
+            axes.plot(across, up, color=style.colour, lw=0.6 * style.weight, alpha=0.5, zorder=1)
             marks = axes.scatter(
                 across,
                 up,
                 s=[area[size] for size in at],
-                marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9, zorder=2,
+                marker=style.mark, facecolors="none", edgecolors=style.colour, linewidths=0.9 * style.weight,
+                zorder=2,
                 label=f"{rank}  {variant}",
             )  # fmt: skip
             texts = (f"{variant} at {size:,}: {x:,.6g}; {y:,.4g}" for size, (x, y) in zip(at, path, strict=True))

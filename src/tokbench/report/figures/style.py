@@ -11,7 +11,7 @@ Figures whose marks say what they are where a reader points at them.
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from io import StringIO
@@ -127,6 +127,8 @@ INK, GREY, RULE, PAPER = "#222222", "#6b6b6b", "#dddddd", "#ffffff"
 """Text, quiet text, thin lines, ground; in a page they take the page's colours."""
 BLACK = "#111111"
 """Marks upon colour."""
+LINE = 1.2
+"""Width of a line, in points."""
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a")
 """The palette of Okabe and Ito (2008), safe for colour-blind readers; grey for its black, which is the ink here, and
@@ -160,7 +162,7 @@ _RC: dict[Any, Any] = {
     "ytick.major.size": 2.5,
     "grid.color": RULE,
     "grid.linewidth": 0.5,
-    "lines.linewidth": 1.2,
+    "lines.linewidth": LINE,
     "lines.markersize": 4,
     "text.hinting": "none",
     "svg.hashsalt": "tokbench",
@@ -174,21 +176,44 @@ _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 @dataclass(frozen=True)
 class Style:
-    """How one variant is drawn wherever it appears."""
+    """Look of one variant in every figure.
+
+    Attributes:
+        colour: as ``#rrggbb``.
+        mark: Matplotlib's marker.
+        line: Matplotlib's line style.
+        highlighted: whether the reader asked for this variant.
+    """
 
     colour: str
     mark: str
     line: str
+    highlighted: bool = False
+
+    @property
+    def weight(self) -> float:
+        """Factor on the width of lines: 2 for the highlighted variant, 1 for others."""
+        return 2.0 if self.highlighted else 1.0
+
+    @property
+    def font(self) -> str:
+        """Weight of the variant's name."""
+        return "bold" if self.highlighted else "normal"
 
 
-def styles(variants: Sequence[str]) -> dict[str, Style]:
-    """A style per variant, settled by its place in the configuration.
+def styles(variants: Sequence[str], highlight: str = "") -> dict[str, Style]:
+    """Return a style per variant, by its place in the configuration.
 
-    Mark and line change with every variant, so that neighbours can be told apart without colour. The palette comes
+    Mark and line change with every variant, so that neighbours differ without colour. The palette comes
     first as it is, then darkened, then lightened, and each turn gives a hue another mark and line. A variant added at
     the end changes no other's.
+
+    Args:
+        variants: in the order of the configuration.
+        highlight: variant with heavier lines; empty for none.
     """
-    return {variant: _style(index) for index, variant in enumerate(dict.fromkeys(variants))}
+    names = dict.fromkeys(variants)
+    return {variant: replace(_style(index), highlighted=variant == highlight) for index, variant in enumerate(names)}
 
 
 def _style(index: int) -> Style:

@@ -44,7 +44,9 @@ def balancing(
     order = [balanced for balanced, _ in pairs if balanced in sizes]
     known = sorted({language for _, language in values})
     change = f"{FERTILITY}, balanced less not balanced"
-    draw = partial(dots.by_language_draw, values, known, order, styles([*content.variants, *order]), change)
+    draw = partial(
+        dots.by_language_draw, values, known, order, styles([*content.variants, *order], content.highlight), change
+    )
     named = listed([f"{one} less {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
     caption = (
         f"Change of {FERTILITY} by language where the vocabulary is balanced over the languages, on {about}: {named}; "

@@ -75,7 +75,9 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
     return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
 
 
-def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str]) -> list[Drawing]:
+def against_baseline(
+    name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str], highlight: str = ""
+) -> list[Drawing]:
     """The differences from the baseline of one model and suite, where not every pair is compared.
 
     Args:
@@ -83,6 +85,7 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
         model, suite: whose.
         part: the pairs of variants and their baselines.
         shown: the variants to draw, the best first.
+        highlight: variant whose row stands out; empty for none.
     """
     place = {variant: index for index, variant in enumerate(shown)}
     known = part.filter(pl.col("a").is_in(shown)).drop_nulls("mean_difference").rows(named=True)
@@ -93,6 +96,7 @@ def against_baseline(name: str, model: str, suite: str, part: pl.DataFrame, show
             None if row["low"] is None else (100 * row["low"], 100 * row["high"]),
             "" if row["holm"] is None else f"p = {probability(row['holm'])}",
             tested=row["holm"] is not None,
+            highlighted=row["a"] == highlight,
         )
         for row in sorted(known, key=lambda row: place[row["a"]])
     ]
@@ -190,7 +194,7 @@ def power_statement(power: pl.DataFrame) -> str:
 
 
 def average_ranks(
-    name: str, part: pl.DataFrame, variants: list[str], of: str, baselines: Sequence[str] = ()
+    name: str, part: pl.DataFrame, variants: list[str], of: str, baselines: Sequence[str] = (), highlight: str = ""
 ) -> list[Table | Drawing]:
     """The critical-difference diagram of one model and suite, and its numbers.
 
@@ -200,6 +204,7 @@ def average_ranks(
         variants: all variants, in the order that settles colours.
         of: the model and suite, as the captions name them.
         baselines: variants that are drawn beside the best where there are many.
+        highlight: variant with heavier lines; empty for none.
     """
     # Two trainings give ranks and no critical difference: there is a table and no diagram.
     known = part.drop_nulls("critical_difference")
@@ -219,7 +224,7 @@ def average_ranks(
             f"Average rank over {pluralise(first['blocks'], 'cell')} (a vocabulary size and a task each), {of}. A bar "
             "joins variants without a significant difference by Nemenyi's test at level 0.05."
         )
-        look, order = styles([*variants, *ranks]), sorted(ranks, key=lambda one: (ranks[one], one))
+        look, order = styles([*variants, *ranks], highlight), sorted(ranks, key=lambda one: (ranks[one], one))
         if told := left_out(order, baselines, BEST):
             caption += f"{told} Ranks and the critical difference are those among all."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
@@ -261,7 +266,8 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             pairs = part.filter(pl.col("b").is_in(content.baselines), ~pl.col("a").is_in(content.baselines))
             others = [variant for variant in order if variant not in content.baselines]
             name = slug("differences", model, suite)
-            drawings = against_baseline(name, model, suite, pairs, others[: many.MAX_DRAWN])
+            shown = others[: many.MAX_DRAWN]
+            drawings = against_baseline(name, model, suite, pairs, shown, content.highlight)
             told = f" Shown are the best {many.MAX_DRAWN} of {len(others):,} variants beside it; the source has all."
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
         elif len(order) > 1 and not why and not few:
@@ -291,7 +297,7 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             name, of = slug("average-ranks", model, suite), f"{model} on {suite}"
             exhibits += [
                 replace(one, source=source)
-                for one in average_ranks(name, part, content.variants, of, content.baselines)
+                for one in average_ranks(name, part, content.variants, of, content.baselines, content.highlight)
             ]
     return exhibits
 
@@ -320,7 +326,7 @@ def forest(
     """
     names = set(part["a"]) | set(part["b"])
     baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
-    found, verdicts, look = {}, [], styles([*content.variants, *sorted(names)])
+    found, verdicts, look = {}, [], styles([*content.variants, *sorted(names)], content.highlight)
     for row in part.filter((pl.col("a") == baseline) | (pl.col("b") == baseline)).iter_rows(named=True):
         if row["low"] is None:
             continue
@@ -337,6 +343,7 @@ def forest(
             tested=verdict != NOT_TESTED,
             significant=verdict in (BETTER, WORSE),
             colour=look[other].colour,
+            highlighted=look[other].highlighted,
         )
     if not found:
         return []

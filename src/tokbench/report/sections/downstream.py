@@ -312,7 +312,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     baseline = ranks["random_baseline"].drop_nulls()
     draw = partial(
         dots.draw, content.labelled_sizes(values), [*map(content.label, order)],
-        content.labelled(styles(content.variants)), "average accuracy (%)",
+        content.labelled(styles(content.variants, content.highlight)), "average accuracy (%)",
         numbered=numbered, unnumbered=[*map(content.label, smaller)],
         baseline=None if baseline.is_empty() else (RANDOM, 100 * baseline[0]),
     )  # fmt: skip
@@ -359,7 +359,12 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     shown = set(content.drawn(order))
     values = {key: value for key, value in values.items() if key[1] in shown}
     draw = partial(
-        dots.by_model_draw, values, models, content.variants, styles(content.variants), "average accuracy (%)"
+        dots.by_model_draw,
+        values,
+        models,
+        content.variants,
+        styles(content.variants, content.highlight),
+        "average accuracy (%)",
     )
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)

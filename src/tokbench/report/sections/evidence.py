@@ -74,7 +74,10 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         if len(sizes) < _LEAST_SIZES:
             continue
         names = [f"{size:,}" for size in sizes]
-        looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+        looks, labels = (
+            content.labelled(styles([*content.variants, *order], content.highlight)),
+            [*map(content.label, order)],
+        )
         draw = partial(dots.by_model_draw, values, names, labels, looks, "tokens, thousands")
         caption = (
             f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
@@ -111,7 +114,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
     """The figure of one size; rows are those of the claim's corpus, model, suite and pre-tokenizer."""
     label, factor, unit, decimals = _FAR[claim.measure]
     best = str(part.filter(verdict=BEST)["variant"][0])
-    look = styles([*content.variants, *sorted(part["variant"].to_list())])
+    look = styles([*content.variants, *sorted(part["variant"].to_list())], content.highlight)
     others = part.filter(pl.col("verdict") != BEST).drop_nulls("behind_low")
     lines = [
         differences.Row(
@@ -121,6 +124,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
             tested=row["verdict"] != UNTESTED,
             significant=row["verdict"] == WORSE,
             colour=look[row["variant"]].colour,
+            highlighted=look[row["variant"]].highlighted,
         )
         for row in others.sort(pl.col("behind").abs(), "variant").iter_rows(named=True)
     ]
@@ -182,7 +186,10 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
     order = list(dict.fromkeys(variant for variant, _ in sorted(points, key=lambda key: (points[key][1], key))))
     shown = set(content.drawn(order))
     drawn = content.labelled_sizes({key: point for key, point in points.items() if key[0] in shown})
-    looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+    looks, labels = (
+        content.labelled(styles([*content.variants, *order], content.highlight)),
+        [*map(content.label, order)],
+    )
     of = f"of {claim.model}" if claim.measure == BITS else "of token n-gram models"
     draw = partial(
         scatter.draw, drawn, labels, looks, f"tokens of {claim.corpus}", "bits per byte",
@@ -259,7 +266,10 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
     says = f"The widest gap is in {worst[1]}, where {needs}."
     label = "tokens / fewest of the language"
-    looks, labels = content.labelled(styles([*content.variants, *order])), [*map(content.label, order)]
+    looks, labels = (
+        content.labelled(styles([*content.variants, *order], content.highlight)),
+        [*map(content.label, order)],
+    )
     draw = partial(dots.by_language_draw, values, languages, labels, looks, label)
     source = NumberSource([path_of(INTRINSIC)], [TEXT])
     return Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says)

@@ -79,7 +79,14 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
     shares = {variant: values[: len(names)] for variant, values in shares.items()}
     baseline = next((one for one in content.baselines if one in shares), "")
     draw = partial(
-        venn.profile_draw, shares, names, order, styles([*content.variants, *order]), xlabel, ylabel, baseline=baseline
+        venn.profile_draw,
+        shares,
+        names,
+        order,
+        styles([*content.variants, *order], content.highlight),
+        xlabel,
+        ylabel,
+        baseline=baseline,
     )
     caption = f"{title.format(about=about)}, at a vocabulary of {here['size'][0]:,}."
     caption += f" Dashed: {baseline}." * bool(baseline and len(shares) > 1) + content.left_out(order)
@@ -400,7 +407,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             shown = set(content.drawn(order))
             values = content.labelled_sizes({key: value for key, value in values.items() if key[0] in shown})
             rows = _grouped(content, [(one,) for one in content.reading])
-            looks = content.labelled(styles(content.variants))
+            looks = content.labelled(styles(content.variants, content.highlight))
             labels = [content.label(variant) for (variant,) in rows]
             draw = partial(dots.draw, values, labels, looks, label)
             caption = f"{title} on {texts}, by variant and vocabulary size: {plainly(definition)}."

@@ -50,7 +50,7 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
     measures = {title: lines for title, lines in measures.items() if lines}
     if not measures:
         return None
-    draw = partial(curves.convergence_draw, measures, content.variants, styles(content.variants))
+    draw = partial(curves.convergence_draw, measures, content.variants, styles(content.variants, content.highlight))
     caption = CONVERGENCE.prints[0].caption.format(model=model, suite=suite) + content.left_out(order)
     title, lines = next(iter(measures.items()))
     last = content.alike({key: line[-1][1] for key, line in lines.items()})
@@ -123,7 +123,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
     order = [one for one in _of(content, part) if any(variant == one for variant, _ in losses)]
     shown = content.drawn(order)
     losses = {key: curve for key, curve in losses.items() if key[0] in shown}
-    draw = partial(curves.draw, losses, content.variants, styles(content.variants))
+    draw = partial(curves.draw, losses, content.variants, styles(content.variants, content.highlight))
     smoothed = any(len(loss) >= 2 * curves.PARTS for _, loss in losses.values())
     caption = CURVES.prints[0].caption.format(model=model) + SMOOTHED * smoothed + content.left_out(order)
     own = source_of(CURVES, model=model)
@@ -194,7 +194,7 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     order = sorted((one for one in variants if one not in lossy), key=lambda variant: lowest.get(variant, 1e9))
     shown = set(content.drawn(order))
     drawn = {key: value for key, value in values.items() if key[0] in shown}
-    labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants))
+    labels, looks = [*map(content.label, order)], content.labelled(styles(content.variants, content.highlight))
     draw = partial(dots.draw, content.labelled_sizes(drawn), labels, looks, "bits per byte")
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
     caption += content.left_out(order, ranked=True) + content.in_brackets

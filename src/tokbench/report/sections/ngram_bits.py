@@ -57,7 +57,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
                 differences.critical_difference_draw,
                 drawn,
                 here["critical_difference"][0],
-                styles([*content.variants, *place]),
+                styles([*content.variants, *place], content.highlight),
                 of=len(place),
             )
             caption = NGRAM_RANKS.prints[0].caption.format(**at) + content.left_out(order, ranked=True)
@@ -102,7 +102,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}: how far each variant "
         f"lies above the lowest. A panel for each vocabulary size and number of bytes trained on. {CANNOT}"
     )
-    draw = partial(curves.ngram_bits_draw, values, order, styles([*content.variants, *order]))
+    draw = partial(curves.ngram_bits_draw, values, order, styles([*content.variants, *order], content.highlight))
     source = source_of(NGRAM_BITS, corpus=corpus)
     last = part.filter(**_last(part))
     lossy = Elsewhere(content).lossy

@@ -161,7 +161,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
             others = [point for key, point in points.items() if key[0] not in shown]
             ends = None if correlation is None else fisher_interval(*correlation)
             draw = partial(
-                scatter.draw, drawn, order, styles(content.variants),
+                scatter.draw, drawn, order, styles(content.variants, content.highlight),
                 words(metric), "average accuracy (%)", correlation=correlation, interval=ends, others=others,
             )  # fmt: skip
             caption = (

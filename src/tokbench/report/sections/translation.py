@@ -75,7 +75,7 @@ def vocabularies(content: ReportContent) -> Section:
             names = [row[letter] for letter in "abc"]
             at = {key: row[key] for key in VENN.prints[0].by}
             caption = VENN.prints[0].caption.format(**at)
-            draw = partial(venn.draw, row, names, styles(content.variants))
+            draw = partial(venn.draw, row, names, styles(content.variants, content.highlight))
             name, says = slug("venn", *names, row["size"]), shared(row, names)
             series = slug("venn", *names) if len(shown) > 1 else ""
             exhibits.append(Drawing(name, caption, draw, source_of(VENN), names, says, row["size"], series))
