@@ -1,6 +1,6 @@
-"""The sentences that a report shows: chosen where tokenizers differ, cut by each, and safe on a page.
+"""Example sentences of the report: selection, segmentation and escaping on the page.
 
-How tokenizers cut a text, shown: nothing hides, borders stand below each other, and what differs is told apart.
+Also the output of ``tokbench show``: no invisible characters, aligned boundaries, and marked differences.
 """
 
 import json
@@ -79,7 +79,7 @@ def test_candidates_are_bounded() -> None:
 
 
 def test_those_that_differ_most_are_chosen() -> None:
-    """Two tokenizers that agree on all but ab: the sentence with most of it, one a document, languages by name."""
+    """Two tokenizers differ only on ab: selects the sentence with most ab, one per document, languages by name."""
     two = greedy(), greedy(b"ab")
     assert difference(b"xabx", two) == 1 / 4
     found = [
@@ -97,7 +97,7 @@ def test_those_that_differ_most_are_chosen() -> None:
 
 
 def content(texts: Sequence[str], *tokenizers: Any) -> Any:
-    """A small report with these sentences."""
+    """Return a small report with these sentences."""
     folders = {one.name: one for one in tokenizers}
     given = [ShownSentence("", CONFIGURED, Candidate(-1, "", text), list(folders)) for text in texts]
     frames = {"examples": examples(given), "cuts": cuts(given, folders)}
@@ -113,7 +113,7 @@ def _fields(base: Any) -> dict[str, Any]:
 
 
 def page(tmp_path: Path, made: Any) -> str:
-    """The section of sentences on a page that has nothing else to show."""
+    """Return the section of sentences on a page without other content."""
     alone = {name: made.frames[name] for name in ("examples", "cuts")}
     render(type(made)(**{**_fields(made), "frames": alone}), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -209,7 +209,7 @@ def test_sentences_in_the_configuration() -> None:
 
 
 def test_the_command(tmp_path: Path, tokbench: Tokbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From documents to tables to a page, twice the same bytes."""
+    """Documents become tables and a page, with identical bytes in two runs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_bytes(b"\n\n".join(TOPICS))
     corpus = {"source": {"type": "text", "path": ["text.txt"], "documents": "paragraph"},
@@ -286,7 +286,7 @@ def test_visible(data: bytes, shown: str) -> None:
 
 @given(TEXT)
 def test_nothing_hides(data: bytes) -> None:
-    """One line of characters that show, no control and no mark of direction among them; the bytes can be told."""
+    """The visible form is one line without controls and direction marks, and the bytes can be recovered."""
     shown = visible(data)
     assert not regex.search(r"[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]", shown)
     assert not regex.match(r"\p{M}", shown)
@@ -297,7 +297,7 @@ def test_nothing_hides(data: bytes) -> None:
 
 @given(TEXT)
 def test_borders_stand_below_each_other(text: bytes) -> None:
-    """Every row of every tokenizer is as wide as its cells say, and a border of two stands in one column in both."""
+    """Every row has the width of its cells, and a common boundary is in the same column in both rows."""
     cuts = [cut("bytes", BYTEWISE, text), cut("coarse", COARSE, text)]
     for row in rows(cuts, text, 30) if text else ():
         ends: list[set[int]] = []
@@ -351,7 +351,7 @@ def test_bytes_of_no_character_are_placed() -> None:
 
 
 class Prefixed:
-    """Says a blank before every text, as SentencePiece does, and tells offsets if it is asked to."""
+    """A tokenizer that adds a space before every text, like SentencePiece, optionally with offsets."""
 
     def __init__(self, told: str) -> None:
         if told == "spans":

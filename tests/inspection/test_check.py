@@ -1,4 +1,4 @@
-"""Whether a tokenizer is fit: ours are, broken ones fail with an input that shows it, lossy ones say what is lost."""
+"""Sanity checks: Tokbench's tokenizers pass, broken ones fail with the shortest input, lossy ones report the loss."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def found(tokenizer: Any, name: str, **more: Any) -> CheckResult:
 
 
 class Plain:
-    """A tokenizer of single bytes with nothing but what every one answers; what breaks it overrides one call."""
+    """A tokenizer of single bytes with only the required methods; broken tokenizers override one of them."""
 
     def __len__(self) -> int:
         return 256
@@ -64,7 +64,7 @@ def drops(what: bytes) -> Any:
 
 
 class Lossy(Plain):
-    """Lower-cased, blanks joined, in composed form, by the ``tokenizers`` library, as adapters of it are."""
+    """A lossy tokenizer with lower case and NFC by the ``tokenizers`` library, like its adapters."""
 
     def __init__(self) -> None:
         from tokenizers import Tokenizer, models, normalizers
@@ -88,7 +88,7 @@ class Lossy(Plain):
 
 
 class Adapted(Plain):
-    """As adapters are that work through a library: ids beyond its tokens, and no part of ours."""
+    """Like adapters that run through a library: ids beyond its tokens, and no native parts."""
 
     ids = id_limit = 300
     special: ClassVar[dict[int, bytes]] = {299: b"</s>"}
@@ -108,13 +108,13 @@ class Adapted(Plain):
 
 @pytest.fixture(autouse=True)
 def quick_forms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forms that are written at once; test_exports has all."""
+    """Use only fast export forms; test_exports has all."""
     monkeypatch.setattr("tokbench.inspection.checks.agreement.FORMS", ("tiktoken", "tokens"))
 
 
 @pytest.fixture(scope="module")
 def built() -> dict[str, Tokenizer]:
-    """A tokenizer of each of several segmentations."""
+    """Build a tokenizer for each of several segmentations."""
     counts = library.count(TEXTS)
     names = ("bpe", "unigram", "wordpiece", "picky_bpe", "greedtok")
     return {name: library.build(name, counts, 700) for name in names}
@@ -122,7 +122,7 @@ def built() -> dict[str, Tokenizer]:
 
 @pytest.mark.parametrize("name", ["bpe", "unigram", "wordpiece", "picky_bpe", "greedtok"])
 def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
-    """Nothing fails; C1, C3, C8 and C14 of TokEval pass, and every token is reached or proved unreachable."""
+    """No check fails, and the listed checks of TokEval pass."""
     done = checked(TokenizerUnderTest(built[name], documents=TEXTS))
     assert fit(done), [(one.check.name, one.found.told) for one in done if one.result == "failure"]
     passed = {one.check.also for one in done if one.result == "passed"}
@@ -131,7 +131,7 @@ def test_ours_pass(name: str, built: dict[str, Tokenizer]) -> None:
 
 
 def test_wordpiece_of_another_library_gets_no_long_pretokens(built: dict[str, Tokenizer]) -> None:
-    """It takes minutes for those that the code points make."""
+    """It would need minutes for the pre-tokens of all code points."""
     for name, short in (("wordpiece", True), ("bpe", False)):
         texts = plain_texts(TokenizerUnderTest(built[name]), 40)
         longest = max(int(np.diff(built[name].scheme.boundaries(text)).max(initial=0)) for text in texts)
@@ -188,7 +188,7 @@ def test_threads_that_change_ids_fail() -> None:
 
 
 def test_threads_get_a_long_text_where_they_can_share_it_out() -> None:
-    """Libraries take megabytes many seconds, and a text that cannot be cut is one thread's whole."""
+    """Libraries need many seconds for megabytes, and a text that cannot be split has a single thread."""
     plain: dict[str, Any] = {"encode": lambda self, text, threads=1: np.array([*text])}
     cut, whole = broken(**plain), broken(**plain, last_cut=lambda self, text: 0)
     sizes = [found(one, "threads").found.numbers["bytes"] for one in (cut, whole)]
@@ -233,7 +233,7 @@ def test_a_tokenizer_that_rejects_is_unfit_and_nothing_raises() -> None:
 
 
 def test_white_space_kept() -> None:
-    """By hand: of the one blank in "hello world" none is kept in "helloworld "."""
+    """By hand: the space of "hello world" is not kept in "helloworld "."""
     assert _common("hello world", "helloworld ") == 0
     assert _common("a  b", "a b") == 1
     assert _common("a  b", "a  b") == 2
@@ -247,7 +247,7 @@ def test_white_space_that_is_kept_is_counted_over_all_texts() -> None:
 
 
 def test_other_ids_the_second_time_are_shown() -> None:
-    """A tokenizer that loses the last of a dozen bytes or more; the first eight ids of both times are told."""
+    """A tokenizer that loses the last byte of twelve or more; the example has the first eight ids of both encodings."""
     shortening = broken(decode=lambda self, ids: bytes(ids if len(ids) < 12 else ids[:-1]))
     outcome = found(shortening, "idempotence")
     assert outcome.result == "failure"
@@ -277,7 +277,7 @@ def test_texts_that_come_back_are_counted() -> None:
 
 
 def test_numbers_that_are_cut_in_two_ways_are_of_one_length() -> None:
-    """The least of each way: 10 to 59 are tokens here, and 60 to 99 are not."""
+    """The examples are the smallest numbers of each pattern: 10 to 59 are tokens, 60 to 99 are not."""
     tokenizer = Tokenizer(Vocabulary((*BYTES, *(b"%d" % number for number in range(10, 60)))), "none", "greedy")
     outcome = found(tokenizer, "digits")
     assert outcome.result == "warning"
@@ -350,7 +350,7 @@ def test_the_command(built: dict[str, Tokenizer], tmp_path: Path, tokbench: Tokb
 def test_the_command_s_status_where_something_fails(
     built: dict[str, Tokenizer], tmp_path: Path, tokbench: Tokbench
 ) -> None:
-    """A tokenizer.json that gives other ids beside a tokenizer."""
+    """The folder has a tokenizer.json with other ids."""
     counts = library.count(TEXTS)
     from tokbench.adapters.export_hugging_face import to_hugging_face
 

@@ -1,4 +1,4 @@
-"""Two tokenizers compared in a terminal: intervals, the verdict, and what is rejected."""
+"""Comparison of two tokenizers in a terminal: intervals, verdict and errors."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ def test_shares_of_right_answers() -> None:
 
 
 def test_tokens_of_documents() -> None:
-    """A document that is long weighs more; documents in one proportion leave no doubt."""
+    """Long documents have more weight; equal ratios have an interval of width zero."""
     found = token_counts([110, 220, 330], [100, 200, 300])
     assert found is not None
     assert found.difference == pytest.approx(0.1)
@@ -79,7 +79,7 @@ def test_the_verdict_heeds_the_better_end_and_the_interval() -> None:
 
 
 def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path) -> None:
-    """Those that count the tokens told above do so for the verdict; what has no line has no definition."""
+    """Metrics that restate the token count are marked; notes define only metrics with a line."""
     a, b = (resolve_target(name, str(experiment)) for name in ("long", "short"))
     parts = experiment_parts(a, b, matched(a, b), experiment, counted=True)
     headings = [part.heading for part in parts if part.lines]
@@ -95,7 +95,7 @@ def test_single_numbers_stand_by_subject_after_those_of_models(experiment: Path)
 
 @pytest.fixture
 def experiment(tmp_path: Path, counts: PretokenCounts, tokbench: Tokbench) -> Path:
-    """Two variants at two sizes, their tables, and the answers of a model with three seeds: ``long`` knows more."""
+    """Two variants at two sizes, with tables and the answers of a model with three seeds; ``long`` is more accurate."""
     counts.write(tmp_path / "counts.parquet")
     rows = []
     for variant, limit in (("long", "16"), ("short", "2")):
@@ -180,7 +180,7 @@ def test_compare_by_name_and_by_folder(
 
 
 def without_seeds(experiment: Path, kept: int) -> Path:
-    """The experiment with a number of seeds of its model."""
+    """Keep only some seeds of the experiment's model."""
     for model in ("tiny_once_more", "tiny_again")[: 3 - kept]:
         shutil.rmtree(experiment / "downstream" / model)
     return experiment
@@ -215,7 +215,7 @@ def test_compare_needs_three_trainings_for_a_verdict(experiment: Path, tokbench:
 def test_a_folder_in_the_way_is_no_variant(
     experiment: Path, tokbench: Tokbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an experiment a name is a variant, and what begins with ./ a path; the answer says which was opened."""
+    """With an experiment, a name is a variant, and ./name a path; the output says which was opened."""
     monkeypatch.chdir(tmp_path)
     Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="stray").save("long")
     Path("text.txt").write_bytes(TOPICS[0])
@@ -243,7 +243,7 @@ def test_a_folder_in_the_way_is_no_variant(
 def test_measures_of_other_texts_are_left_out(
     by_folder: bool, experiment: Path, tokbench: Tokbench, tmp_path: Path
 ) -> None:
-    """Files are the whole text of a comparison: an experiment's tables and models are of its own text."""
+    """With files, only their text is compared: an experiment's tables and models are of other text."""
     (tmp_path / "text.txt").write_bytes(TOPICS[0])
     names = [str(experiment / "tokenizers" / name) if by_folder else name for name in ("long", "short")]
     asked = [*names, "--results", experiment]
@@ -263,7 +263,7 @@ def test_measures_of_other_texts_are_left_out(
 
 
 def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
-    """Beside the counts of the same documents, of each language too; every other document trains the models."""
+    """Gaps match the bounds of all documents and of each language; every other document is training text."""
     pieces = [text.decode()[at : at + 400] for text in TOPICS for at in (0, 400)]
     rows = [{"text": piece, "language": ("de", "en")[at // 2 % 2]} for at, piece in enumerate(pieces)]
     text = tmp_path / "texts.jsonl"
@@ -296,7 +296,7 @@ def test_compare_proves_gaps_and_takes_ngram_bits(experiment: Path, tokbench: To
 
 
 def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Path) -> None:
-    """All that the terminal says, in numbers; the schema in the docs names every key and no other."""
+    """The JSON has the numbers of the terminal, and exactly the documented keys."""
     (tmp_path / "text.txt").write_bytes(TOPICS[0])
     smaller = [
         "build", "bpe", "--counts", tmp_path / "counts.parquet", "--size", 320, "--set", "min_pair_count=10000",
@@ -339,7 +339,7 @@ def test_compare_for_programs(experiment: Path, tokbench: Tokbench, tmp_path: Pa
 
 
 def test_tokens_of_a_text_that_is_not_given_back_are_not_ranked(tokbench: Tokbench, tmp_path: Path) -> None:
-    """Though it has fewer of them at every document; where nothing of the text is lost there is no mark."""
+    """Even if it has fewer tokens in every document; if no text is lost, tokens are ranked."""
     lower = made.written(tmp_path / "lower.json", made.byte_level(420) | {"normalizer": {"type": "Lowercase"}})
     Tokenizer(Vocabulary(BYTES), "gpt2", "greedy", name="bytes").save(tmp_path / "bytes")
     lines = [{"text": f"THE CAT pays {number}" * number} for number in range(1, 20)]
@@ -389,7 +389,7 @@ def test_different_pretokenizers_are_named_first(tokbench: Tokbench, tmp_path: P
 
 
 def test_p_is_that_of_students_paired_test() -> None:
-    """Against SciPy's, and never below what signs alone can say."""
+    """p equals SciPy's, but is never lower than that of the sign test."""
     rng = np.random.default_rng(0)
     drawn = rng.normal(0.3, 1, 40).tolist()
     assert paired_p(drawn) == pytest.approx(ttest_1samp(drawn, 0).pvalue, rel=1e-12)
@@ -399,7 +399,7 @@ def test_p_is_that_of_students_paired_test() -> None:
 
 
 def test_a_winner_is_one_after_correction() -> None:
-    """Of forty tests one has p = 0.04: its interval alone says better."""
+    """One of forty tests has p = 0.04: significant only without correction."""
     clear, level = Contrast(1, 2, -1.0, -1.9, -0.1, 9, 0.04), Contrast(1, 2, -1.0, -1.9, 0.1, 9, 0.5)
     lines = [Line(str(n), level if n else clear, "lowest", f"thing {n}") for n in range(40)]
     alone, among = (corrected([LineGroup("", "real", "real", some)])[0].lines[0] for some in (lines[:1], lines))
@@ -424,7 +424,7 @@ def test_compare_rejects_in_one_line(experiment: Path, tokbench: Tokbench) -> No
 
 
 def test_bits_per_byte_have_the_interval_of_drawn_documents() -> None:
-    """Against the formula for a ratio of sums (Cochran 1977, "Sampling Techniques", section 6.3)."""
+    """The interval follows the formula for a ratio of sums (Cochran 1977, "Sampling Techniques", section 6.3)."""
     rng = np.random.default_rng(3)
     sizes = rng.integers(50, 150, 400)
     a, b = sizes * rng.normal(2.0, 0.2, 400), sizes * rng.normal(1.9, 0.2, 400)

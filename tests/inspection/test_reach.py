@@ -1,4 +1,4 @@
-"""Which tokens a check proves no text has: by merges, by scores, by pre-tokens and by contexts."""
+"""Proofs that tokens are unreachable: by merges, scores, pre-tokens and contexts."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -29,7 +29,7 @@ def reached(tokenizer: Tokenizer) -> dict[bytes, reach.Reach]:
 
 
 def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
-    """abc of ab and c; bc comes first and takes the b from every ab that a c follows."""
+    """abc is merged from ab and c, but the earlier merge bc uses the b before every c."""
     a, b, c = b"abc"
     merges = np.array([[b, c, 256], [a, b, 257], [257, c, 258]], np.int32)
     told = reached(Tokenizer(vocabulary(b"bc", b"ab", b"abc", merges=merges), "none", "merge"))
@@ -66,7 +66,7 @@ def test_a_token_across_pretokens_is_proved_unreachable() -> None:
 
 
 def test_a_part_of_a_character_is_reached_in_its_context() -> None:
-    """The end of é with a letter after it: cut off after it by itself, as bytes of no character are no letters."""
+    """The last byte of é and a letter: without context it is split, because an invalid byte is not a letter."""
     token = "éa".encode()[1:]
     told = reached(Tokenizer(vocabulary(token), "gpt2", "greedy"))[token]
     assert told.proof == "context"
@@ -75,7 +75,7 @@ def test_a_part_of_a_character_is_reached_in_its_context() -> None:
 
 
 def test_tokens_that_are_taken_whole_are_proved_unreachable() -> None:
-    """No merges make abcd, as bc comes first: only where it is a pre-token by itself is it reached."""
+    """Merges do not produce abcd, because bc comes first; it is reachable only as a complete pre-token."""
     tokens = vocabulary(b"bc", b"abcd", b"1bcd")
     fives = {"method": "regex", "pattern": "[a-z]{5}|[a-z]|[^a-z]"}
     for pattern, proofs in (
@@ -106,7 +106,7 @@ def pieces_of(setting: str) -> PretokenAutomaton:
 @pytest.mark.parametrize("setting", PATTERNS)
 @given(st.text(st.sampled_from([*"asé \n1½!'漢bc"]), min_size=1, max_size=4), st.data())
 def test_no_text_has_what_is_proved(setting: Any, token: str, data: st.DataObject) -> None:
-    """A text that has the token in one piece, or as one, is found for nothing of which it is proved that none has."""
+    """No text has a token within a pre-token, or as one, if the automaton proves that this is impossible."""
     scheme = pretokenization_of(setting)
     pieces = pieces_of(scheme.text)
     around = st.text(st.sampled_from([*"asé \n1½!'漢bc"]), max_size=5).map(str.encode)
@@ -143,7 +143,7 @@ def kept(scheme: str, before: str, token: str, after: str) -> bool:
 @pytest.mark.parametrize("scheme", ["space", "digit", "space_digit", "first_space", "first_space_digit", "gpt2"])
 @given(st.text(CHARACTERS, min_size=2, max_size=4), st.text(CHARACTERS, max_size=4), st.text(CHARACTERS, max_size=4))
 def test_the_contexts_stand_for_all(scheme: str, token: str, before: str, after: str) -> None:
-    """What is kept in one pre-token by any context is kept by one of those that are tried; so is what it is like."""
+    """If any context keeps a token in one pre-token, a tried context does; the same is true of its representative."""
     if kept(scheme, before, token, after):
         tried = [(lead.decode(), rest.decode()) for lead, rest in contexts(token.encode())]
         assert any(kept(scheme, lead, token, rest) for lead, rest in tried)
@@ -162,7 +162,7 @@ def kinds(characters: Iterable[bytes]) -> set[str]:
 
 
 def whole(parts: Iterable[bytes]) -> set[bytes]:
-    """Those that are one character."""
+    """Return the byte strings that are one character."""
     return {
         one for one in parts if len(one.decode(errors="replace")) == 1 and "\ufffd" not in one.decode(errors="replace")
     }

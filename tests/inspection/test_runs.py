@@ -1,4 +1,4 @@
-"""Two runs side by side: what counts as a change, what is paired, what only one of them has, and how it is told."""
+"""Comparison of runs: kinds of changes, paired tests, parts of only one run, and the output."""
 
 import json
 import re
@@ -29,7 +29,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a run: tables by name, some of them changed."""
+    """Return a function that writes a run with some changed tables."""
 
     def run(name: str, **frames: pl.DataFrame) -> Path:
         every = {"intrinsic": intrinsic(), "accuracy": accuracy(), "outcomes": outcomes(), **frames}
@@ -73,7 +73,7 @@ def test_a_run_beside_itself(write: Write, tokbench: Tokbench) -> None:
 
 
 def test_counts_and_single_numbers(write: Write, tokbench: Tokbench) -> None:
-    """A count that changed is one; of another number nothing tells what chance does."""
+    """A changed count is exact; another number without an interval is a single number."""
     of_bpe = (pl.col("variant") == "bpe") & (pl.col("size") == 1024)
     changed = intrinsic().with_columns(
         value=pl.when(of_bpe & (pl.col("metric") == "corpus_token_count")).then(pl.col("value") + 7)
@@ -95,7 +95,7 @@ def test_counts_and_single_numbers(write: Write, tokbench: Tokbench) -> None:
 
 
 def noisy(shift: float, seed: int = 0, documents: int = 30) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Bits of documents, and of them all together, with noise of a bit and another shift for each model."""
+    """Return noisy bits per document and in total, with a different shift for each model."""
     rng = np.random.default_rng(seed)
     one = ngram_documents().filter(pl.col("document") == 0, order=2, training_bytes=100_000)
     many = pl.concat([one.with_columns(document=pl.lit(place, pl.Int64)) for place in range(documents)])
@@ -109,7 +109,7 @@ def noisy(shift: float, seed: int = 0, documents: int = 30) -> tuple[pl.DataFram
 
 
 def test_documents_are_paired_and_corrected(write: Write, tokbench: Tokbench) -> None:
-    """Noise alone is no change; what every document has more of is one, for the tokenizer that has it."""
+    """Noise is not a change; a shift in every document is, for the affected tokenizer."""
     (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
     a = write("a", ngram_documents=before, ngram_bits=bits_before)
     b = write("b", ngram_documents=after, ngram_bits=bits_after)
@@ -142,7 +142,7 @@ def test_other_documents_are_not_paired(write: Write) -> None:
 
 
 def test_answers_of_one_training_are_not_tested(write: Write, tokbench: Tokbench) -> None:
-    """Two runs train each model once: the change has an interval over questions, and no verdict."""
+    """With one training per run, the change has an interval over questions, but no verdict."""
     right = pl.col("correct") | (pl.col("variant") == "random") & (pl.col("document") < 9)
     better = outcomes().with_columns(correct=right)
     shares = [
@@ -166,7 +166,7 @@ def test_answers_of_one_training_are_not_tested(write: Write, tokbench: Tokbench
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
 def test_intervals_of_models_need_three_seeds(write: Write, seeds: int) -> None:
-    """Intervals of the scoreboard that do not overlap: a change beyond noise with three seeds only."""
+    """Disjoint intervals of the scoreboard are a change beyond noise only with three seeds."""
     rows = (
         whole()
         .frames["question_intervals"]
@@ -180,7 +180,7 @@ def test_intervals_of_models_need_three_seeds(write: Write, seeds: int) -> None:
 
 
 def test_agreement_with_morphemes_is_paired_by_words(write: Write) -> None:
-    """Of the resource and of the mean over all; not where the words are grouped otherwise, as other gold data would."""
+    """For each resource and for the mean, but not if the groups of words differ, as with other gold data."""
     rng = np.random.default_rng(2)
     right = rng.integers(1, 4, 50)
     better = right + (rng.random(50) < 0.5)
@@ -251,7 +251,7 @@ def test_what_only_one_has(write: Write, tokbench: Tokbench) -> None:
 
 
 def test_what_made_them(write: Write) -> None:
-    """Versions, revisions, corpora and vocabularies, from what lies beside the tables."""
+    """Versions, revisions, corpora and vocabularies are read from the run's other files."""
     runs = [write("a"), write("b")]
     for run, revision in zip(runs, ("old", "new"), strict=True):
         folder = run / "tokenizers" / "bpe" / "1024"
@@ -284,7 +284,7 @@ def test_side_by_side_for_programs(write: Write, tokbench: Tokbench, tmp_path: P
 
 
 def test_several_runs_beside_the_first(write: Write, tokbench: Tokbench, tmp_path: Path) -> None:
-    """A column for each; a test more in one run corrects those of the others, too."""
+    """Each run has a column; p-values are corrected over the tests of all runs."""
     (before, bits_before), (after, bits_after) = noisy(0), noisy(3, seed=1)
     of_bpe = (pl.col("variant") == "bpe") & (pl.col("metric") == "corpus_token_count") & (pl.col("size") == 1024)
     longer = intrinsic().with_columns(value=pl.when(of_bpe).then(pl.col("value") + 7).otherwise("value"))
@@ -321,7 +321,7 @@ def documented_in(title: str) -> set[str]:
 
 
 def test_keys_tell_rows_apart() -> None:
-    """Of every table with keys that the small report has."""
+    """The keys of every table of the small report are unique."""
     frames = whole().frames
     there = [table for table in DECLARED if table.keys and table.name in frames]
     assert len(there) > 8

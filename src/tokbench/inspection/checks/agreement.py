@@ -256,7 +256,7 @@ def _tried(
             wrong = [text for text, ids in found.items() if ids != texts[text]]
         if not wrong:
             return Tried(len(found))
-        export(tokenizer, form, None, Path(folder))  # Without pre-tokens: their check may reject the export.
+        export(tokenizer, form, None, Path(folder))  # Compares far more texts, and may reject it.
     special = special_names(subject)
 
     def differs(text: bytes) -> bool:
