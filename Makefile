@@ -90,10 +90,12 @@ accessibility:  ## run axe-core over pages in Chromium: PAGES="FILE FILE", AXE=a
 	@test -n "$(AXE)" || { echo "say make accessibility AXE=node_modules/axe-core/axe.min.js; CONTRIBUTING.md tells the rest"; exit 2; }
 	@$(PLAYWRIGHT) tools/check_accessibility.py --axe $(AXE) $(PAGES)
 
-benchmarks: install  ## time all beside its peers: TEXT=FILE, WORDS="FILE FILE", LANGUAGES, EXISTING, PEERS=PYTHON
-	@test -n "$(TEXT)" || { echo "say make benchmarks TEXT=novels.jsonl.gz; benchmarks/speed/run.py tells the rest"; exit 2; }
-	python -m benchmarks.speed.run --text $(TEXT) $(if $(WORDS),--words $(WORDS)) $(if $(LANGUAGES),--languages $(LANGUAGES)) \
-	  $(if $(EXISTING),--existing $(EXISTING)) $(if $(PEERS),--peers $(PEERS))
+benchmarks: install  ## compare the speed with other libraries, 20 minutes; TEXTS="options of benchmarks/speed/texts.py"
+	@test -n "$(TEXTS)" || { echo 'set TEXTS="--english FILE ..."; see benchmarks/speed/texts.py'; exit 2; }
+	test -x build/peers/bin/python || python -m venv build/peers
+	build/peers/bin/pip install --quiet -r benchmarks/speed/requirements.txt
+	python -m benchmarks.speed.texts build/speed $(TEXTS)
+	python -m benchmarks.speed.run build/speed --peers build/peers/bin/python
 
 scale: install  ## measure time, memory and disk of every stage on text in bulk: TEXT=FOLDER, GIGABYTES="0.25 0.5 1 2"
 	@test -n "$(TEXT)" || { echo "say make scale TEXT=FOLDER; benchmarks/scale/run.py tells the rest"; exit 2; }

@@ -198,7 +198,7 @@ def tell(path: Path, arguments: argparse.Namespace, texts: dict[str, dict[str, i
     asked = [
         sys.executable,
         "-c",
-        "import json; from benchmarks.speed.limits import machine; print(json.dumps(machine()))",
+        "import json; from benchmarks.speed.measure import machine; print(json.dumps(machine()))",
     ]
     machine = json.loads(subprocess.run(asked, check=True, capture_output=True, cwd=ROOT).stdout)
     (folder / f"{TEXT}.jsonl").write_text(json.dumps({"text": "any"}) + "\n", encoding="utf-8")

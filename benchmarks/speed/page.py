@@ -1,10 +1,9 @@
-"""Generator of docs/measured/performance.md and its figures, from the files of one run.
+"""Write docs/measured/performance.md and its figure from the files of one run.
 
-python -m benchmarks.speed.page build/benchmarks docs
+python -m benchmarks.speed.page docs/measured
 """
 
 import argparse
-import csv
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -13,305 +12,306 @@ from textwrap import fill
 from typing import Any
 
 from benchmarks.speed import plots
-from benchmarks.speed.summary import Entry, Row, command_line, entries, exponent, growth, least, read_runs, tasks_of
-from benchmarks.speed.tasks import ALONE, COUNTING, LANGUAGES, TRAINING
+from benchmarks.speed.measure import FEWER_ROUNDS, ROUNDS, SLOW
+from benchmarks.speed.summary import Entry, Key, Rows, read, tasks_of
+from benchmarks.speed.worker import LENGTHS
 
-BESIDE = """\
-Measured with one thread:
+MEASURES = {"cold": "cold", "new": "new", "warm": "warm"}
+TITLES = {
+    "english": "English",
+    "languages": "many languages",
+    "unseen": "unseen",
+    "short": "short texts",
+    "large": "large",
+    "a": "one letter",
+    "blanks": "blanks",
+    "letters": "random letters",
+    "chinese": "Chinese",
+    "cl100k": "cl100k",
+    "o200k": "o200k",
+    "own": "own",
+}
+KINDS = {
+    "text": "one text",
+    "large": "large text",
+    "loop": "short texts one by one",
+    "batch": "batches",
+    "start": "first ids",
+    "decode": "decoding",
+    "long": "long runs",
+    "count": "counting",
+    "train": "training",
+}
+AS_FAST = 0.97
+"""A ratio from here to 1 is not called slower: rounds differ by more."""
+HOW = """\
+Each number comes from processes of their own, and ends with the ids, not with a file:
 
-- *Work* is the time around the call, in the process. It excludes start, imports and reading the text, for every
-  library; a library that accepts only a file reads the file within that time. Every encoder first makes one call on a
-  few words, because some libraries import NumPy or build tables in their first call.
-- *Process* is the time of the process, a Python program that calls the library.
-- The row below Tokbench is its command line (`tokbench count`, then `tokbench build`, which also writes and compares
-  `tokenizer.json`; `tokbench encode`), with the memory of its largest process.
-- Seconds and MiB are the best of the rounds. *x ours* is the median of the ratios of neighbouring runs, for work and
-  for the process.
-
-All encode with the same vocabulary, except `sentencepiece`, which has its own. Feeding line by line changes counts
-slightly, because runs of white space then no longer cross line ends.
+- Before the clock starts, the process imports the library with NumPy and Awkward if it needs them, loads the tokenizer
+  and reads the text. It then calls the function once on `Hello world 123.`, because some libraries import packages or
+  build tables in their first call.
+- *Cold*: the first half of a text, with an empty cache. *New*: then the second half, which it has not seen. *Warm*: the
+  second half again. The halves alternate by document (English) or by line, so they are of the same kind.
+- A library gets `bytes` if it accepts them, else `str`, and returns ids in its most compact form: an array or a
+  buffer if it has one, else a list.
+- Libraries take turns. *x* is the library's time divided by Tokbench's in the same round; below 1, the library is
+  faster. MB/s, seconds and x are medians of {rounds} rounds, {fewer} for libraries that need more than {slow:g} s per
+  process. Memory is the least peak of the process. MB are 10^6 bytes of UTF-8.
+- *Ids*: whether they are all Tokbench's.
 """
-EXISTING = """\
-Ranks as OpenAI published them, at full size, and a vocabulary of our own, built from the text in many languages. One
-thread, only work. The peers are as above: `tiktoken` with its own pattern of the same name, the others with our export
-of the same tokenizer. An encoder starts with an empty cache. Megabytes are 10^6 bytes of UTF-8.
-"""
-FROM_COUNTS = """\
-The same trainers without counting. For peers that can also only count: the best time of training minus the best time
-of counting. For Tokbench: the construction from counts.
-"""
-LIMITS = """\
-The lower bound by memory is the bytes that must be read or written divided by the bandwidth of reading, plus the
-random look-ups in tables divided by their rate. *Of the limit* is that bound divided by the time used, on one thread.
-Encoding starts with an empty cache.
-"""
-GROWTH = """\
-Seconds of work, best of the rounds. *Power* is the exponent p if the time grows as quantity^p.
-"""
+TEXTS = """\
+- *English*: novels, {english}. The kernels were developed with this text.
+- *Many languages*: FLORES-101, NTREX-128 and the Universal Declaration of Human Rights, {languages}.
+- *Unseen*: text that the kernels were not tuned on: all lines of WMT news in English, German and Estonian, and of
+  German and Ukrainian novels, {unseen}.
+- *Short texts*: {short:,} lines of the unseen text with 30 to 300 bytes, {length:.0f} on average.
+- *Large*: {large:.0f} MB, the three texts ({once:.0f} MB) repeated. A gigabyte was not measured.
 
-THREADS = """\
-Steps over the text, its pre-tokens or the candidate tokens are divided among threads, in parts that do not depend on
-the number of threads; so are seeds and tries. One thread sorts tokens and decides which are removed.
+The tokenizers *cl100k* and *o200k* are OpenAI's, at full size. *own* is BPE with 32,768 tokens and GPT-2's pattern,
+trained on the first halves of English and many languages. `quicktok-v1` and `rs_bpe` only have the tokenizers that they
+include.
 """
-
-
-def seconds(value: float) -> str:
-    """Format seconds with at most three significant digits; a dash for NaN."""
-    return "–" if math.isnan(value) else f"{value:.3g}" if value < 100 else f"{value:.0f}"
-
-
-def times(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+LARGE = """\
+One call with an empty cache. Most of this text repeats, so it is mostly a warm measurement.
+"""
+SHORT = """\
+The short texts in two halves of {half:,}. *One by one*: a Python loop that keeps the ids. *Batch*: one call, which may
+return one array for all (Tokbench: `encode_flat`). Batches of many languages are its documents, {documents} in a half.
+"""
+START = """\
+From the start of the Python process to the ids of `Hello world 123.`: start of Python, import, loading, first call.
+OpenAI's tokenizer is read from the fastest source that the library has: its own copy, ranks or `tokenizer.json`.
+"""
+DECODE = """\
+The ids of the first half of the unseen text. Tokbench and `gigatoken` get an array, the others a list of ints. *Ids*
+is here whether the decoded text is the original.
+"""
+LONG = """\
+One pre-token of 10^5, 10^6 and 10^7 bytes: the same letter, blanks, random letters (a to z), Chinese characters without
+spaces. Seconds of one call, with x of those for 10^7 bytes. A process was stopped after {limit:g} s.
+"""
+TRAIN = """\
+From text to vocabulary, {size:,} tokens, one thread. `gigabpe`, `gigatoken`, `sentencepiece` and `tokenizers` read a
+file within the clock, as does Tokbench; the others get strings. Vocabularies differ slightly where libraries break ties
+or split lines differently.
+"""
+ONCE = """\
+The rest of this page was measured once, on 2026-11-25, on another machine: AMD EPYC, 2 processors, 23.5 GiB.
+"""
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Format a Markdown table; all columns except the first are right-aligned."""
+    """A Markdown table; all columns but the first are set to the right."""
     head = list(head)
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *map(list, rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
 
 
-def beside(rows: list[Row]) -> str:
-    """Return the table of every task with every peer."""
-    head = ("task", "by", "work, s", "x ours", "process, s", "x ours", "peak, MiB", "x ours", "result")
-    return table(head, _beside(rows))
+def number(value: float) -> str:
+    """Three significant digits at most; a dash if there is none."""
+    return "–" if math.isnan(value) else f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
-def _beside(rows: list[Row]) -> Iterator[list[str]]:
-    for title, runs in tasks_of(rows, "peers"):
-        ours, peers = entries(runs)
-        note = f" ({ours.note})" if ours.note else ""
-        yield [title, f"**{ours.label}**{note}", *_cells(ours), f"{ours.tokens:,}"]
-        whole, peak = command_line(runs)
-        if not math.isnan(whole):
-            yield ["", "its command line", "", "", seconds(whole), "", f"{peak:.0f}", "", ""]
-        for peer in sorted(peers, key=lambda peer: (bool(peer.note), peer.work)):
-            if math.isnan(peer.whole) or peer.note not in ("", "other ids"):
-                yield ["", peer.label, *["–"] * 6, peer.note.replace("|", " ")]
-                continue
-            shown = f"{peer.tokens:,}" + (f", {peer.note}" if peer.note else "")
-            yield ["", peer.label, *_cells(peer, ours), shown]
+def times(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def _cells(entry: Entry, ours: Entry | None = None) -> list[str]:
-    work, whole, peak = seconds(entry.work), seconds(entry.whole), f"{entry.peak:.0f}"
-    if ours is None:
-        return [work, "", whole, "", peak, ""]
-    return [work, times(entry.ratio), whole, times(entry.whole_ratio), peak, times(entry.peak / ours.peak)]
+def title_of(key: Key) -> str:
+    """Title of a task: tokenizer or method, text, threads if two."""
+    _, text, tokenizer, threads = key
+    parts = [TITLES.get(part, part) for part in (tokenizer, text) if part]
+    return ", ".join(parts) + (f", {threads} threads" if threads > 1 else "")
 
 
-def existing(rows: list[Row], facts: dict[str, Any]) -> str:
-    """Return the table of encoding with external tokenizers, and of the multilingual text."""
-    return table(("tokenizer; text", "by", "work, s", "MB/s", "x ours", "peak, MiB", "tokens"), _existing(rows, facts))
+def name_of(entry: Entry) -> str:
+    return f"**{entry.peer}**" if entry.ours else entry.peer
 
 
-def _existing(rows: list[Row], facts: dict[str, Any]) -> Iterator[list[str]]:
-    for title, runs in tasks_of(rows, "existing"):
-        text = facts["languages"] if runs[0]["task"].endswith(LANGUAGES) else facts
-        ours, peers = entries(runs)
-        for peer in (ours, *sorted(peers, key=lambda peer: (bool(peer.note), peer.work))):
-            first = [title, f"**{peer.label}**"] if peer is ours else ["", peer.label]
-            if math.isnan(peer.work):
-                yield [*first, *["–"] * 4, peer.note.replace("|", " ")]
-                continue
-            speed = [seconds(peer.work), f"{text['bytes'] / peer.work / 1e6:.3g}"]
-            told = f"{peer.tokens:,}" + (f", {peer.note}" if peer.note else "")
-            yield [*first, *speed, "" if peer is ours else times(peer.ratio), f"{peer.peak:.0f}", told]
+def ids_of(entry: Entry) -> str:
+    return "" if entry.ours else "same" if entry.same else "**differ**"
 
 
-def languages(facts: dict[str, Any] | None) -> str:
-    """Describe the multilingual text; empty if there is none."""
-    if facts is None:
-        return ""
-    return (
-        f"Many languages: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} "
-        f"pre-tokens of `gpt2`, {facts['unique_pretokens']:,} of them different, "
-        f"{facts['unique_bytes'] / 1e3:,.0f} kB."
-    )
+def failure(entry: Entry) -> str:
+    """The first words of an error, up to its second colon."""
+    return ":".join(entry.error.replace("|", " ").split(":")[:2])
 
 
-def measured_again(about: dict[str, Any]) -> str:
-    """Return the tasks that were measured again after the run, from :file:`machine.json`, by day."""
-    return "".join(f", except {tasks}, measured again on {day}" for day, tasks in about.get("again", {}).items())
-
-
-def verdict(rows: list[Row]) -> str:
-    """Return one line per task: the fastest peer, and the peer with the least memory."""
-    head = (
-        "task",
-        "fastest peer",
-        "work, x ours",
-        "process, x ours",
-        "leanest peer",
-        "our memory, x its",
-    )
-    return table(head, _verdict(rows))
-
-
-def _verdict(rows: list[Row]) -> Iterator[list[str]]:
-    for title, runs in tasks_of(rows, "peers"):
-        ours, peers = entries(runs)
-        able = [peer for peer in peers if not peer.note]
-        if not able:
-            yield [title, "none measured", "–", "–", "–", "–"]
-            continue
-        fastest, leanest = min(able, key=lambda peer: peer.work), min(able, key=lambda peer: peer.peak)
-        yield [
-            title,
-            fastest.label,
-            times(fastest.ratio),
-            times(fastest.whole_ratio),
-            leanest.label,
-            f"{ours.peak / leanest.peak:.2f}",
-        ]
-
-
-def from_counts(rows: list[Row]) -> str:
-    """Return the table of training from counts, with peers whose time includes counting."""
-    named = {task.key: task.title for task in (COUNTING, *TRAINING)}
+def speeds(rows: Rows, kind: str, measures: Iterable[str] = tuple(MEASURES)) -> str:
+    """Speeds and ratios of the tasks of a kind."""
+    measures = list(measures)
+    head = ["task", "library", *(cell for measure in measures for cell in (f"{measure}, MB/s", "x")), "MiB", "ids"]
     lines = []
-    for key, title in list(named.items())[1:]:
-        ours = least((row for row in rows if row["task"] == key.replace("train", "build")), "work")
-        lines.append([title, "**tokbench**", seconds(ours), ""])
-        for package in ("tokenizers", "gigatoken"):
-            trained, counted = (
-                least((row for row in rows if row["task"] == task and row["package"] == package), "work")
-                for task in (key, "count")
-            )
-            if not math.isnan(trained - counted):
-                lines.append(["", package, seconds(trained - counted), times((trained - counted) / ours)])
-    return table(("task", "by", "work, s", "x ours"), lines)
+    for key, entries in tasks_of(rows, kind):
+        for entry in entries:
+            cells = [
+                cell
+                for measure in measures
+                for cell in (
+                    number(entry.speed.get(measure, math.nan)),
+                    "" if entry.ours else times(entry.ratios.get(measure, math.nan)),
+                )
+            ]
+            note = failure(entry) or ids_of(entry)
+            lines.append([title_of(key) if entry.ours else "", name_of(entry), *cells, f"{entry.peak:.0f}", note])
+    return table(head, lines)
 
 
-def alone(rows: list[Row], facts: dict[str, Any]) -> str:
-    """Return the table of tasks without peers, with reported times of programs that are not available."""
-    reported = {task.title: task.reported for task in ALONE}
-    found = dict(tasks_of(rows, "ours"))
-    merge = next((least(runs, "work") for runs in found.values() if runs[0]["task"] == "encode_merge"), math.nan)
+def seconds(rows: Rows, kind: str, measure: str, tokens: str = "") -> str:
+    """Seconds and ratios of the tasks of a kind. ``tokens``: title of a column of tokens (default: ids)."""
     lines = []
-    for title, runs in found.items():
-        work = least(runs, "work")
-        told, size = reported[title], runs[0]["size"]
-        remark = runs[0]["error"]
-        if told:
-            remark = f"{told / work:.0f} times as fast as the {told:.0f} s reported of the Python reference"
-        elif runs[0]["task"].startswith("encode_") and not remark:
-            remark = f"{facts['bytes'] / work / 1e6:.0f} MB/s, {work / merge:.2f} x merge"
-        result = f"{int(runs[0].number('tokens')):,}" if not runs[0]["error"] else "–"
-        lines.append([title, f"{int(size):,}", seconds(work), f"{least(runs, 'peak_mib'):.0f}", result, remark])
-    return table(("task", "size", "work, s", "peak, MiB", "result", ""), lines)
+    for key, entries in tasks_of(rows, kind):
+        for entry in entries:
+            ratio = "" if entry.ours else times(entry.ratios.get(measure, math.nan))
+            last = f"{entry.tokens:,}" if tokens else ids_of(entry)
+            cells = [number(entry.seconds.get(measure, math.nan)), ratio, f"{entry.peak:.0f}"]
+            lines.append([title_of(key) if entry.ours else "", name_of(entry), *cells, failure(entry) or last])
+    return table(("task", "library", "s", "x", "MiB", tokens or "ids"), lines)
 
 
-def grown(rows: list[Row], by: str, form: str) -> str:
-    """Return the table of seconds by a quantity, with the exponent of growth."""
-    found = growth(rows, by)
-    values = sorted({value for series in found.values() for value in series})
-    lines = [
-        [title, *(seconds(series.get(value, math.nan)) for value in values), f"{exponent(series):.2f}"]
-        for title, series in found.items()
-    ]
-    return table(("task", *(form.format(value) for value in values), "power"), lines)
-
-
-def threaded(rows: list[Row]) -> str:
-    lines = [
-        [title, *map(seconds, series.values()), times(series[1.0] / series[max(series)])]
-        for title, series in growth(rows, "threads").items()
-    ]
-    return table(("task", "one thread, s", "two threads, s", "faster by"), lines)
-
-
-def limits(path: Path, about: dict[str, Any]) -> str:
-    """Return the table of kernels and their lower bounds."""
+def long_runs(rows: Rows) -> str:
+    """Seconds of long runs by length."""
     lines = []
-    with path.open(newline="", encoding="utf-8") as source:
-        for row in csv.DictReader(source):
-            taken, bytes_, lookups = float(row["seconds"]), float(row["bytes"]), float(row["lookups"])
-            streamed, looked_up = bytes_ / about["read"], lookups * about["random_read"]
-            lines.append(
-                [
-                    row["kernel"],
-                    row["formula"],
-                    f"{bytes_ / 1e6:.1f}",
-                    f"{lookups / 1e6:.2f}",
-                    f"{taken * 1e3:.1f}",
-                    f"{bytes_ / taken / 1e9:.2f}",
-                    f"{(streamed + looked_up) / taken:.0%}",
-                ]
-            )
-    return table(("kernel", "at least", "MB", "million places", "ms", "GB/s", "of the limit"), lines)
+    last = str(LENGTHS[-1])
+    for key, entries in tasks_of(rows, "long"):
+        for entry in entries:
+            cells = [number(entry.seconds[str(n)]) if str(n) in entry.seconds else "–" for n in LENGTHS]
+            ratio = "" if entry.ours else times(entry.ratios.get(last, math.nan))
+            note = failure(entry) or ids_of(entry)
+            title = TITLES[key[1]] if entry.ours else ""
+            lines.append([title, name_of(entry), *cells, ratio, note])
+    return table(("run", "library", *(f"{n:,}, s" for n in LENGTHS), "x", "ids"), lines)
 
 
-def studied(results: Path) -> Iterator[str]:
-    """Yield single comparisons, and the second core: title, method and printed output."""
+def behind(rows: Rows) -> Iterator[str]:
+    """Yield for each library the tasks in which it is faster than Tokbench, with the least and greatest ratio."""
+    faster: dict[str, dict[str, list[float]]] = {}
+    for kind, title in KINDS.items():
+        for key, entries in tasks_of(rows, kind):
+            for entry in entries:
+                for measure, ratio in entry.ratios.items():
+                    if entry.ours or not entry.same or ratio >= AS_FAST:
+                        continue
+                    name = f"{title}, {measure}" if measure in MEASURES else title
+                    name = f"{name}, {key[3]} threads" if key[3] > 1 else name
+                    faster.setdefault(entry.peer, {}).setdefault(name, []).append(ratio)
+    for peer, tasks in faster.items():
+        parts = [f"{name} ({span(ratios)})" for name, ratios in tasks.items()]
+        yield f"- `{peer}`: {'; '.join(parts)}"
+
+
+def span(ratios: list[float]) -> str:
+    """The least and the greatest ratio."""
+    least, most = times(min(ratios)), times(max(ratios))
+    return least if least == most else f"{least} to {most}"
+
+
+def differing(rows: Rows) -> str:
+    """Return a sentence on the libraries whose ids differ."""
+    tasks: dict[str, list[str]] = {}
+    for kind in ("text", "large", "loop", "batch", "start", "long"):
+        for key, entries in tasks_of(rows, kind):
+            for entry in entries:
+                if not entry.same and entry.rounds:
+                    tasks.setdefault(entry.peer, []).append(f"{KINDS[kind]} ({title_of(key)})")
+    if not tasks:
+        return "All libraries return the same ids in all tasks."
+    listed = "; ".join(f"`{peer}` in {', '.join(dict.fromkeys(names))}" for peer, names in tasks.items())
+    return f"Ids differ from Tokbench's: {listed}. In all other tasks they are the same."
+
+
+def studies(results: Path) -> Iterator[str]:
+    """Yield comparisons that were measured once: a title, the method, the output."""
     for path in sorted(results.glob("*.txt")):
         title, how, *printed = path.read_text(encoding="utf-8").splitlines()
-        yield f"## {title}"
+        yield f"### {title}"
         yield fill(how, 120, break_on_hyphens=False)
         yield "\n".join(["```", *printed, "```"])
 
 
-def page(folder: Path, results: Path) -> str:
-    rows = read_runs(results / "runs.parquet")
-    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-    about = json.loads((results / "machine.json").read_text(encoding="utf-8"))
-    versions = json.loads((results / "versions.json").read_text(encoding="utf-8"))
-    found = existing(rows, facts) if any(row["section"] == "existing" for row in rows) else ""
-    named = ", ".join(f"{name} {version or '(not installed)'}" for name, version in versions.items())
+def described(text: dict[str, Any]) -> str:
+    """Sizes of a text."""
+    sizes = " and ".join(f"{size / 1e6:.1f}" for size in text["halves"])
+    unique = f"{text['unique']:,} different pre-tokens of GPT-2's pattern"
+    return f"{sizes} MB from {text['documents']} documents with\n  {unique}"
+
+
+def page(results: Path) -> str:
+    """Return the page."""
+    rows = read(results / "runs.parquet")
+    texts, about, versions = (
+        json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in ("texts", "machine", "versions")
+    )
+    named = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    load = about["load"]
+    kinds = {name: described(text) for name, text in texts["texts"].items()}
+    drawn = [(title_of(key), entries) for key, entries in tasks_of(rows, "text")]
+    plots.draw(drawn, MEASURES, results / "peers.svg")
+    machine = (
+        f"Machine: {about['processor']}, {about['cores']} processors, {about['memory_gib']} GiB, {about['system']}, "
+        f"Python {about['python']}, {about['day']}, one run of {about['minutes']:.0f} minutes. Other work ran on the "
+        f"machine: the load was {min(load):.1f} to {max(load):.1f}. The benchmark had a higher priority (nice -10), "
+        f"and one thread ran on one fixed processor. Ratios are more reliable than speeds. Versions: {named}."
+    )
+    slower = list(behind(rows))
     parts = [
         "# Performance",
-        "This page compares the speed and memory of Tokbench with those of other libraries.",
-        "```\nmake benchmarks TEXT=... LANGUAGES=... EXISTING=... PEERS=...\n```",
-        "This command repeats all measurements and writes this page. [`runs.parquet`](performance/runs.parquet) has\n"
-        "every run, [`benchmarks/`](../../benchmarks) the programs.",
-        f"The text: {facts['bytes'] / 1e6:.1f} MB in {facts['documents']} documents, {facts['pretokens']:,} pre-tokens "
-        f"of `gpt2`, {facts['unique_pretokens']:,} of them\ndifferent, "
-        f"{facts['unique_bytes'] / 1e3:,.0f} kB. The machine: {about['processor']}, {about['cores']} processors, "
-        f"{about['memory_gib']} GiB, {about['system']},\nPython {about['python']}. Versions: {named}.",
-        f"All numbers of this page are of that machine and of one run, which ended on {about['day']}"
-        f"{measured_again(about)};\nlater changes are not included. [Scale](scale.md) and [one GPU](gpu.md) were "
-        "measured on machines that these pages name.",
-        "## Compared with other libraries",
-        verdict(rows),
-        "![Work of the peers, as multiples of ours](performance/peers.svg)",
-        BESIDE,
-        beside(rows),
-        "![Peak memory](performance/memory.svg)",
-        *(["### External tokenizers, many languages", EXISTING, languages(facts["languages"]), found] if found else []),
-        "### From counts",
-        FROM_COUNTS,
-        from_counts(rows),
-        "## Tokbench without peers",
-        "One thread, only work; memory is that of a Python process that imports the package.",
-        alone(rows, facts),
-        "## Growth",
-        GROWTH,
-        "![Growth](performance/growth.svg)",
-        "### With the text",
-        grown(rows, "share", "{:g} of the text"),
-        "### With the vocabulary",
-        grown(rows, "size", "{:,.0f} tokens"),
-        "### With threads",
-        THREADS,
-        threaded(rows),
-        "## Kernels and their limits",
-        LIMITS + f"Here one thread reads {about['read'] / 1e9:.1f} GB/s, copies {about['copy'] / 1e9:.1f} GB/s (reads "
-        f"and writes together)\nand looks up {1e-6 / about['random_read']:.0f} million places a second in a "
-        "table of 4 MiB.",
-        limits(results / "limits.csv", about),
-        *studied(results),
+        "Tokbench is slower than these libraries in these tasks (their time divided by Tokbench's):"
+        if slower
+        else "In no task is a library with the same ids faster than Tokbench.",
+        "\n".join(fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in slower),
+        "In all other measurements below, Tokbench is as fast or faster.",
+        fill(differing(rows), 120, break_on_hyphens=False),
+        "![Time of other libraries, as multiples of Tokbench's](performance/peers.svg)",
+        "## Method",
+        HOW.format(rounds=ROUNDS, fewer=FEWER_ROUNDS, slow=SLOW),
+        TEXTS.format(
+            **kinds,
+            short=texts["short"]["texts"],
+            length=texts["short"]["bytes"] / texts["short"]["texts"],
+            large=texts["large"]["bytes"] / 1e6,
+            once=texts["large"]["once"] / 1e6,
+        ),
+        fill(machine, 120, break_on_hyphens=False),
+        "`make benchmarks` repeats the measurements and writes this page. [`runs.parquet`](performance/runs.parquet)\n"
+        "has every measurement, [`benchmarks/speed/`](../../benchmarks/speed) the programs.",
+        "## Encoding one text, one thread",
+        speeds(rows, "text"),
+        "## Large text, one thread",
+        LARGE,
+        speeds(rows, "large", ["cold"]),
+        "## Short texts and batches",
+        SHORT.format(half=texts["short"]["texts"] // 2, documents=texts["texts"]["languages"]["documents"]),
+        "One by one, one thread:",
+        speeds(rows, "loop"),
+        "In one call:",
+        speeds(rows, "batch"),
+        "## From the start of the process to the first ids",
+        START,
+        seconds(rows, "start", "start"),
+        "## Decoding",
+        DECODE,
+        speeds(rows, "decode", ["decode"]),
+        "## Long pre-tokens",
+        LONG.format(limit=5),
+        long_runs(rows),
+        "## Counting pre-tokens",
+        seconds(rows, "count", "count", "different pre-tokens"),
+        "## Training",
+        TRAIN.format(size=32_768),
+        seconds(rows, "train", "train", "tokens"),
+        "## Measured once",
+        ONCE,
+        *studies(results),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path, help="output folder of prepare.py")
     parser.add_argument("results", type=Path, help="folder of performance.md and performance/")
     arguments = parser.parse_args()
-    results = arguments.results / "performance"
-    plots.draw(read_runs(results / "runs.parquet"), results)
-    (arguments.results / "performance.md").write_text(page(arguments.folder, results), encoding="utf-8")
+    text = page(arguments.results / "performance")
+    (arguments.results / "performance.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

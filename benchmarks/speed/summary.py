@@ -1,138 +1,100 @@
-"""Summaries of runs: best times, median ratios and exponents of growth."""
+"""Summaries of the measurements: median speeds and ratios, and agreement of ids."""
 
+import math
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-OURS = "tokbench"
-ALIKE = 1e-3
-"""Maximum relative difference in tokens of equal encodings, because of document boundaries."""
+from benchmarks.speed.tasks import OURS, PACKAGES
 
-
-@dataclass(frozen=True)
-class Row:
-    """A run, see :class:`benchmarks.speed.measure.Run`; missing numbers are NaN."""
-
-    text: dict[str, str]
-
-    def __getitem__(self, key: str) -> str:
-        return self.text[key]
-
-    def number(self, key: str) -> float:
-        return float(self.text[key] or "nan")
-
-    @property
-    def label(self) -> str:
-        return self["package"] + (f" ({self['way']})" if self["way"] else "")
+Rows = list[dict[str, Any]]
+Key = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A peer on one task, compared with Tokbench.
+    """One library on one task.
 
     Attributes:
-        label: name of the peer.
-        work, whole, peak: seconds of the work, seconds of the process, and peak MiB; best of the rounds.
-        ratio, whole_ratio: median over rounds of its time divided by Tokbench's, for work and process.
-        tokens: number of tokens.
-        note: reason why it is not comparable; else empty.
+        peer: Name of the library's package.
+        seconds: Median seconds, by measure.
+        ratios: Median over the rounds of its seconds over Tokbench's in the same round, by measure.
+        speed: Median megabytes (10^6 bytes) per second, by measure.
+        peak: Least peak memory over the rounds, in MiB.
+        tokens: Tokens of all measures.
+        rounds: Number of rounds.
+        same: Whether its ids are Tokbench's.
+        error: Why measures are missing; empty if none are.
     """
 
-    label: str
-    work: float
-    whole: float
+    peer: str
+    seconds: dict[str, float]
+    ratios: dict[str, float]
+    speed: dict[str, float]
     peak: float
-    ratio: float
-    whole_ratio: float
     tokens: int
-    note: str
+    rounds: int
+    same: bool
+    error: str
+
+    @property
+    def ours(self) -> bool:
+        return self.peer == OURS
 
 
-def read_runs(path: Path) -> list[Row]:
-    rows = pl.read_parquet(path).iter_rows(named=True)
-    return [Row({key: "" if value is None else str(value) for key, value in row.items()}) for row in rows]
+def read(path: Path) -> Rows:
+    """Return the measurements of a run."""
+    return pl.read_parquet(path).to_dicts()
 
 
-def least(rows: Iterable[Row], key: str) -> float:
-    """Return the minimum of a column; NaN if there are no numbers."""
-    found = [row.number(key) for row in rows if row[key]]
-    return min(found, default=float("nan"))
+def tasks_of(rows: Rows, kind: str) -> Iterator[tuple[Key, list[Entry]]]:
+    """Yield the tasks of a kind with an entry for each library, Tokbench first, then the fastest first."""
+    chosen = [row for row in rows if row["kind"] == kind]
+    names = ("kind", "text", "tokenizer", "threads")
+    for key in dict.fromkeys(tuple(row[name] for name in names) for row in chosen):
+        own = [row for row in chosen if tuple(row[name] for name in names) == key]
+        yield key, entries(own)
 
 
-def best(rows: list[Row]) -> tuple[float, float, float]:
-    """Return the minimum seconds of work, seconds of the process, and MiB."""
-    return least(rows, "work"), least(rows, "wall"), least(rows, "peak_mib")
+def entries(rows: Rows) -> list[Entry]:
+    """Return an entry for each library of a task."""
+    ours = {(row["round"], row["measure"]): row for row in rows if row["peer"] == OURS and not row["error"]}
+    made = [
+        entry([row for row in rows if row["peer"] == peer], ours) for peer in dict.fromkeys(r["peer"] for r in rows)
+    ]
+    first = next((row["measure"] for row in ours.values()), "")
+    return sorted(made, key=lambda entry: (not entry.ours, entry.ratios.get(first, math.inf)))
 
 
-def command_line(runs: list[Row]) -> tuple[float, float]:
-    """Return seconds and MiB of Tokbench's commands in sequence; NaN if the task has none."""
-    rows = [row for row in runs if row["measured"] == "command line"]
-    return least(rows, "wall"), least(rows, "peak_mib")
-
-
-def tasks_of(rows: list[Row], section: str) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the titles of a section's tasks with their runs, in order of appearance."""
-    own = [row for row in rows if row["section"] == section]
-    for task in dict.fromkeys(row["task"] for row in own):
-        runs = [row for row in own if row["task"] == task]
-        yield runs[0]["title"], runs
-
-
-def entries(runs: list[Row]) -> tuple[Entry, list[Entry]]:
-    """Return the entry of Tokbench, and those of the peers in order of appearance."""
-    ours = [row for row in runs if row["package"] == OURS]
-    called = [row for row in ours if row["measured"] == "function"]
-    tokens = int(called[0].number("tokens"))
-    error = next((row["error"] for row in ours if row["error"]), "")
-    own = Entry(OURS, *best(called), 1.0, 1.0, tokens, error)
-    peers = []
-    for label in dict.fromkeys(row.label for row in runs if row["package"] != OURS):
-        theirs = [row for row in runs if row.label == label]
-        beside = {row["round"]: row for row in called if row["against"] == label}
-        found = theirs[0]["tokens"]
-        note = theirs[0]["error"]
-        if theirs[0]["same_ids"] == "True" and found and abs(int(found) - tokens) > ALIKE * tokens:
-            note = "other ids"
-        peers.append(
-            Entry(
-                label,
-                *best(theirs),
-                _ratio(theirs, beside, "work"),
-                _ratio(theirs, beside, "wall"),
-                int(found or 0),
-                note,
-            )
-        )
-    return own, peers
-
-
-def _ratio(theirs: list[Row], beside: dict[str, Row], key: str) -> float:
-    ratios = [row.number(key) / beside[row["round"]].number(key) for row in theirs if row["round"] in beside]
-    return statistics.median(ratios) if ratios else float("nan")
-
-
-def growth(rows: list[Row], by: str) -> dict[str, dict[float, float]]:
-    """Return the minimum seconds of work by title and by ``share``, ``size`` or ``threads``, other settings fixed."""
-    usual = {"share": "1.0", "size": None, "threads": "1"}
-    found: dict[str, dict[float, float]] = {}
-    for title, runs in tasks_of(rows, "growth"):
-        size = runs[0]["size"]
-        kept = [
-            row
-            for row in runs
-            if not row["error"]
-            and all(key == by or float(row[key]) == float(value or size) for key, value in usual.items())
-        ]
-        values = sorted({row.number(by) for row in kept})
-        if len(values) > 1:
-            found[title] = {value: least((row for row in kept if row.number(by) == value), "work") for value in values}
-    return found
-
-
-def exponent(seconds: dict[float, float]) -> float:
-    """Fit the exponent of growth by least squares on logarithms."""
-    return float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
+def entry(rows: Rows, ours: dict[tuple[int, str], dict[str, Any]]) -> Entry:
+    """Return the entry of one library. ``ours``: Tokbench's rows by round and measure."""
+    good = [row for row in rows if not row["error"]]
+    seconds: dict[str, list[float]] = {}
+    ratios: dict[str, list[float]] = {}
+    speed: dict[str, float] = {}
+    for row in good:
+        measure = row["measure"]
+        seconds.setdefault(measure, []).append(row["seconds"])
+        if reference := ours.get((row["round"], measure)):
+            ratios.setdefault(measure, []).append(row["seconds"] / reference["seconds"])
+    medians = {measure: statistics.median(values) for measure, values in seconds.items()}
+    sizes = {row["measure"]: row["bytes"] for row in good}
+    speed = {measure: sizes[measure] / value / 1e6 for measure, value in medians.items()}
+    peer = rows[0]["peer"]
+    first = {row["measure"]: row for row in reversed(good)}
+    references = {measure: row for (_, measure), row in ours.items()}
+    return Entry(
+        PACKAGES.get(peer, peer),
+        medians,
+        {measure: statistics.median(values) for measure, values in ratios.items()},
+        speed,
+        min((row["peak_mib"] for row in rows), default=math.nan),
+        sum(row["tokens"] for row in first.values()),
+        max((row["round"] for row in good), default=-1) + 1,
+        all(row["ids"] == references[measure]["ids"] for measure, row in first.items() if measure in references),
+        next((row["error"] for row in rows if row["error"]), ""),
+    )

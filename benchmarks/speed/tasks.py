@@ -1,240 +1,89 @@
-"""Benchmark tasks, with the libraries measured on each.
+"""Tasks, and the libraries that are measured on each.
 
-To add a peer, write a module in :mod:`peers`, name its package in ``requirements.txt`` and its functions here.
+To add a library, write a module in :mod:`benchmarks.speed.peers`, name its package in ``requirements.txt`` and
+:data:`PACKAGES`, and list it here.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 OURS = "tokbench"
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A function of a library for a task.
-
-    Attributes:
-        package: the library.
-        function: name of the function in :mod:`ours`, or in the package's module of :mod:`peers`.
-        way: short description in tables.
-        same_ids: True if its number of tokens must equal Tokbench's, except at document boundaries.
-    """
-
-    package: str
-    function: str
-    way: str = ""
-    same_ids: bool = False
-
-    @property
-    def label(self) -> str:
-        return f"{self.package} ({self.way})" if self.way else self.package
+PACKAGES = {
+    "gigatoken": "gigatoken",
+    "fastokens": "fastokens",
+    "quicktok": "quicktok-v1",
+    "splintr": "splintr-rs",
+    "kitoken": "kitoken",
+    "tokie": "tokie",
+    "rs_bpe": "rs_bpe",
+    "tiktoken": "tiktoken",
+    "tokenizers": "tokenizers",
+    "gigabpe": "gigabpe",
+    "flashbpe": "flashbpe",
+    "rustbpe": "rustbpe",
+    "bpeasy": "bpeasy",
+    "sentencepiece": "sentencepiece",
+}
+"""Name of each library's package by that of its module."""
+INCLUDING = {"quicktok", "rs_bpe"}
+"""Encoders that only have the tokenizers that they include."""
+FAST = ("gigatoken", "fastokens", "quicktok", "splintr")
+ENCODERS = (*FAST, "tokie", "kitoken", "rs_bpe", "tiktoken", "tokenizers")
+PARALLEL = ("gigatoken", "fastokens", "quicktok")
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task: one row of the tables.
+    """One task.
 
     Attributes:
-        key: name in result files.
-        title: name in tables.
-        ours: function of Tokbench.
-        command: the same task as a sequence of commands, with ``{...}`` for files of the job.
-        peers: other libraries.
-        size, threads, share, corpus, vocabulary: as in :class:`.worker.Job`.
-        reported: published seconds of a program that is not available; not measured here.
-        section: table of the row: "peers", "existing", "ours" or "growth".
+        kind: Function of :mod:`benchmarks.speed.worker`.
+        text: Name of the text, or kind of the long run.
+        tokenizer: Name of the tokenizer, or method of a training.
+        peers: Libraries that are compared with Tokbench.
+        threads: Number of threads, and of processors (default: 1).
+        size: Tokens of a trained vocabulary (default: 32,768).
+        limit: Seconds after which a process is stopped (default: 100).
+        rounds: Rounds at most (default: 5).
     """
 
-    key: str
-    title: str
-    ours: str
-    peers: tuple[Contestant, ...] = ()
-    command: tuple[str, ...] = ()
-    size: int = 32768
+    kind: str
+    text: str
+    tokenizer: str
+    peers: tuple[str, ...]
     threads: int = 1
-    share: float = 1.0
-    corpus: str = ""
-    vocabulary: str = "merge"
-    section: str = "peers"
-    reported: float | None = None
+    size: int = 32_768
+    limit: float = 100
+    rounds: int = 5
 
-    def settings(self, folder: str) -> dict[str, object]:
-        """Return the fields of the :class:`.worker.Job`."""
-        own = ("size", "threads", "share", "corpus", "vocabulary")
-        return {"folder": folder, **{name: getattr(self, name) for name in own}}
+    def job(self, folder: Path) -> dict[str, object]:
+        """Return the settings that the worker reads."""
+        return {**asdict(self), "folder": str(folder)}
 
 
-COUNT = "count --scheme gpt2 {text} -o {scratch}.parquet"
-BUILD = "build {method} --counts {scratch}.parquet --size {size} --threads {threads} -o {scratch}"
-ENCODE = "encode {tokenizer} {text} -o {scratch}.npy"
+def able(peers: tuple[str, ...], tokenizer: str) -> tuple[str, ...]:
+    """Return the libraries that can load a tokenizer."""
+    return tuple(peer for peer in peers if tokenizer != "own" or peer not in INCLUDING)
 
 
-def _train(method: str) -> tuple[str, ...]:
-    return COUNT, BUILD.replace("{method}", method)
-
-
-def _encode(segmentation: str) -> tuple[str, ...]:
-    return (ENCODE.replace("{tokenizer}", f"{{folder}}/{segmentation}_{{size}}"),)
-
-
-COUNTING = Task(
-    "count",
-    "count pre-tokens",
-    "count",
-    (Contestant("tokenizers", "count"), Contestant("gigatoken", "count")),
-    (COUNT,),
+TEXTS = ("english", "languages", "unseen")
+RUNS = ("a", "blanks", "letters", "chinese")
+TRAINERS = {
+    "bpe": ("gigabpe", "sentencepiece", "flashbpe", "rustbpe", "gigatoken", "bpeasy", "tokenizers"),
+    "wordpiece": ("tokenizers",),
+    "unigram": ("tokenizers", "sentencepiece"),
+}
+TASKS = (
+    *(Task("text", text, "cl100k", ENCODERS if text == "unseen" else (*FAST, "tokie")) for text in TEXTS),
+    *(Task("text", text, tokenizer, able(FAST, tokenizer)) for tokenizer in ("o200k", "own") for text in TEXTS),
+    Task("large", "large", "cl100k", PARALLEL, rounds=3),
+    Task("loop", "short", "cl100k", (*FAST, "tokie", "tiktoken", "tokenizers")),
+    *(Task("batch", "short", "cl100k", (*FAST, "tokie"), threads) for threads in (1, 2)),
+    *(Task("batch", "languages", "cl100k", PARALLEL, threads) for threads in (1, 2)),
+    *(Task("start", "", tokenizer, able(ENCODERS, tokenizer)) for tokenizer in ("cl100k", "own")),
+    Task("decode", "unseen", "cl100k", ENCODERS),
+    *(Task("long", run, "cl100k", (*FAST, "tokie", "tiktoken"), limit=5, rounds=3) for run in RUNS),
+    *(Task("count", text, "gpt2", ("gigatoken",)) for text in TEXTS),
+    *(Task("train", text, "bpe", TRAINERS["bpe"]) for text in ("unseen", "languages")),
+    *(Task("train", "unseen", method, TRAINERS[method]) for method in ("wordpiece", "unigram")),
 )
-TRAINING = (
-    Task(
-        "train_bpe",
-        "train BPE",
-        "train_bpe",
-        tuple(
-            Contestant(name, "train_bpe") for name in ("tokenizers", "sentencepiece", "gigatoken", "rustbpe", "bpeasy")
-        ),
-        _train("bpe"),
-    ),
-    Task(
-        "train_wordpiece",
-        "train WordPiece",
-        "train_wordpiece",
-        (Contestant("tokenizers", "train_wordpiece"),),
-        _train("wordpiece"),
-    ),
-    Task(
-        "train_unigram",
-        "train Unigram",
-        "train_unigram",
-        (Contestant("tokenizers", "train_unigram"), Contestant("sentencepiece", "train_unigram")),
-        _train("unigram"),
-    ),
-)
-BPE_ENCODERS = (
-    Contestant("tokenizers", "encode_bpe_documents", "documents"),
-    Contestant("tokenizers", "encode_bpe", "lines"),
-    Contestant("tiktoken", "encode_bpe", same_ids=True),
-    Contestant("gigatoken", "encode_bpe", same_ids=True),
-    Contestant("tokie", "encode_bpe", same_ids=True),
-)
-ENCODING = (
-    Task(
-        "encode_bpe",
-        "encode, BPE",
-        "encode_bpe",
-        BPE_ENCODERS,
-        _encode("merge"),
-    ),
-    Task(
-        "count_tokens_bpe",
-        "count tokens, BPE",
-        "count_tokens",
-        (Contestant("tokie", "count_bpe", same_ids=True),),
-        ("encode {folder}/merge_{size} {text} --count",),
-    ),
-    Task(
-        "encode_unigram",
-        "encode, Unigram",
-        "encode_likelihood",
-        (
-            Contestant("tokenizers", "encode_unigram", "lines"),
-            Contestant("sentencepiece", "encode_unigram", "its own model"),
-            Contestant("tokie", "encode_unigram", same_ids=True),
-        ),
-        _encode("likelihood"),
-    ),
-    Task(
-        "encode_wordpiece",
-        "encode, WordPiece",
-        "encode_longest_prefix",
-        (
-            Contestant("tokenizers", "encode_wordpiece", "lines"),
-            Contestant("tokie", "encode_wordpiece", same_ids=True),
-        ),
-        _encode("longest_prefix"),
-    ),
-)
-LANGUAGES = "languages"
-"""Name of the multilingual corpus."""
-
-
-def existing(facts: dict[str, Any]) -> list[Task]:
-    """Return the tasks of encoding with external tokenizers, and of encoding the multilingual text.
-
-    Args:
-        facts: output of ``prepare.py``: ``existing`` (names and sizes), and ``languages`` if there is such a text.
-    """
-    corpora = {"": "the text", LANGUAGES: "many languages"} if facts["languages"] else {"": "the text"}
-    tokenizers = {**facts["existing"], LANGUAGES: facts["size"]}
-    return [
-        Task(
-            "_".join(dict.fromkeys(part for part in ("encode", name, corpus) if part)),
-            f"{'BPE of its own' if name == LANGUAGES else name}, {size:,} tokens; {title}",
-            "encode_bpe",
-            BPE_ENCODERS,
-            size=size,
-            corpus=corpus,
-            vocabulary=name,
-            section="existing",
-        )
-        for corpus, title in corpora.items()
-        for name, size in tokenizers.items()
-        if name != LANGUAGES or corpus
-    ]
-
-
-GREEDTOK = tuple(
-    Task(
-        f"greedtok_{words}",
-        f"GreedTok, {title}",
-        f"choose_{words}",
-        (Contestant("greedtok", f"choose_{words}"),),
-        (f"build greedtok --counts {{folder}}/{words}_words.parquet --scheme gpt2 --size 5256 -o {{scratch}}",),
-        size=5000,
-    )
-    for words, title in (("un", "words of the UN"), ("text", "words of the text"))
-)
-SEGMENTATIONS = (
-    "merge",
-    "greedy",
-    "longest_prefix",
-    "longest_suffix",
-    "shortest_path",
-    "likelihood",
-    "cover",
-    "events",
-    "post_removal",
-    "bpe_dropout",
-)
-ALONE = tuple(
-    replace(task, section="ours")
-    for task in (
-        Task("build_bpe", "BPE from counts", "build_bpe"),
-        Task("build_wordpiece", "WordPiece from counts", "build_wordpiece"),
-        Task("build_unigram", "Unigram from counts", "build_unigram"),
-        Task("build_pathpiece", "PathPiece from counts, 262,144 n-grams first", "build_pathpiece"),
-        Task("greedwmc_un", "GreedWMC, words of the UN", "cover_un", size=5000),
-        Task("picky_un", "Picky BPE, words of the UN that follow a space", "picky_un", size=8192, reported=155.0),
-        *(Task(f"encode_{name}", f"encode by {name}", f"encode_{name}") for name in SEGMENTATIONS),
-    )
-)
-GROWING = (
-    Task("count", "count", "count"),
-    Task("build_bpe", "BPE from counts", "build_bpe"),
-    Task("build_wordpiece", "WordPiece from counts", "build_wordpiece"),
-    Task("build_unigram", "Unigram from counts", "build_unigram"),
-    Task("build_pathpiece", "PathPiece from counts", "build_pathpiece"),
-    Task("encode_merge", "encode by merge", "encode_merge"),
-    Task("encode_likelihood", "encode by likelihood", "encode_likelihood"),
-)
-SHARES = (0.25, 0.5, 1.0)
-THREADED = ("build_unigram", "build_pathpiece", "encode_merge", "encode_likelihood")
-
-
-def growth(size: int, sizes: Iterable[int], threads: int) -> list[Task]:
-    """Return the tasks of :data:`GROWING` on parts of the text, at other sizes, and with up to ``threads`` threads."""
-    by_share = [replace(task, share=share, size=size) for task in GROWING for share in SHARES]
-    by_size = [replace(task, size=other) for task in GROWING[1:] for other in sizes if other != size]
-    threaded = [replace(task, size=size) for task in GROWING if task.key in THREADED]
-    by_threads = [replace(task, threads=more) for task in threaded for more in range(2, threads + 1)]
-    return [replace(task, section="growth") for task in (*by_share, *by_size, *by_threads)]

@@ -1,105 +1,204 @@
-"""Worker process: runs one task and prints its time and number of tokens as one line of JSON.
+"""Run one task with one library in this process, and print one line of JSON for each measurement.
 
-    python -m benchmarks.speed.worker peers.tiktoken encode_bpe '{"folder": "build/benchmarks"}'
+    python -m benchmarks.speed.worker tiktoken text '{"folder": "build/speed", "text": "unseen", "tokenizer": "own"}'
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
 
-The module is ``ours`` or one of ``peers``. The function accepts a :class:`Job` and returns the number of tokens.
+The first argument is a module of :mod:`benchmarks.speed.peers`, the second a function of this module. Importing the
+library, loading the tokenizer, reading the text and a first call on :data:`FIRST` precede the clock, except for
+:func:`start`, which measures them.
 
-Uses only the standard library, so that the interpreters of Tokbench and of the peers can import it.
+Only the standard library is used, because the interpreter of the peers runs this module, too.
 """
 
 import importlib
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+FIRST = b"Hello world 123."
+"""Text of the call that precedes the clock."""
+LENGTHS = (10**5, 10**6, 10**7)
+"""Bytes of the texts of :func:`long`."""
+Measurement = dict[str, Any]
 
 
-@dataclass
-class Job:
-    """Files and settings of a task.
+def flat_ids(ids: Any) -> Any:
+    """Return ids as one array, uint32 [tokens]: arrays, bytes of uint32, ints, sequences of these or (ids, bounds)."""
+    import numpy as np
 
-    Attributes:
-        folder: scratch folder with the output of ``prepare.py`` and of earlier jobs.
-        size: tokens of the vocabulary; for GreedTok without the 256 bytes.
-        threads: number of threads, and of available processors.
-        corpus: prefix of the file names of the text; empty for the first text.
-        vocabulary: name of the tokenizer, for functions with several.
-        share: share of the text, in complete documents from the first: 1, 0.5 or 0.25.
-        seconds: wall-clock time of the work, after it is done.
-        processor_seconds: processor time of the work, over all threads.
+    if isinstance(ids, tuple):
+        return flat_ids(ids[0])
+    if isinstance(ids, bytes):
+        return np.frombuffer(ids, np.uint32)
+    if hasattr(ids, "layout"):
+        import awkward as ak
+
+        return np.asarray(ak.flatten(ids)).astype(np.uint32)
+    if isinstance(ids, list) and ids and not isinstance(ids[0], int):
+        return np.concatenate([flat_ids(part) for part in ids])
+    return np.asarray(ids).astype(np.uint32)
+
+
+def timed(measure: str, size: int, work: Callable[[], Any]) -> Measurement:
+    """Return the seconds of a call that encodes ``size`` bytes, and a digest of the ids that it returns."""
+    import hashlib
+
+    start = time.perf_counter()
+    ids = work()
+    seconds = time.perf_counter() - start
+    array = flat_ids(ids)
+    digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
+    return {"measure": measure, "seconds": seconds, "bytes": size, "tokens": len(array), "ids": digest}
+
+
+def as_text(peer: Any, data: bytes) -> Any:
+    """Return a text in the type that the library accepts."""
+    return data if peer.TEXT is bytes else data.decode()
+
+
+def passes(peer: Any, texts: Sequence[Any], encode: Callable[[Any], Any]) -> Iterator[Measurement]:
+    """Encode the first half of a text with an empty cache, the second half for the first time, and that one again."""
+    sizes = [len(text.encode()) if isinstance(text, str) else len(text) for text in map(_joined, texts)]
+    encode(as_text(peer, FIRST) if isinstance(texts[0], (str, bytes)) else [as_text(peer, FIRST)])
+    for measure, half in (("cold", 0), ("new", 1), ("warm", 1)):
+        yield timed(measure, sizes[half], lambda: encode(texts[half]))  # noqa: B023
+
+
+def _joined(text: Any) -> Any:
+    return text if isinstance(text, (str, bytes)) else type(text[0])().join(text)
+
+
+def text(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode the halves of a text, each as one text."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    halves = [as_text(peer, (job["folder"] / f"{job['text']}_{half}.txt").read_bytes()) for half in (0, 1)]
+    yield from passes(peer, halves, lambda text: peer.encode(tokenizer, text))
+
+
+def _texts(peer: Any, job: dict[str, Any]) -> list[list[Any]]:
+    texts = json.loads((job["folder"] / f"{job['text']}.json").read_text(encoding="utf-8"))
+    typed = [as_text(peer, text.encode()) for text in texts]
+    return [typed[0::2], typed[1::2]]
+
+
+def loop(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode texts one by one."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    encode = getattr(peer, "encode_short", peer.encode)
+    yield from passes(peer, _texts(peer, job), lambda texts: [encode(tokenizer, text) for text in texts])
+
+
+def batch(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode texts in one call."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    yield from passes(peer, _texts(peer, job), lambda texts: peer.encode_batch(tokenizer, texts, job["threads"]))
+
+
+def large(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode one large text with an empty cache."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    data = (job["folder"] / f"{job['text']}.txt").read_bytes()
+    content = as_text(peer, data)
+    peer.encode(tokenizer, as_text(peer, FIRST))
+    yield timed("cold", len(data), lambda: peer.encode(tokenizer, content))
+
+
+def start(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Measure the time from the start of the process, at ``job["started"]``, to the first ids."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    ids = getattr(peer, "encode_short", peer.encode)(tokenizer, as_text(peer, FIRST))
+    seconds = time.monotonic() - job["started"]
+    yield {**timed("start", len(FIRST), lambda: ids), "seconds": seconds}
+
+
+def decode(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Decode the ids of the first half of a text, as the library's ``encode`` returns them or as a list of ints.
+
+    The text is compared with the original.
     """
-
-    folder: Path
-    size: int = 32768
-    threads: int = 1
-    share: float = 1.0
-    corpus: str = ""
-    vocabulary: str = "merge"
-    seconds: float = field(default=0.0, init=False)
-    processor_seconds: float = field(default=0.0, init=False)
-
-    @contextmanager
-    def timed(self) -> Iterator[None]:
-        """Add the time of the block to the job."""
-        start, processor = time.perf_counter(), time.process_time()
-        yield
-        self.seconds += time.perf_counter() - start
-        self.processor_seconds += time.process_time() - processor
-
-    def file(self, name: str, suffix: str) -> Path:
-        """Return a file of the share of the text."""
-        return self.folder / f"{self.corpus}{'_' * bool(self.corpus)}{name}_{self.share:g}.{suffix}"
-
-    @property
-    def text(self) -> Path:
-        """The concatenated documents, a file of plain text."""
-        return self.file("text", "txt")
-
-    @property
-    def counts(self) -> Path:
-        """Pre-token counts of the text, a Parquet file."""
-        return self.file("counts", "parquet")
-
-    def tokenizer(self, name: str) -> Path:
-        """Return the folder of a tokenizer; files for peers have the same path with a suffix."""
-        return self.folder / f"{name}_{self.size}"
-
-    def documents(self) -> list[str]:
-        """Return the documents of the text."""
-        with self.file("documents", "jsonl").open(encoding="utf-8") as lines:
-            return [json.loads(line)["text"] for line in lines]
-
-    def lines(self) -> list[str]:
-        """Return the lines of the documents with their ends, for libraries that are slow on long documents."""
-        return [line for document in self.documents() for line in document.splitlines(keepends=True)]
-
-    def words(self, name: str) -> dict[str, int]:
-        """Return words and their counts from ``{name}.json``; U+0120 is a space."""
-        found: dict[str, int] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-        return found
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    data = (job["folder"] / f"{job['text']}_0.txt").read_bytes()
+    ids = peer.encode(tokenizer, as_text(peer, data))
+    if not getattr(peer, "DECODES_ARRAYS", False):
+        ids = flat_ids(ids).tolist()
+    peer.decode(tokenizer, ids[:10])
+    start = time.perf_counter()
+    decoded = peer.decode(tokenizer, ids)
+    seconds = time.perf_counter() - start
+    same = (decoded.encode() if isinstance(decoded, str) else bytes(decoded)) == data
+    yield {"measure": "decode", "seconds": seconds, "bytes": len(data), "tokens": len(ids), "ids": str(same)}
 
 
-def version_of(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def run_of(kind: str, length: int, folder: Path) -> bytes:
+    """Return a text of one pre-token: one letter, blanks, random letters, or Chinese without spaces."""
+    import random
+
+    if kind == "chinese":
+        characters = (folder / "chinese.txt").read_text(encoding="utf-8")
+        return (characters * (1 + length // (3 * len(characters)))).encode()[: length // 3 * 3]
+    if kind == "letters":
+        return "".join(random.Random(0).choices("abcdefghijklmnopqrstuvwxyz", k=length)).encode()
+    return {"a": b"a", "blanks": b" "}[kind] * length
+
+
+def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Encode one long pre-token of several lengths."""
+    tokenizer = peer.load(job["folder"], job["tokenizer"])
+    peer.encode(tokenizer, as_text(peer, FIRST))
+    for length in LENGTHS:
+        data = run_of(job["text"], length, job["folder"])
+        content = as_text(peer, data)
+        yield timed(f"{length}", len(data), lambda: peer.encode(tokenizer, content))  # noqa: B023
+
+
+def count(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Count the pre-tokens of a text."""
+    data = (job["folder"] / f"{job['text']}.txt").read_bytes()
+    peer.count(FIRST)
+    start = time.perf_counter()
+    unique = peer.count(data)
+    yield {"measure": "count", "seconds": time.perf_counter() - start, "bytes": len(data), "tokens": unique}
+
+
+def train(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
+    """Train a vocabulary with the method ``job["tokenizer"]``; a library that needs a file reads it."""
+    path = job["folder"] / f"{job['text']}.txt"
+    documents = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    function = getattr(peer, f"train_{job['tokenizer']}")
+    if peer.__name__.endswith(".tokbench"):
+        peer.import_constructions()
+    start = time.perf_counter()
+    tokens = function(path, documents, job["size"])
+    seconds = time.perf_counter() - start
+    yield {"measure": "train", "seconds": seconds, "bytes": path.stat().st_size, "tokens": tokens}
+
+
+def versions(packages: Sequence[str]) -> dict[str, str | None]:
+    """Return the installed version of each package, None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    installed: dict[str, str | None] = dict.fromkeys(packages)
+    for package in packages:
+        try:
+            installed[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return installed
 
 
 def main() -> None:
     if sys.argv[1] == "--versions":
-        print(json.dumps({package: version_of(package) for package in sys.argv[2:]}))
+        print(json.dumps(versions(sys.argv[2:])))
         return
     module, function, settings = sys.argv[1:]
-    values = json.loads(settings)
-    job = Job(**{**values, "folder": Path(values["folder"])})
-    tokens = getattr(importlib.import_module(f"benchmarks.speed.{module}"), function)(job)
-    print(json.dumps({"work": job.seconds, "work_processor": job.processor_seconds, "tokens": tokens}))
+    job = json.loads(settings)
+    job["folder"] = Path(job["folder"])
+    peer = importlib.import_module(f"benchmarks.speed.peers.{module}")
+    for measurement in globals()[function](peer, job):
+        print(json.dumps(measurement), flush=True)
 
 
 if __name__ == "__main__":

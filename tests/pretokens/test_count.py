@@ -21,8 +21,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tokbench
-from benchmarks.speed import limits
-from benchmarks.speed.worker import Job
 from tests.support.external_tokenizers import DATA, skip_without
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
@@ -32,7 +30,6 @@ from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 from tokbench.pretokens import PretokenCounts
 from tokbench.pretokens.count import count_pretokens, merge_counts
 from tokbench.reference import ngram as twin
-from tokbench.vocabulary import BYTES, Vocabulary
 
 PIECES = [
     b"a",
@@ -275,18 +272,3 @@ def built(construction: str, counts: PretokenCounts, size: int = SIZE) -> list[b
     """Tokens of a vocabulary, in order of their ids."""
     alphabet = 512 if construction == "wordpiece" else 0
     return list(map(bytes, tokbench.build(construction, counts, size + alphabet).vocabulary.tokens))
-
-
-LONG = "にほんごのながいことば".encode()
-"""A token of more than the 32 bytes that PathPiece's kernel takes, as texts in such scripts give."""
-
-
-def test_tokens_of_any_length(tmp_path: Path) -> None:
-    counts = count_pretokens([LONG + b" ab ab"], "gpt2")
-    tokens = (*BYTES, b" ab", LONG)
-    folder = tmp_path / "likelihood_258"
-    folder.mkdir()
-    Vocabulary(tokens, scores=-np.log(np.arange(2.0, len(tokens) + 2))).write(folder)
-    found = {limit.kernel: limit.lookups for limit in limits.estimating(Job(tmp_path, 258), counts)}
-    unique = counts.data.size
-    assert found == {"expectation of unigram, once": unique, "round of pathpiece, once": unique}

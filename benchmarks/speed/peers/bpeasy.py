@@ -1,15 +1,14 @@
-"""``bpeasy``: a trainer for BPE."""
+"""``bpeasy``: trainer of BPE."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import bpeasy
 
 from benchmarks.speed.peers import GPT2
-from benchmarks.speed.worker import Job
 
 LONGEST_TOKEN = 1 << 16
 
 
-def train_bpe(job: Job) -> int:
-    texts = job.documents()
-    with job.timed():
-        vocabulary = bpeasy.train_bpe(iter(texts), GPT2, LONGEST_TOKEN, job.size)
-    return len(vocabulary)
+def train_bpe(_path: Path, documents: Sequence[str], size: int) -> int:
+    return len(bpeasy.train_bpe(iter(documents), GPT2, LONGEST_TOKEN, size))

@@ -1,33 +1,37 @@
-"""``gigatoken``: a trainer for BPE that reads files, and an encoder."""
+"""``gigatoken``: encoder for BPE, counter of pre-tokens and trainer of BPE."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gigatoken
-from gigatoken.gigatoken_rs import load_hf_json, pretokenized_counts
+from gigatoken import gigatoken_rs
 
-from benchmarks.speed.peers import FIRST
-from benchmarks.speed.worker import Job
-
-
-def train_bpe(job: Job) -> int:
-    with job.timed():
-        vocabulary, _ = gigatoken.train_bpe(job.text, job.size, [])
-    return len(vocabulary)
+TEXT = bytes
+DECODES_ARRAYS = True
 
 
-def count(job: Job) -> int:
-    text = job.text.read_bytes()
-    pretokenized_counts(FIRST)
-    with job.timed():
-        counts = pretokenized_counts(text)
-    return len(counts)
+def load(folder: Path, name: str) -> Any:
+    if name == "own":
+        return gigatoken.Tokenizer.from_json((folder / "own.json").read_bytes())
+    return gigatoken.Tokenizer.from_tiktoken(folder / f"{name}.tiktoken", pretokenizer=name)
 
 
-def encode_bpe(job: Job) -> int:
-    """Encode the text as one document. The first call imports NumPy and Awkward before the clock starts."""
-    tokenizer = load_hf_json(Path(f"{job.tokenizer(job.vocabulary)}.json").read_bytes())
-    text = job.text.read_bytes()
-    tokenizer.encode_batch([FIRST], parallel=job.threads > 1)
-    with job.timed():
-        ids = tokenizer.encode_batch([text], parallel=job.threads > 1)
-    return sum(map(len, ids))
+def encode(tokenizer: Any, text: bytes) -> Any:
+    return tokenizer.encode(text)
+
+
+def encode_batch(tokenizer: Any, texts: Sequence[bytes], threads: int) -> Any:
+    return tokenizer.encode_batch(texts, parallel=threads > 1)
+
+
+def decode(tokenizer: Any, ids: Any) -> bytes:
+    return tokenizer.decode(ids)
+
+
+def count(text: bytes) -> int:
+    return len(gigatoken_rs.pretokenized_counts(text))
+
+
+def train_bpe(path: Path, _documents: Sequence[str], size: int) -> int:
+    return len(gigatoken.train_bpe(path, size, [])[0])

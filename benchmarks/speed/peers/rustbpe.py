@@ -1,14 +1,14 @@
-"""``rustbpe``: a trainer for BPE."""
+"""``rustbpe``: trainer of BPE."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import rustbpe
 
 from benchmarks.speed.peers import GPT2
-from benchmarks.speed.worker import Job
 
 
-def train_bpe(job: Job) -> int:
+def train_bpe(_path: Path, documents: Sequence[str], size: int) -> int:
     tokenizer = rustbpe.Tokenizer()
-    texts = job.documents()
-    with job.timed():
-        tokenizer.train_from_iterator(iter(texts), job.size, pattern=GPT2)
+    tokenizer.train_from_iterator(iter(documents), size, pattern=GPT2)
     return int(tokenizer.vocab_size)

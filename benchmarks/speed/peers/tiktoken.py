@@ -1,28 +1,34 @@
-"""``tiktoken``: an encoder for BPE, with merges as ranks of tokens."""
+"""``tiktoken``: encoder for BPE. It reads merges as the ranks of the tokens that they make."""
 
 import base64
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tiktoken
-from tiktoken_ext import openai_public
 
-from benchmarks.speed.peers import FIRST, GPT2
-from benchmarks.speed.worker import Job
+TEXT = str
 
 
-def encode_bpe(job: Job) -> int:
-    """Encode with the library's own pattern for the tokenizer's name, if there is one."""
-    path = Path(f"{job.tokenizer(job.vocabulary)}.tiktoken")
-    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, path.read_bytes().splitlines())}
-    settings = {"name": "bpe", "pat_str": GPT2, "mergeable_ranks": ranks, "special_tokens": {}}
-    if published := getattr(openai_public, f"{job.vocabulary}_base", None):
-        openai_public.load_tiktoken_bpe = lambda *_, **__: ranks  # Avoids a download.
-        settings = published()
-    encode = partial(tiktoken.Encoding(**settings).encode_to_numpy, disallowed_special=())
-    texts = job.documents()
-    encode(FIRST.decode())
-    with job.timed(), ThreadPoolExecutor(job.threads) as pool:
-        ids = list(pool.map(encode, texts))
-    return sum(map(len, ids))
+def load(folder: Path, name: str) -> tiktoken.Encoding:
+    lines = (folder / f"{name}.tiktoken").read_bytes().splitlines()
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, lines)}
+    pattern = json.loads((folder / "facts.json").read_text(encoding="utf-8"))["patterns"][name]
+    return tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def encode(tokenizer: tiktoken.Encoding, text: str) -> Any:
+    return tokenizer.encode_to_numpy(text, disallowed_special=())
+
+
+def encode_short(tokenizer: tiktoken.Encoding, text: str) -> list[int]:
+    return tokenizer.encode_ordinary(text)
+
+
+def encode_batch(tokenizer: tiktoken.Encoding, texts: list[str], threads: int) -> list[list[int]]:
+    return tokenizer.encode_ordinary_batch(texts, num_threads=threads)
+
+
+def decode(tokenizer: tiktoken.Encoding, ids: Sequence[int] | Any) -> bytes:
+    return tokenizer.decode_bytes(ids)

@@ -1,71 +1,54 @@
-"""Hugging Face ``tokenizers``: trainers for BPE, WordPiece and Unigram, encoders for all three."""
+"""Hugging Face ``tokenizers``: encoder for BPE; trainers of BPE, WordPiece and Unigram."""
 
-from itertools import islice
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from benchmarks.speed.peers import FIRST
-from benchmarks.speed.worker import Job
-
-DOCUMENTS_AT_ONCE = 20
-LINES_AT_ONCE = 100
+TEXT = str
 
 
-def _train(job: Job, model: Any, trainer: Any) -> int:
+def load(folder: Path, name: str) -> Tokenizer:
+    return Tokenizer.from_file(str(folder / f"{name}.json"))
+
+
+def encode(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+
+
+def encode_short(tokenizer: Tokenizer, text: str) -> list[int]:
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def encode_batch(tokenizer: Tokenizer, texts: Sequence[str], _threads: int) -> list[list[int]]:
+    return [encoding.ids for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def decode(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
+    return tokenizer.decode(ids)
+
+
+def _train(path: Path, model: Any, trainer: Any) -> int:
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    with job.timed():
-        tokenizer.train([str(job.text)], trainer)
+    tokenizer.train([str(path)], trainer)
     return int(tokenizer.get_vocab_size())
 
 
-def _settings(job: Job) -> dict[str, Any]:
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    return {"vocab_size": job.size, "initial_alphabet": alphabet, "show_progress": False}
+def _settings(size: int) -> dict[str, Any]:
+    return {"vocab_size": size, "initial_alphabet": pre_tokenizers.ByteLevel.alphabet(), "show_progress": False}
 
 
-def train_bpe(job: Job) -> int:
-    return _train(job, models.BPE(), trainers.BpeTrainer(**_settings(job)))
+def train_bpe(path: Path, _documents: Sequence[str], size: int) -> int:
+    return _train(path, models.BPE(), trainers.BpeTrainer(**_settings(size)))
 
 
-def train_wordpiece(job: Job) -> int:
-    trainer = trainers.WordPieceTrainer(**_settings(job), special_tokens=["[UNK]"])
-    return _train(job, models.WordPiece(unk_token="[UNK]"), trainer)
+def train_wordpiece(path: Path, _documents: Sequence[str], size: int) -> int:
+    trainer = trainers.WordPieceTrainer(**_settings(size), special_tokens=["[UNK]"])
+    return _train(path, models.WordPiece(unk_token="[UNK]"), trainer)
 
 
-def train_unigram(job: Job) -> int:
-    trainer = trainers.UnigramTrainer(**_settings(job), unk_token="<unk>", special_tokens=["<unk>"])
-    return _train(job, models.Unigram(), trainer)
-
-
-def count(job: Job) -> int:
-    """Count with the word-level trainer, which runs entirely in Rust."""
-    return _train(job, models.WordLevel(), trainers.WordLevelTrainer(vocab_size=1 << 31, show_progress=False))
-
-
-def _encode(job: Job, name: str, texts: list[str], at_once: int) -> int:
-    tokenizer = Tokenizer.from_file(f"{job.tokenizer(name)}.json")
-    tokenizer.encode_batch_fast([FIRST.decode()], add_special_tokens=False)
-    rest = iter(texts)
-    tokens = 0
-    with job.timed():
-        while batch := list(islice(rest, at_once)):
-            tokens += sum(map(len, tokenizer.encode_batch_fast(batch, add_special_tokens=False)))
-    return tokens
-
-
-def encode_bpe_documents(job: Job) -> int:
-    return _encode(job, job.vocabulary, job.documents(), DOCUMENTS_AT_ONCE)
-
-
-def encode_bpe(job: Job) -> int:
-    return _encode(job, job.vocabulary, job.lines(), LINES_AT_ONCE)
-
-
-def encode_unigram(job: Job) -> int:
-    return _encode(job, "likelihood", job.lines(), LINES_AT_ONCE)
-
-
-def encode_wordpiece(job: Job) -> int:
-    return _encode(job, "longest_prefix", job.lines(), LINES_AT_ONCE)
+def train_unigram(path: Path, _documents: Sequence[str], size: int) -> int:
+    trainer = trainers.UnigramTrainer(**_settings(size), unk_token="<unk>", special_tokens=["<unk>"])
+    return _train(path, models.Unigram(), trainer)

@@ -1,48 +1,29 @@
-"""``tokie``: encoders for BPE, WordPiece and Unigram, which read files, its fastest interface.
+"""``tokie``: encoder for BPE."""
 
-The first call, on another file, imports NumPy before the clock starts.
-"""
-
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tokie
 
-from benchmarks.speed.peers import FIRST
-from benchmarks.speed.worker import Job
-
-NO_SEPARATOR = b"\xff\xfe\xff"
+TEXT = str
 
 
-def first_file(job: Job) -> Path:
-    """Write the text of the first call to a file."""
-    path = job.folder / "first.txt"
-    path.write_bytes(FIRST)
-    return path
+def load(folder: Path, name: str) -> Any:
+    return tokie.Tokenizer.from_json(str(folder / f"{name}.json"))
 
 
-def _encode(job: Job, name: str) -> int:
-    tokenizer = tokie.Tokenizer.from_json(f"{job.tokenizer(name)}.json")
-    tokenizer.encode_files([str(first_file(job))], separator=NO_SEPARATOR)
-    with job.timed():
-        ids, _ = tokenizer.encode_files([str(job.text)], separator=NO_SEPARATOR)
-    return len(ids)
+def encode(tokenizer: Any, text: str) -> Any:
+    return tokenizer.encode_batch_flat([text], False)[0]
 
 
-def count_bpe(job: Job) -> int:
-    """Count tokens without their ids."""
-    tokenizer = tokie.Tokenizer.from_json(f"{job.tokenizer('merge')}.json")
-    tokenizer.count_tokens_files([str(first_file(job))], separator=NO_SEPARATOR)
-    with job.timed():
-        return int(tokenizer.count_tokens_files([str(job.text)], separator=NO_SEPARATOR))
+def encode_short(tokenizer: Any, text: str) -> list[int]:
+    return tokenizer.encode(text, False).ids
 
 
-def encode_bpe(job: Job) -> int:
-    return _encode(job, job.vocabulary)
+def encode_batch(tokenizer: Any, texts: Sequence[str], _threads: int) -> tuple[Any, Any]:
+    return tokenizer.encode_batch_flat(texts, False)
 
 
-def encode_unigram(job: Job) -> int:
-    return _encode(job, "likelihood")
-
-
-def encode_wordpiece(job: Job) -> int:
-    return _encode(job, "longest_prefix")
+def decode(tokenizer: Any, ids: Sequence[int]) -> bytes:
+    return tokenizer.decode_bytes(ids)
