@@ -46,7 +46,7 @@ QUICK: dict[str, list[str]] = {
     "sage": ["--set", "initial_size=2000", "--set", "dimensions=8", "--set", "epochs=1"],
 }
 """Options that make a method quick on a small text."""
-SHORT = {"greedwmc"}
+SHORT = {"greedwmc", "mingram", "mingram_pp"}
 """Methods that stop where nothing is left to gain, before a small text gives the size asked for."""
 
 

@@ -64,6 +64,7 @@ SEGMENTATIONS: list[tuple[str, dict[str, Any]]] = [
     ("shortest_path", {"ties": "random"}),
     ("shortest_path", {"ties": "random", "draws": "document"}),
     ("shortest_path", {"max_token_bytes": 3}),
+    ("likeliest_shortest_path", {"ties": "trailing"}),
     ("bpe_dropout", {"dropout": 0.5, "draws": "pretoken"}),
 ]
 

@@ -39,7 +39,12 @@ QUICK = {
     "randtrain": ["--set=initial_size=2000"],
     "sage": ["--set=initial_size=1100", "--set=dimensions=4", "--set=epochs=1", "--set=lines=40"],
 }
-MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
+MAKERS = {
+    "events": "picky_bpe",
+    "likelihood": "unigram",
+    "likeliest_shortest_path": "mingram",
+    "post_removal": "bpe_trimmed",
+}
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 COMMANDS = ("build", "encode", "measure")
 TIMED = {"manifest.json"}

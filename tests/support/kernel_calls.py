@@ -58,7 +58,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 """Options that reach special code paths of a method; other methods have their defaults."""
 SIZES = {"bpe_wp": 900, "bytespan": 900, "wordpiece": 700}
 """Sizes of methods with large alphabets."""
-MAKERS = {"events": "picky_bpe", "likelihood": "unigram", "post_removal": "bpe_trimmed"}
+MAKERS = {
+    "events": "picky_bpe",
+    "likelihood": "unigram",
+    "likeliest_shortest_path": "mingram",
+    "post_removal": "bpe_trimmed",
+}
 """Constructions for segmentations whose data BPE vocabularies do not have."""
 
 

@@ -33,6 +33,7 @@ from tokbench.pretokenization.patterns.characters import contains, property_of
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokens import PretokenCounts
 from tokbench.runtime.exit_status import may_be_short
+from tokbench.segmentation.likeliest_shortest_path import UNITS, costs_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import CONTINUATION
 from tokbench.vocabulary import Vocabulary, usable_scores
@@ -113,6 +114,13 @@ BY_WORDPIECE = ("greedy", "longest_prefix")
 BY_BPE = ("merge", "whole_or_merge", "ranked")
 """Segmentations that its BPE model implements."""
 
+BY_UNIGRAM = ("likelihood", "likeliest_shortest_path")
+"""Segmentations that its Unigram model implements."""
+
+PER_TOKEN = 2.0**19
+"""Nats that each token costs in addition where the fewest tokens are wanted, more than all scores of a pre-token. Sums
+of such scores in units of 1/512 nat are exact in double precision."""
+
 UNBOUNDED = 10**9
 """Longest word in characters for Hugging Face's WordPiece model; longer ones than its default, 100, would be
 unknown."""
@@ -124,10 +132,10 @@ LONGEST_WORD = 2000
 def to_hugging_face(tokenizer: Tokenizer) -> "tokenizers.Tokenizer | None":
     """Return the same tokenizer as an object of the ``tokenizers`` library, or None if that has no such model or split.
 
-    Merge, whole or merge and ranked become BPE, and likelihood becomes Unigram. Greedy and longest prefix become
-    WordPiece, without and with a continuation prefix. Ids are equal; end of text and padding follow the vocabulary.
-    Special ids of an external tokenizer are special tokens and also part of the model, as the library renumbers tokens
-    outside it.
+    Merge, whole or merge and ranked become BPE. Likelihood and likeliest shortest path become Unigram. Greedy and
+    longest prefix become WordPiece, without and with a continuation prefix. Ids are equal; end of text and padding
+    follow the vocabulary. Special ids of an external tokenizer are special tokens and also part of the model, as the
+    library renumbers tokens outside it.
     """
     from tokenizers import AddedToken, decoders, pre_tokenizers
     from tokenizers import Tokenizer as HuggingFaceTokenizer
@@ -158,8 +166,9 @@ def _model(tokenizer: Tokenizer, special: Mapping[str, int]) -> Any:
     if tokenizer.segmentation in BY_BPE:
         pairs = [(spelt[left], spelt[right]) for left, right, _ in _merges(tokenizer).tolist()]
         return models.BPE(ids, pairs, ignore_merges=tokenizer.segmentation != "merge")
-    if tokenizer.segmentation == "likelihood" and vocabulary.scores is not None:
-        return models.Unigram(_scored(tokenizer, dict(zip(spelt, _finite(vocabulary), strict=True)), ids))
+    if tokenizer.segmentation in BY_UNIGRAM and vocabulary.scores is not None:
+        scores = _finite(vocabulary) if tokenizer.segmentation == "likelihood" else _per_token(vocabulary)
+        return models.Unigram(_scored(tokenizer, dict(zip(spelt, scores, strict=True)), ids))
     if tokenizer.segmentation in BY_WORDPIECE:
         prefix = "" if vocabulary.continuation is None else CONTINUATION
         return models.WordPiece(
@@ -188,6 +197,15 @@ def _finite(vocabulary: Vocabulary) -> list[float]:
     below = 2 * min(float(scores.min()), -1.0)
     lengths = np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
     found: list[float] = np.where(usable, scores, below * lengths).tolist()
+    return found
+
+
+def _per_token(vocabulary: Vocabulary) -> list[float]:
+    """Return scores whose greatest sum is that of the fewest tokens, and of these the likeliest."""
+    assert vocabulary.scores is not None
+    scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
+    lengths = np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
+    found: list[float] = np.where(usable, costs_of(scores) / -UNITS - PER_TOKEN, -2 * PER_TOKEN * lengths).tolist()
     return found
 
 

@@ -18,6 +18,7 @@ from tokbench.reference import (
     bpe,
     bytespan,
     greedtok,
+    mingram,
     morphology,
     ngram,
     numbers,
@@ -106,6 +107,25 @@ def of_greedtok(text: Text) -> Iterator[str]:
 def of_likelihood(text: Text) -> Iterator[str]:
     for word, _ in text.words:
         yield f"{shown(word)}: {spelt(segmentation.likelihood(word, text.scores))}"
+
+
+def of_likeliest_shortest(text: Text) -> Iterator[str]:
+    costs = {token: -round(mingram.UNITS * score) for token, score in text.scores.items()}
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(segmentation.likeliest_shortest(word, costs))}"
+
+
+def of_mingram(text: Text) -> Iterator[str]:
+    made, tokens = bpe.train(text.words, list(range(256)), 256 + 2 * text.size, 1, WHOLE)
+    merges = [(left, right, 256 + number) for number, (left, right) in enumerate(made)]
+    occurrences = dict.fromkeys(tokens, 0)
+    for word, count in text.words:
+        for index in segmentation.merge(word, merges):
+            occurrences[tokens[index]] += count
+    for name, build in (("MinGram", mingram.mingram), ("MinGram-PP", mingram.mingram_pp)):
+        found = build(text.words, occurrences, text.size)
+        yield f"{name}: {len(tokens) - 256} tokens of BPE, cut to {len(found) - 256}, with their costs"
+        yield from numbered([(token, cost) for token, cost in found.items() if len(token) > 1])
 
 
 def of_cover(text: Text) -> Iterator[str]:
@@ -287,11 +307,13 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "greedtok": of_greedtok,
     "greedy": lambda text: text.cut(lambda word: segmentation.greedy(word, text.ids, text.ids)),
     "likelihood": of_likelihood,
+    "likeliest_shortest": of_likeliest_shortest,
     "longest_suffix": lambda text: text.cut(lambda word: segmentation.longest_suffix(word, text.ids)),
     "matches": lambda text: numbered(
         list(zip(text.tokens[256:], segmentation.matches(text.words, text.tokens)[256:], strict=True))
     ),
     "merge": lambda text: text.cut(lambda word: segmentation.merge(word, text.merges)),
+    "mingram": of_mingram,
     "morphology": of_morphology,
     "ngram": lambda text: numbered(list(ngram.top_ngrams(text.words, text.size, 8))),
     "ngram_lm": lambda text: (

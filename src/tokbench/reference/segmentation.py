@@ -1,8 +1,9 @@
 """Segmentation methods, the encoder, token matches, derivations, the trie, and pre-token boundaries.
 
 - Segmentations: greedy and longest prefix; longest suffix; PathPiece's shortest path (algorithm 1 of the paper);
-  likelihood; merging; rank of the joined token; whole or merge; events and post-removal; BPE dropout (algorithm 1 of
-  the paper, and the probability of each outcome); partition cover; derivations.
+  likelihood; MinGram's likeliest shortest path; merging; rank of the joined token; whole or merge; events and
+  post-removal; BPE dropout (algorithm 1 of the paper, and the probability of each outcome); partition cover;
+  derivations.
 - Counts: matches of tokens at every position, and adjacent byte pairs covered by a token.
 - Boundaries: pre-tokens by regular expression, the definition that the scanners implement.
 """
@@ -107,6 +108,25 @@ def likelihood(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
     found = []
     while text:
         width = best[len(text)][1]
+        found.append(text[-width:])
+        text = text[:-width]
+    return found[::-1]
+
+
+def likeliest_shortest(text: bytes, costs: Mapping[bytes, int], ties: str = "leading") -> list[bytes]:
+    """Return the fewest tokens, and of these segmentations the least sum of costs.
+
+    Ties among last tokens: the shortest (``leading``) or the longest (``trailing``).
+    """
+    sign = 1 if ties == "leading" else -1
+    best = [(0, 0, 0)]
+    for end in range(1, len(text) + 1):
+        widths = [width for width in range(1, end + 1) if text[end - width : end] in costs]
+        ways = ((best[end - width], costs[text[end - width : end]], width) for width in widths)
+        best.append(min((before[0] + 1, before[1] + cost, sign * width) for before, cost, width in ways))
+    found = []
+    while text:
+        width = abs(best[len(text)][2])
         found.append(text[-width:])
         text = text[:-width]
     return found[::-1]

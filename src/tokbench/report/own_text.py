@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tokbench.options import Options
 from tokbench.pretokenization import Pretokenization
 from tokbench.pretokenization.patterns.automaton import DEAD, Automaton
@@ -16,6 +19,7 @@ from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 from tokbench.report.wording import listed
 from tokbench.segmentation.events import history_of
+from tokbench.segmentation.likeliest_shortest_path import costs_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.vocabulary import Vocabulary, usable_scores
 
@@ -36,7 +40,7 @@ _MERGING = frozenset({"merge", "whole_or_merge", "bpe_dropout"})
 _BY_HISTORY = frozenset({"events", "post_removal"})
 METHODS = frozenset(
     {*_MERGING, *_BY_HISTORY, "ranked", "greedy", "longest_prefix", "longest_suffix", "shortest_path", "likelihood"}
-    | {"cover"}
+    | {"cover", "likeliest_shortest_path"}
 )
 """Segmentations that the script knows."""
 
@@ -176,6 +180,8 @@ def _vocabulary(tokenizer: Tokenizer) -> dict[str, Any]:
         data = {"kept": len(vocabulary), "events": events}
     elif method == "likelihood":
         data = _scores(vocabulary)
+    elif method == "likeliest_shortest_path":
+        data = _scores(vocabulary, costs_of)
     elif method == "longest_prefix" and vocabulary.continuation is not None:
         data = {"continuation": "".join("01"[inside] for inside in vocabulary.continuation.tolist())}
     if vocabulary.ids is not None:
@@ -197,11 +203,13 @@ def _merges(vocabulary: Vocabulary) -> dict[str, Any]:
     return {"lefts": lefts, **({} if in_order else {"results": results})}
 
 
-def _scores(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Scores, in the shortest digits that give the same double; null for a barred token."""
+def _scores(
+    vocabulary: Vocabulary, converted: Callable[[NDArray[np.float64]], NDArray[Any]] = np.asarray
+) -> dict[str, Any]:
+    """Scores, in the shortest digits that give the same double, or converted to costs; null for a barred token."""
     assert vocabulary.scores is not None
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
-    pairs: Iterable[tuple[float, bool]] = zip(scores.tolist(), usable.tolist(), strict=True)
+    pairs: Iterable[tuple[float, bool]] = zip(converted(scores).tolist(), usable.tolist(), strict=True)
     return {"scores": [score if used else None for score, used in pairs]}
 
 

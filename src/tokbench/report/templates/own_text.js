@@ -320,6 +320,16 @@ const ownText = (() => {
     });
   }
 
+  function likeliestShortestPath(text, vocabulary, options) {
+    const wider = options.ties === "trailing";
+    return bestPath(text, vocabulary, options, (best, before, place) => {
+      const [tokens, cost] = before || [0, 0];
+      const found = [tokens + 1, cost + vocabulary.scores[place]];
+      const less = best === undefined ? -1 : found[0] - best[0] || found[1] - best[1];
+      return less < 0 || (less === 0 && wider) ? found : undefined;
+    });
+  }
+
   function cover(text, vocabulary) {
     const matches = [];
     for (let start = 0; start < text.length; start += 1) {
@@ -373,6 +383,7 @@ const ownText = (() => {
     longest_prefix: longestPrefix,
     longest_suffix: longestSuffix,
     shortest_path: shortestPath,
+    likeliest_shortest_path: likeliestShortestPath,
     post_removal: postRemoval,
   };
 
