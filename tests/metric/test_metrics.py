@@ -21,7 +21,7 @@ from tokbench.errors import TokbenchError
 from tokbench.intrinsic.tokenizer import measure, measure_languages
 from tokbench.kernels.covered import covered_pairs
 from tokbench.kernels.trie import Trie
-from tokbench.metric import metrics
+from tokbench.metric import fertility, metrics
 from tokbench.metric.compression import compression
 from tokbench.metric.frequency import FrequencyOptions, class_names, frequency_classes
 from tokbench.metric.length import LengthOptions, character_lengths
@@ -186,6 +186,16 @@ def test_renyi_by_hand() -> None:
     assert renyi_entropy(skewed, 2.0) == pytest.approx(-log(10 / 16))
     assert renyi_entropy(skewed, 1.0) == pytest.approx(renyi_entropy(skewed, 1.0 + 1e-7))
     assert renyi_efficiency(np.zeros(4, np.int64), 2.0, 4) is None
+
+
+@given(st.sets(st.one_of(st.binary(min_size=1, max_size=5), st.text(min_size=1, max_size=3).map(str.encode))))
+def test_words_are_found_pre_token_by_pre_token(tokens: set[bytes]) -> None:
+    """Searching all pre-tokens at once gives the flags of searching each."""
+    counts = PretokenCounts.from_pairs([(token, 1) for token in tokens | {"\u00aa\n1".encode(), b"\xc3", b"\xaa\n"}])
+    each = [
+        fertility.LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items()
+    ]
+    assert fertility.words(counts).tolist() == each
 
 
 def test_whole_words() -> None:

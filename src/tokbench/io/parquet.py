@@ -186,7 +186,9 @@ def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
 
 def column_of(batch: pa.RecordBatch, steps: Sequence[str]) -> Any:
     """Return a column, or a field of a structure; it has empty cells where the structure is empty."""
+    column = batch.column(steps[0])
+    if not steps[1:]:
+        return column
     from pyarrow.compute import struct_field
 
-    column = batch.column(steps[0])
-    return struct_field(column, list(steps[1:])) if steps[1:] else column
+    return struct_field(column, list(steps[1:]))

@@ -5,6 +5,8 @@ counts ``len(line.split(" "))`` words per line: spaces plus lines. Here line fee
 document ends in a line feed; otherwise it misses one word per document.
 """
 
+import sys
+
 import numpy as np
 import regex
 from numpy.typing import NDArray
@@ -17,6 +19,8 @@ from tokbench.pretokens import PretokenCounts
 
 LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 SPACE, LINE_FEED = 0x20, 0x0A
+AT_ONCE = 1 << 14
+"""Number of pre-tokens in a block that is decoded at once."""
 PER_SPLIT_WORD = "tokens / (spaces + line feeds)"
 PER_PRETOKEN = "tokens / pre-tokens"
 PER_WORD = "tokens / pre-tokens that hold a letter or a number"
@@ -24,9 +28,26 @@ IN_WORDS = "tokens of the pre-tokens that hold a letter or a number / those pre-
 
 
 def words(counts: PretokenCounts) -> NDArray[np.bool_]:
-    """Return True for pre-tokens with a letter or a number, bool [n]; invalid UTF-8 counts as neither."""
-    flags = (LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items())
-    return np.fromiter(flags, np.bool_, len(counts))
+    """Return bool [n], True for pre-tokens with a letter or a number. Bytes that are not UTF-8 are neither."""
+    blocks = [np.zeros(0, np.bool_)]
+    for first in range(0, len(counts), AT_ONCE):
+        offsets = counts.offsets[first : first + AT_ONCE + 1]
+        blocks.append(_words(counts.data[offsets[0] : offsets[-1]], offsets - offsets[0]))
+    return np.concatenate(blocks)
+
+
+def _words(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Do the same for the pre-tokens ``data[offsets[i] : offsets[i + 1]]``."""
+    without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
+    text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    found = np.zeros(sys.maxunicode + 1, np.bool_)
+    found[codes] = True
+    distinct = "".join(map(chr, np.flatnonzero(found).tolist()))
+    matches = np.zeros_like(found)
+    matches[[*map(ord, LETTER_OR_NUMBER.findall(distinct))]] = True
+    ends = np.flatnonzero(codes == LINE_FEED)
+    return np.logical_or.reduceat(matches[codes], np.concatenate([[0], ends[:-1] + 1]))
 
 
 def split_words(counts: PretokenCounts) -> int:

@@ -32,12 +32,16 @@ def character_length(token: bytes) -> int:
 
 def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return the number of characters that begin in each token, int64 [tokens], see :func:`character_length`."""
-    return np.fromiter(map(character_length, vocabulary.tokens), np.int64, len(vocabulary))
+    data, offsets = vocabulary.flat()
+    begun = np.zeros(len(data) + 1, np.int64)
+    np.cumsum(data & 0xC0 != 0x80, out=begun[1:])
+    return np.diff(begun[offsets])
 
 
 def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Return True for tokens that begin with a space, bool [tokens]."""
-    return np.fromiter((token[0] == 0x20 for token in vocabulary.tokens), np.bool_, len(vocabulary))
+    data, offsets = vocabulary.flat()
+    return data[offsets[:-1]] == 0x20
 
 
 class LengthOptions(Options):

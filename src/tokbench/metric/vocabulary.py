@@ -34,10 +34,17 @@ def whole_words(usage: Usage, frequent_words: int, *, longer: bool = False) -> i
     The words are those of the usage's reference, if it has one. A leading space may be written U+0120 there and in
     tokens, as in the word list that was released with the paper.
     """
+    return _whole_words(usage, _most_frequent(usage, frequent_words), longer)
+
+
+def _most_frequent(usage: Usage, number: int) -> set[bytes]:
     counts = usage.counts if usage.reference is None else usage.reference
-    is_word = words(counts).tolist()
-    ordered = (token for (token, _), flag in zip(counts.items(), is_word, strict=True) if flag)
-    frequent = {token for token, _ in zip(ordered, range(frequent_words), strict=False)}
+    data, offsets = counts.data.tobytes(), counts.offsets
+    chosen = np.flatnonzero(words(counts))[:number]
+    return {data[start:end] for start, end in zip(offsets[chosen].tolist(), offsets[chosen + 1].tolist(), strict=True)}
+
+
+def _whole_words(usage: Usage, frequent: set[bytes], longer: bool) -> int:
     continuation = usage.vocabulary.continuation
     inside = [False] * len(usage.vocabulary) if continuation is None else continuation.tolist()
     least = 2 if longer else 1
@@ -116,8 +123,8 @@ def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longe
     if options.words_of is not None and usage.reference is None:
         reason = f"the words of {options.words_of} are not counted by this tokenizer's pre-tokenization"
         return [Measurement("whole_word_share", definition, None, 0, reason) for definition in (of_all, of_longer)]
-    whole = whole_words(usage, options.frequent_words)
-    long_words = whole_words(usage, options.frequent_words, longer=True)
+    frequent = _most_frequent(usage, options.frequent_words)
+    whole, long_words = (_whole_words(usage, frequent, only_longer) for only_longer in (False, True))
     return [
         Measurement("whole_word_share", of_all, whole / size, size),
         ratio("whole_word_share", of_longer, long_words, longer, "all tokens are of one byte"),

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -211,11 +210,8 @@ def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
             if "language" not in present:
                 yield "", columns(table)
                 continue
-            tags = table["language"].cast(pa.string())
-            if tags.null_count:
-                raise ValueError("a language is missing")
-            for language in sorted(pc.unique(tags).to_pylist()):
-                yield language, columns(table.filter(pc.equal(tags, language)))
+            for language, part in _by_language(table):
+                yield language, columns(part)
         verification.end()
 
 
@@ -270,15 +266,19 @@ def all_languages(counts: Mapping[str, PretokenCounts]) -> PretokenCounts:
     return parts[0] if len(parts) == 1 else merge_counts(parts)
 
 
-def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
-    tags = pc.unique(table["language"].cast(pa.string()))
+def _by_language(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each language with its rows, in order of the tags."""
+    import pyarrow.compute as pc
+
+    tags = table["language"].cast(pa.string())
     if tags.null_count:
         raise ValueError("a language is missing")
-    languages = sorted(tags.to_pylist())
-    counts = {
-        language: PretokenCounts.from_arrow(table.filter(pc.equal(table["language"].cast(pa.string()), language)))
-        for language in languages
-    }
+    for language in sorted(pc.unique(tags).to_pylist()):
+        yield language, table.filter(pc.equal(tags, language))
+
+
+def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
+    counts = {language: PretokenCounts.from_arrow(part) for language, part in _by_language(table)}
     return dict(sorted(by_tag(counts, _sum).items()))
 
 
