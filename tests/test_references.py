@@ -134,7 +134,7 @@ def test_entries_of_other_distributions() -> None:
     assert parsed(bibliography(["sennrich2016", own, "sennrich2016"])).keys() == {"mine", "sennrich2016"}
     with pytest.raises(TokbenchError, match="two BibTeX entries have the key 'sennrich2016'"):
         bibliography(["sennrich2016", "@misc{sennrich2016, title = {Mine}}"])
-    with pytest.raises(TokbenchError, match="'nobody1900' is no key"):
+    with pytest.raises(TokbenchError, match="'nobody1900' is not a key"):
         entry("nobody1900")
 
 
