@@ -116,6 +116,8 @@ def without_repetition(entries: Any) -> Any:
     return entries
 
 
+FILE_OR_FOLDER = "file or folder"
+"""Metadata of a path option that may name a folder; other path options name a file."""
 VocabularySize = Annotated[int, Field(le=LARGEST_VOCABULARY)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 LOOP = re.compile(r"(.+?)\1{19,}$")

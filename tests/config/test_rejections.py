@@ -167,6 +167,11 @@ MISTAKES: list[tuple[str, Any, str]] = [
         {"method": "greedtok", "candidates": "nowhere.txt"},
         "variants.bpe.construction.candidates: no file at 'nowhere.txt'; name an existing file",
     ),
+    (
+        "variants/bpe/construction",
+        {"method": "bpe_continued", "tokenizer": "nowhere.json"},
+        "variants.bpe.construction.tokenizer: no file or folder at 'nowhere.json'; name an existing one",
+    ),
     # Sizes
     ("sizes", [512], "sizes: 512 is smaller than the alphabet of 'span'; ask for 768 or more"),
     ("variants/bpe/sizes", [255], "variants.bpe.sizes: 255 is smaller than the alphabet of 'bpe'; ask for 256 or more"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import Size, Split, Variant, files_among, mistakes_elsewhere
+from tokbench.config.sections import Size, Split, Variant, files_among, folder_options, mistakes_elsewhere
 from tokbench.construction import InitialRecipe, constructions
 from tokbench.corpus.read import mistakes_of_fields
 from tokbench.corpus.sources import (
@@ -76,8 +76,11 @@ def _built(experiment: Experiment) -> Iterator[str]:
     for name, variant in experiment.built.items():
         key = f"variants.{name}"
         construction = constructions[variant.construction.method]
+        folders = folder_options(variant.construction)
         for option, path in _files(variant).items():
-            if not path.is_file():
+            if option in folders and not path.exists():
+                yield f"{key}.construction.{option}: no file or folder at '{path}'; name an existing one"
+            elif option not in folders and not path.is_file():
                 yield f"{key}.construction.{option}: no file at '{path}'; name an existing file"
             yield from path_mistakes(f"{key}.construction.{option}", [path], patterns=True)
         if variant.corpus is not None:

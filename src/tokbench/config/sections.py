@@ -25,7 +25,7 @@ from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.io.paths import path_mistakes
 from tokbench.metric import metrics
 from tokbench.optimum import MAX_PRETOKEN_BYTES
-from tokbench.options import Options, VocabularySize
+from tokbench.options import FILE_OR_FOLDER, Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
@@ -302,6 +302,11 @@ def files_among(options: Options) -> dict[str, Path]:
     """Return the files named by options, by option."""
     values = {key: getattr(options, key) for key in type(options).model_fields}
     return {key: value for key, value in values.items() if isinstance(value, Path)}
+
+
+def folder_options(options: Options) -> list[str]:
+    """Return the path options that may name a folder instead of a file."""
+    return [key for key, field in type(options).model_fields.items() if FILE_OR_FOLDER in field.metadata]
 
 
 class ModelRuns(Options):

@@ -1,4 +1,4 @@
-"""Training by merging: BPE, Scaffold-BPE, Picky BPE and WordPiece.
+"""Training by merging: BPE, continued and pruned BPE, Scaffold-BPE, Picky BPE and WordPiece.
 
 Each step recounts every pair and merges the best one from left to right. Scaffold-BPE also checks the parts of the last
 merge or brings a scaffold back. Picky BPE also removes tokens made redundant by the merge. WordPiece scores the pairs.
@@ -35,6 +35,80 @@ def train(
         tokens.append(tokens[best[0]] + tokens[best[1]])
         merges.append(best)
     return merges, tokens
+
+
+Merge = tuple[int, int, int]
+
+
+def split_by(word: bytes, merges: list[Merge], tokens: list[bytes]) -> list[int]:
+    """Return the ids of a word after all merges, in order, each from left to right."""
+    ids = [tokens.index(bytes([byte])) for byte in word]
+    for left, right, result in merges:
+        at = 0
+        while at + 1 < len(ids):
+            if ids[at] == left and ids[at + 1] == right:
+                ids[at : at + 2] = [result]
+            at += 1
+    return ids
+
+
+def continue_training(
+    words: list[tuple[bytes, int]],
+    tokens: list[bytes],
+    merges: list[Merge],
+    ranks: list[int],
+    size: int,
+    min_count: int,
+    max_length: int,
+) -> tuple[list[Merge], list[bytes]]:
+    """Return the existing and new merges, and all tokens. ``ranks`` are those of the existing tokens."""
+    tokens, merges, order = list(tokens), list(merges), dict(enumerate(ranks))
+    spelt = [(split_by(word, merges, tokens), count) for word, count in words]
+    while len(tokens) < size:
+        pairs: Counter[tuple[int, int]] = Counter()
+        for word, count in spelt:
+            for left, right in pairwise(word):
+                if len(tokens[left] + tokens[right]) <= max_length:
+                    pairs[left, right] += count
+        if not pairs or max(pairs.values()) < min_count:
+            break
+        best = min(pairs, key=lambda pair: (-pairs[pair], order[pair[0]], order[pair[1]]))
+        token = tokens[best[0]] + tokens[best[1]]
+        if token not in tokens:
+            tokens.append(token)
+        made = tokens.index(token)
+        order[made] = len(ranks) + len(merges)
+        for word, _ in spelt:
+            at = 0
+            while at + 1 < len(word):
+                if (word[at], word[at + 1]) == best:
+                    word[at : at + 2] = [made]
+                at += 1
+        merges.append((*best, made))
+    return merges, tokens
+
+
+def prune(words: list[tuple[bytes, int]], tokens: list[bytes], merges: list[Merge], size: int) -> list[bytes]:
+    """Drop the least used leaf repeatedly; ties: the latest merge. Return the remaining tokens in their order."""
+    uses: Counter[bytes] = Counter()
+    for word, count in words:
+        for index in split_by(word, merges, tokens):
+            uses[tokens[index]] += count
+    left = list(tokens)
+    rows = [(tokens[a], tokens[b]) for a, b, _ in merges]
+    made = [a + b for a, b in rows]
+    while len(left) > size:
+        needed = {part for pair in rows if pair[0] + pair[1] in left for part in pair}
+        leaves = [token for token in left if len(token) > 1 and token not in needed]
+        if not leaves:
+            break
+        order = {token: made.index(token) if token in made else len(made) + left.index(token) for token in leaves}
+        rarest = min(leaves, key=lambda token: (uses[token], -order[token]))
+        left.remove(rarest)
+        if rarest in made:
+            for part in rows[made.index(rarest)]:
+                uses[part] += uses[rarest]
+    return left
 
 
 Word = list[str]

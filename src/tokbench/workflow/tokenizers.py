@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tokbench.adapters.forms import FORMS
 from tokbench.adapters.forms.ranks import beside
 from tokbench.adapters.forms.transformers import FILES as FOLDER
 from tokbench.adapters.forms.transformers import RANKS
@@ -102,15 +103,17 @@ class Variants:
         )
 
     def files(self, wildcards: Any) -> list[str]:
-        """Return the user's files in the construction's options."""
-        return [str(path) for path in files_among(self._variant(wildcards).construction).values()]
+        """Return the user's files in the construction's options; of a folder, the files in it."""
+        return [
+            file for path in files_among(self._variant(wildcards).construction).values() for file in _files_at(path)
+        ]
 
     def code(self, wildcards: Any) -> str:
         """Return the fingerprint of the modules and kernels of pre-tokenization, construction and segmentation."""
         variant, construction = self._variant(wildcards), self._construction(wildcards)
         cut = variant.segmentation.method if variant.segmentation else construction.segmentation
         phases = (construction.definition, segmentations[cut].definition, *self._pretokenization(wildcards).modules)
-        return fingerprint(*_stages(construction), *phases)
+        return fingerprint(*_stages(construction), *phases, *_readers(variant.construction))
 
     def initial_method(self, wildcards: Any) -> str:
         """Return the name of the construction of an initial vocabulary with its own options."""
@@ -173,6 +176,13 @@ def _stages(construction: Construction) -> tuple[str, ...]:
     """Return the reading and building functions. Counts are always read, to compare ids with other libraries."""
     build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
     return *build, READERS["counts"], READERS[construction.source]
+
+
+def _readers(options: Any) -> tuple[str, ...]:
+    """Return the modules that read the existing tokenizer in a construction's options; empty if there is none."""
+    if getattr(options, "tokenizer", None) is None:
+        return ()
+    return tuple(f"tokbench.adapters.forms.{name}" for name in sorted({*FORMS, RANKS}))
 
 
 BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
@@ -260,6 +270,8 @@ def _digest(variant: ExternalTokenizer) -> str:
     return hashlib.sha256(canonical(_named(variant)).encode()).hexdigest()[:16]
 
 
+RECORDS = ("manifest.json", ".tokbench.json", ".snakemake_timestamp")
+"""Files of a tokenizer's folder that differ from build to build."""
 UNKNOWN = 4000
 """MB for measuring if the counts do not exist yet, or the input is not counts."""
 OF_TEXT: tuple[Sight, ...] = ("text", "languages")
@@ -374,6 +386,13 @@ class Measurements:
 
     def _resource(self, wildcards: Any) -> Resource:
         return self.experiment.resources[wildcards.resource]
+
+
+def _files_at(path: Path) -> list[str]:
+    """Return a file, or the files in a folder, except the record of its creation."""
+    if not path.is_dir():
+        return [str(path)]
+    return sorted(str(file) for file in path.iterdir() if file.is_file() and file.name not in RECORDS)
 
 
 def _several(files: Any) -> list[str]:
