@@ -36,7 +36,7 @@ CASES = (
 FEW = 40
 """Divisor of the number of pre-tokens for commands whose memory grows with substring positions."""
 STAGES = ("bound", "measure", "measure_languages")
-BY_PLACE = ("bound", "convextok")
+BY_PLACE = ("bound", "convextok", "toast")
 LANGUAGES = tuple(f"l{number}" for number in range(20))
 SIZE = 4096
 PIECES = 20_000

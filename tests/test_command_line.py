@@ -41,6 +41,7 @@ from tokbench.vocabulary import BYTES
 
 QUICK: dict[str, list[str]] = {
     "convextok": ["--set", "steps=20"],
+    "toast": ["--set", "steps=20"],
     "pathpiece": ["--set", "initial_size=2000"],
     "randtrain": ["--set", "initial_size=2000"],
     "sage": ["--set", "initial_size=2000", "--set", "dimensions=8", "--set", "epochs=1"],

@@ -45,6 +45,7 @@ SIZE, INITIAL_SIZE = 1000, 2000
 
 QUICK: dict[str, dict[str, Any]] = {
     "convextok": {"steps": 20},
+    "toast": {"steps": 20},
     "pathpiece": {"initial_size": INITIAL_SIZE},
     "randtrain": {"initial_size": INITIAL_SIZE},
     "sage": {"initial_size": INITIAL_SIZE, "dimensions": 8, "epochs": 1},

@@ -1,7 +1,7 @@
 """Vocabularies: tokens in id order, with merges, scores and other data of segmentations."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import add, methodcaller
 from pathlib import Path
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_file
 from tokbench.io.compression import read_regular
-from tokbench.io.numbers import LARGEST_VOCABULARY, real_number, whole_number
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY, real_number, whole_number
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
@@ -21,7 +21,7 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
-    *("ids.txt", "special_ids.tsv"),
+    *("ids.txt", "special_ids.tsv", "substring_counts.tsv"),
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -58,6 +58,33 @@ class Event(NamedTuple):
         return b"".join(self.parts)
 
 
+class SubstringCounts(NamedTuple):
+    """Strings with their occurrences in the text of a construction.
+
+    Attributes:
+        data: uint8 [bytes], concatenated strings.
+        offsets: int64 [n + 1], start of each string in ``data``.
+        counts: int64 [n], occurrences, which may overlap.
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[bytes, int]]) -> "SubstringCounts":
+        """Build from (string, count) pairs."""
+        texts, counts = zip(*pairs, strict=True)
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(texts), np.uint8), offsets, np.array(counts, np.int64))
+
+    def items(self) -> Iterator[tuple[bytes, int]]:
+        """Iterate over (string, count) pairs."""
+        text, ends = self.data.tobytes(), self.offsets.tolist()
+        for start, end, count in zip(ends, ends[1:], self.counts.tolist(), strict=False):
+            yield text[start:end], count
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
     """Tokens in id order, including each of the 256 bytes.
@@ -78,6 +105,8 @@ class Vocabulary:
             Merges, scores and metrics use indices. Default: None.
         special: bytes by id of special tokens, and of ids that represent no bytes; text never has these ids. Default:
             none.
+        substring_counts: strings that may be parts of a split, including the 256 bytes, for segmentation by split
+            trees. Default: None.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -94,11 +123,11 @@ class Vocabulary:
     events: tuple[Event, ...] | None = None
     ids: NDArray[np.int32] | None = None
     special: Mapping[int, bytes] = field(default_factory=dict)
+    substring_counts: SubstringCounts | None = None
 
     def __repr__(self) -> str:
-        parts = [
-            name for name in ("merges", "scores", "continuation", "events", "ids") if getattr(self, name) is not None
-        ]
+        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts")
+        parts = [name for name in optional if getattr(self, name) is not None]
         return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
 
     def __post_init__(self) -> None:
@@ -188,6 +217,7 @@ class Vocabulary:
         merge, in order of creation: the two parts in hexadecimal. ``events.tsv`` has one line per event, in order:
         ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
         the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
+        ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -211,6 +241,9 @@ class Vocabulary:
             _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
         if self.special:
             _write(folder / "special_ids.tsv", (f"{one}\t{token.hex()}\n" for one, token in self.special.items()))
+        if self.substring_counts is not None:
+            lines = (f"{text.hex()}\t{count}\n" for text, count in self.substring_counts.items())
+            _write(folder / "substring_counts.tsv", lines)
 
     @classmethod
     def read(cls, folder: Path) -> "Vocabulary":
@@ -226,6 +259,7 @@ class Vocabulary:
         events = _read_file(folder / "events.tsv", _each(_read_event))
         own = _read_file(folder / "ids.txt", _each(_read_id))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
+        substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation), ("ids.txt", own)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
@@ -238,6 +272,7 @@ class Vocabulary:
                 None if events is None else tuple(events),
                 None if own is None else np.array(own, np.int32),
                 dict(special or ()),
+                SubstringCounts.from_pairs(substrings) if substrings else None,
             )
             vocabulary.check_order()
         except TokbenchError as error:
@@ -252,6 +287,11 @@ def _read_score(line: str) -> float:
 
 def _read_id(line: str) -> int:
     return whole_number(line, 0, LARGEST_VOCABULARY - 1)
+
+
+def _read_count(line: str) -> tuple[bytes, int]:
+    text, count = line.split("\t")
+    return bytes.fromhex(text), whole_number(count, 0, LARGEST_BYTES)
 
 
 def _read_special(line: str) -> tuple[int, bytes]:

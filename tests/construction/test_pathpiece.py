@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from tests.conftest import ODD, TOPICS
 from tokbench.candidates import initial
-from tokbench.construction import bpe, ngram, pathpiece, picky_bpe, unigram
+from tokbench.construction import bpe, ngram, pathpiece, picky_bpe, toast, unigram
 from tokbench.errors import TokbenchError
 from tokbench.kernels import pathpiece as kernel
 from tokbench.kernels import trie
@@ -260,6 +260,7 @@ def vocabularies(counts: PretokenCounts) -> dict[str | None, Vocabulary]:
         "merges": merging,
         "scores": unigram.build(counts, 500, unigram.UnigramOptions(seed_size=2000)),
         "events": picky_bpe.build(counts, 400, picky_bpe.PickyBpeOptions()),
+        "substring_counts": toast.build(counts, 400, toast.ToastOptions(steps=20)),
     }
 
 

@@ -213,6 +213,7 @@ NOT_BY_COUNTS = {
     "bpe_wp": "reads scores of bytes",
     "sage": "reads documents",
     "convextok": "rounds the prices of its search to whole numbers, which larger counts round more finely",
+    "toast": "counts a substring only if it is frequent, and rounds prices as convextok does",
     "unigram": "takes the digamma function of counts, and drops what is expected less than half a time",
 }
 """Constructions whose vocabulary is not the same where every count is so many times as large."""

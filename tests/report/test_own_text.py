@@ -111,7 +111,7 @@ def test_the_script_gives_the_ids_of_the_library(place: int, supply: Strings, sc
     made = vocabulary(place, scores)
     tokenizers = []
     for number, (name, options) in enumerate(SEGMENTATIONS):
-        if fits(made, name):
+        if fits(made, name) and name in METHODS:
             for turn in range(2):
                 scheme = SCHEMES[(place + 2 * number + turn) % len(SCHEMES)]
                 tokenizers.append(Tokenizer(made, scheme, name, segmentations[name].options(**options)))
@@ -208,7 +208,8 @@ def test_tokenizers_share_what_is_equal() -> None:
 
 
 def test_every_segmentation_is_embedded() -> None:
-    assert set(segmentations) == METHODS
+    """All but those that need the counts of all frequent substrings."""
+    assert set(segmentations) - {"split_tree"} == METHODS
     odd = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy")
     assert unsupported(odd) == ""
 

@@ -35,6 +35,7 @@ RUNGS = (0.0, 0.02, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.99)
 """Memory allowed, as parts of the most that the command takes without a limit."""
 QUICK = {
     "convextok": ["--set=steps=20"],
+    "toast": ["--set=steps=20"],
     "pathpiece": ["--set=initial_size=2000"],
     "randtrain": ["--set=initial_size=2000"],
     "sage": ["--set=initial_size=1100", "--set=dimensions=4", "--set=epochs=1", "--set=lines=40"],
@@ -44,6 +45,7 @@ MAKERS = {
     "likelihood": "unigram",
     "likeliest_shortest_path": "mingram",
     "post_removal": "bpe_trimmed",
+    "split_tree": "toast",
 }
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 COMMANDS = ("build", "encode", "measure")
@@ -185,6 +187,7 @@ NOTHING = 0.004
 
 OPTIONS: dict[str, dict[str, object]] = {
     "convextok": {"max_token_bytes": 6, "steps": 4},
+    "toast": {"steps": 4},
     "sage": {"dimensions": 8, "epochs": 1, "negatives": 1},
 }
 """Where not the default. ConvexTok looks at every place of every substring, which without a longest one are many."""

@@ -59,7 +59,7 @@ from tokbench.tabulation.answers import Results, accuracy_table, boundary_table,
 from tokbench.tabulation.intrinsic import intrinsic_table
 from tokbench.tabulation.training import bits_per_byte_table, curve_table
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import BYTES, Event, Vocabulary
+from tokbench.vocabulary import BYTES, Event, SubstringCounts, Vocabulary
 
 TEXT = b"the cat sat on the mat\n\n" + ODD
 
@@ -87,6 +87,7 @@ def vocabulary() -> Vocabulary:
         scores=-np.arange(1.0, 259.0),
         continuation=np.arange(258) % 2 == 0,
         events=(Event(False, (b"a", b"b")), Event(True, (b"a", b"b"))),
+        substring_counts=SubstringCounts.from_pairs([*dict.fromkeys(BYTES, 3).items(), (b"ab", 10)]),
     )
 
 
@@ -310,7 +311,14 @@ READERS: dict[str, Reader] = {
     **{f"adapter {name}": Reader(name, _adapted, Tokenizer.load) for name in ("tokbench.json", "adapted")},
     **{
         f"vocabulary {name}": Reader(name, lambda folder: vocabulary().write(folder), Vocabulary.read)
-        for name in ("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv")
+        for name in (
+            "tokens.vocab",
+            "merges.tsv",
+            "scores.txt",
+            "continuation.txt",
+            "events.tsv",
+            "substring_counts.tsv",
+        )
     },
     **{
         f"vocabulary {name}": Reader(name, lambda folder: _numbered().write(folder), Vocabulary.read)

@@ -63,6 +63,7 @@ MAKERS = {
     "likelihood": "unigram",
     "likeliest_shortest_path": "mingram",
     "post_removal": "bpe_trimmed",
+    "split_tree": "toast",
 }
 """Constructions for segmentations whose data BPE vocabularies do not have."""
 

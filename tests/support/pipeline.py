@@ -143,6 +143,7 @@ BYTE_LM = {"kind": "ngram", "order": 4}
 SIZE = "900"
 OPTIONS = {
     "convextok": ["steps=120"],
+    "toast": ["steps=120"],
     "unigram": ["seed_size=4000"],
     "sage": ["initial_size=1600", "lines=150", "dimensions=16", "epochs=1"],
     "pathpiece": ["initial_size=1600", "ties=random"],

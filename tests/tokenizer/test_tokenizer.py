@@ -40,6 +40,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "unigram": {"seed_size": 5000},
     "sage": {"dimensions": 8, "epochs": 1},
     "convextok": {"max_token_bytes": 8, "steps": 20},
+    "toast": {"steps": 20},
 }
 """Options that make a method quick on a small text."""
 COMBINATIONS = combinations()

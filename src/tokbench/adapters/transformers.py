@@ -67,6 +67,7 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         "events_file": "events.tsv",
         "ids_file": "ids.txt",
         "special_ids_file": "special_ids.tsv",
+        "substring_counts_file": "substring_counts.tsv",
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 

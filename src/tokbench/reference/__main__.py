@@ -25,6 +25,7 @@ from tokbench.reference import (
     pathpiece,
     sage,
     segmentation,
+    toast,
     unigram,
 )
 
@@ -228,6 +229,13 @@ def _prefixes(word: bytes, tokens: Sequence[bytes]) -> list[bytes]:
     return [word[:length] for length, _ in segmentation.prefixes(segmentation.held(tokens), word)]
 
 
+def of_toast(text: Text) -> Iterator[str]:
+    counts = toast.known(text.words, 2)
+    for word, _ in text.words:
+        nodes = spelt([*toast.nodes(word, counts)])
+        yield f"{shown(word)}: {spelt(toast.segment(word, text.ids, counts))}; nodes {nodes}"
+
+
 def of_unigram(text: Text) -> Iterator[str]:
     probabilities = {token: math.exp(score) for token, score in text.scores.items()}
     expected, likely = unigram.expect(text.words, probabilities)
@@ -337,6 +345,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),
     "sums": lambda text: iter([f"scores add up to {numbers.whole_sum(text.scores.values())} / 2^1074"]),
+    "toast": of_toast,
     "token_ngrams": of_token_ngrams,
     "trie": lambda text: (f"{shown(word)}: {spelt(_prefixes(word, text.tokens))}" for word, _ in text.words),
     "unigram": of_unigram,
