@@ -108,7 +108,7 @@ def test_what_cannot_say_anything_is_not_drawn() -> None:
     assert not [name for name in names if name.startswith("corpus_token_count-accuracy")], "under ten points"
     correlations = named(content, "correlations")
     assert correlations.folded
-    assert correlations.finding.startswith("no finding: from ")
+    assert correlations.finding.startswith("no finding: at most ")
 
 
 def test_tests_that_cannot_reject_are_folded_with_the_reason() -> None:
@@ -127,7 +127,7 @@ def test_ranks_are_drawn_where_something_differs() -> None:
     assert "by rank and" in drawn(content)[f"accuracy-by-rank-{model}-{suite}"].caption
     alike = altered(content, comparisons=content.frames["comparisons"].with_columns(holm=pl.lit(0.5)))
     caption = drawn(alike)[f"accuracy-by-rank-{model}-{suite}"].caption
-    assert "Without ranks, as no difference is significant." in caption
+    assert "No ranks, because no difference is significant." in caption
     wide = content.frames["critical_differences"].with_columns(pl.col("critical_difference") * 100)
     same = altered(content, critical_differences=wide)
     assert f"average-ranks-{model}-{suite}" not in drawn(same)

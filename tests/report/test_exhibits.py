@@ -75,12 +75,12 @@ def test_vocabularies_with_fewer_tokens_are_named_and_not_ranked() -> None:
     section = intrinsic_section(altered(whole(), intrinsic=pl.concat([measures, sizes])))
     [drawing] = [one for one in section.exhibits if getattr(one, "name", "") == "renyi_efficiency_2.5-books"]
     assert isinstance(drawing, Drawing)
-    assert "to be ranked, as they have fewer tokens than others of their size: random at 2,048." in drawing.caption
-    assert "nominal vocabulary size, the one asked for, whether or not there are as many tokens)." in drawing.caption
+    assert "Not ranked (fewer tokens than others of their size): random at 2,048." in drawing.caption
+    assert "nominal vocabulary size, i.e. the requested number of tokens)." in drawing.caption
     assert drawing.says == ("Rényi efficiency 2.5 on books at a vocabulary of 2,048: from 0.480, sage, to 0.500, bpe.")
     [table] = [one for one in section.exhibits if getattr(one, "name", "") == "intrinsic-books-renyi"]
     assert isinstance(table, Table)
-    assert any("the one asked for" in told for told in table.definitions)
+    assert any("the requested number" in told for told in table.definitions)
     [plain] = [one for one in intrinsic_section(whole()).exhibits if getattr(one, "name", "") == drawing.name]
     assert isinstance(plain, Drawing)
     assert "ranked" not in plain.caption
@@ -101,7 +101,7 @@ def test_pairs_of_unequal_size_are_named_and_not_counted() -> None:
         return {one.name: one for one in shown if not isinstance(one, Heading)}
 
     told, plain = told_in(content), told_in(whole())
-    note = "Pairs with random are not of equal size: fewer tokens than others came of the text."
+    note = "Pairs with random are not of equal size: fewer tokens than others of this size."
     for of, key in (("bits", "books-tiny-3-seeds-offline-"), ("ngram", "books-100000-3-")):
         names = ("comparisons", "languages") if of == "bits" else ("verdicts", "languages")
         for table in (told[f"{of}-{name}-{key}1024"] for name in names):
@@ -191,7 +191,10 @@ def test_numbers_are_of_the_files_that_are_named() -> None:
     captions = {one.name: one.caption for one in tables(content)}
     text = "measured on the text of the evaluation split of books"
     assert captions["intrinsic-books-lengths"] == f"Token lengths, {text} and the vocabularies."
-    assert captions["intrinsic-books-exchanged"] == "Vocabulary beside the baseline's, measured on the vocabularies."
+    assert (
+        captions["intrinsic-books-exchanged"]
+        == "Vocabulary compared with the baseline's, measured on the vocabularies."
+    )
     assert captions["intrinsic-books-embeddings"].endswith("measured on the input embeddings of language models.")
     [embeddings] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
     assert str(embeddings.source) == "tables/intrinsic.csv, from embeddings/MODEL/VARIANT/SIZE/measurements.json"
@@ -353,7 +356,7 @@ def test_findings() -> None:
         "one of another size is beside no other"
     )
     assert figure_sentences.between("Loss", {("a", 2): 3.0, ("b", 2): 3.001}, 1).endswith(
-        "3.0 with each, as far as is shown."
+        "3.0 for all, at this precision."
     )
     averages = {("tiny", "a"): 40.0, ("tiny", "b"): 41.25, ("large", "a"): 52.0}
     averages |= {("tiny", "c"): 41.24}
@@ -374,10 +377,10 @@ def test_findings() -> None:
     )
     ranks = {"a": 1.2, "b": 1.9, "c": 3.4}
     assert figure_sentences.within_reach(ranks, 1.0).endswith(
-        "is that of a, 1.20; no significant difference from it: b."
+        "a has the lowest average rank, 1.20; no significant difference from it: b."
     )
     assert figure_sentences.within_reach(ranks, 0.1).endswith("all others are significantly worse.")
-    assert figure_sentences.within_reach({"a": 1.0}, 0.1) == "The lowest average rank is that of a, 1.00."
+    assert figure_sentences.within_reach({"a": 1.0}, 0.1) == "a has the lowest average rank, 1.00."
     verdicts = ["worse", "better", "worse"]
     verdicts += ["not tested", "not told apart"]
     assert figure_sentences.by_verdict("bpe", verdicts) == (
@@ -385,11 +388,11 @@ def test_findings() -> None:
         "significantly worse: 2."
     )
     told = figure_sentences.sides_of_zero("bpe", [(1, 2), (-1, 1), (-3, -2), None, (0.5, 1)])
-    assert told == "4 intervals of a difference from bpe: 2 above zero, 1 below it, 1 with zero inside."
+    assert told == "4 intervals of a difference from bpe: 2 above zero, 1 below it, 1 including it."
     assert figure_sentences.sides_of_zero("bpe", [None]) == "No difference from bpe has an interval."
     regions = {"all": 4, "only_a": 1, "only_b": 2, "only_c": 3}
     assert figure_sentences.shared(regions, "xyz").startswith(
-        "4 tokens in all three vocabularies; 1 in x alone, 2 in y"
+        "4 tokens in all three vocabularies; 1 only in x, 2 only in y"
     )
 
 
@@ -398,8 +401,8 @@ def test_a_test_that_cannot_see_anything_is_no_word_on_those_beside_it() -> None
     scores = accuracy().filter(pl.col("size") == 1024, pl.col("task").is_in(["choice_a", "choice_c"]))
     blind = altered(whole(), power=power_table(compare_pairs(scores)))
     told = next(one for one in sections(blind) if one.identifier == "statistics").paragraphs[0]
-    assert "no difference of any size could have been detected: there are fewer than five cells" in told
-    assert told.endswith("Tests over the questions, below, do not take so many cells.")
+    assert "could not detect any difference: there are fewer than five cells" in told
+    assert told.endswith("The tests over questions, below, need no minimum of cells.")
     alone = next(one for one in sections(altered(blind, question_comparisons=None)) if one.identifier == "statistics")
     assert "below" not in alone.paragraphs[0]
 
@@ -407,8 +410,8 @@ def test_a_test_that_cannot_see_anything_is_no_word_on_those_beside_it() -> None
 def test_what_a_comparison_says_beyond_its_p_value() -> None:
     content = whole()
     told = next(section for section in sections(content) if section.identifier == "statistics")
-    test = "Accuracy of tiny on offline: by the Wilcoxon signed-rank test over cells"
-    assert any(text.startswith(test) and ", a mean difference under " in text for text in told.paragraphs)
+    test = "Accuracy of tiny on offline: The Wilcoxon signed-rank test over cells"
+    assert any(text.startswith(test) and " detects a mean difference of " in text for text in told.paragraphs)
     assert told.paragraphs[-1].startswith("Accuracies of models that differ only in their seed")
     alone = altered(content, seeds=None)
     assert any("trained with one seed" in text for section in sections(alone) for text in section.paragraphs)
@@ -428,7 +431,7 @@ def test_sentences_say_what_is_so_here() -> None:
     long = frames["curves"].with_columns(batch=pl.lit(1))
     several = pl.concat([long] * 3).with_columns(pl.int_range(pl.len()).over("variant", "size").alias("batch"))
     smooth = {one.name: one.caption for one in drawings(altered(whole(), curves=several))}
-    assert "Lines are a running mean over a fiftieth of the curve" in smooth["curves-tiny"]
+    assert "Lines are running means over a fiftieth of the curve" in smooth["curves-tiny"]
     rows = [
         intrinsic().row(0, named=True) | {"metric": metric, "definition": definition, "variant": variant}
         for variant, metric, definition in (
@@ -440,7 +443,7 @@ def test_sentences_say_what_is_so_here() -> None:
     frame = pl.DataFrame(rows, schema_overrides={"reason": pl.String})
     content = altered(whole(), intrinsic=frame, baselines=["bpe"])
     [table] = [one for one in tables(content) if one.name == "intrinsic-books-embeddings"]
-    assert "it is the baseline: nothing is added or dropped" in table.reasons.values()
+    assert "the baseline itself: nothing is added or dropped" in table.reasons.values()
     scores = pl.concat([accuracy().with_columns(model=pl.lit(name)) for name in ("atom", "tiny")])
     facts = altered(whole(), accuracy=scores, models=["tiny", "atom"])
     [told] = [list(one.paragraphs) for one in sections(facts) if one.identifier == "experiment"]

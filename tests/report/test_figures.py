@@ -349,16 +349,16 @@ def test_the_readme_says_what_its_command_gives() -> None:
     """Check the README's summary against the page that the command writes."""
     page = (PUBLISHED / "papers" / "README.md").read_text(encoding="utf-8")
     counts = re.search(
-        r"print (\d+) different numbers, \d+ times in all. (\d+) come out .* (\d+) more do not, .* (\d+) differ, "
-        r"and (\d+) cannot be recomputed",
+        r"print (\d+) different numbers, \d+ times in all. (\d+) agree to .* (\d+) more agree .* (\d+) differ. "
+        r"(\d+) cannot be recomputed",
         page,
     )
     assert counts is not None
     all_of_them, same, rounded, different, unprinted = map(int, counts.groups())
     assert same + rounded + different + unprinted == all_of_them
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"print {all_of_them} different numbers. {same} come out at the printed digits. {rounded} more" in readme
-    assert f"{different} differ, and {unprinted} cannot be recomputed" in readme
+    assert f"print {all_of_them} different numbers. {same} agree to all printed digits. {rounded} more agree" in readme
+    assert f"{different} differ. {unprinted} cannot be recomputed" in readme
 
 
 def test_the_pages_name_the_same_requirements() -> None:

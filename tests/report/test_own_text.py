@@ -189,12 +189,12 @@ def test_what_is_left_out_is_named() -> None:
     assert "</" not in box.data
     assert [row["name"] for row in json.loads(box.data)["tokenizers"]] == ["first 258"]
     assert box.note.endswith(
-        "Left out: digits 256 (its pre-tokenizer digits (group 3) has no table of steps) and other 257 (its vocabulary "
+        "Left out: digits 256 (its pre-tokenizer digits (group 3) has no automaton) and other 257 (its vocabulary "
         "does not fit into the 0.1 MB of this box)."
     )
     assert own_text([]) is None
     alone = own_text([digits])
-    assert alone == OwnText("", "Left out: digits (its pre-tokenizer digits (group 3) has no table of steps).")
+    assert alone == OwnText("", "Left out: digits (its pre-tokenizer digits (group 3) has no automaton).")
 
 
 def test_tokenizers_share_what_is_equal() -> None:
@@ -268,7 +268,7 @@ def test_a_page_without_the_box_has_no_script(tmp_path: Path) -> None:
     assert "ownText" not in (tmp_path / "report.html").read_text(encoding="utf-8")
     render(replace(with_sentences(), own_text=OwnText("", "Left out: x.")), tmp_path / "none.html")
     text = (tmp_path / "none.html").read_text(encoding="utf-8")
-    assert "No box for your own text. Left out: x." in text
+    assert "There is no box for your own text. Left out: x." in text
     assert "ownText" not in text
 
 

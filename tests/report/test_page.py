@@ -165,9 +165,9 @@ def test_intrinsic_stages_alone(tmp_path: Path) -> None:
     content = altered(whole(), **absent, missing=why)
     page, _ = rendered(content, tmp_path)
     assert page.count("The configuration trains no language models.") == 1
-    assert "Not here: downstream accuracy. The configuration trains no language models." in page
-    assert re.search(r"Not here: [^.]*Venn diagram[^.]*\. This run gave no such table", page, re.IGNORECASE)
-    assert page.count("This run gave no such table") == 1
+    assert "Not included: downstream accuracy. The configuration trains no language models." in page
+    assert re.search(r"Not included: [^.]*Venn diagram[^.]*\. The stage is switched off", page, re.IGNORECASE)
+    assert page.count("The stage is switched off") == 1
     assert "published" not in [section.identifier for section in sections(content)]
 
 
@@ -183,7 +183,7 @@ def test_one_size_and_two_variants(tmp_path: Path) -> None:
         metric_correlations=between_metrics(measures), bits_per_byte=None, curves=None, overlaps=None,
     )  # fmt: skip
     page, checker = rendered(content, tmp_path)
-    assert "Not here: R² of accuracies at two vocabulary sizes. No model was tested at more than one." in page
+    assert "Not included: R² of accuracies at two vocabulary sizes. Every model was tested at a single size." in page
     assert "2 in common; three are needed" in " ".join(checker.text)
 
 
@@ -328,7 +328,7 @@ def test_the_page_answers(tmp_path: Path, size: str) -> None:
         "choice_e: 40.8", "tables/accuracy.csv", "downstream/tiny/random/1024/offline.json", "recipe of random",
     ]  # fmt: skip
     assert found["hidden"] is True
-    told = "Left out, without a number in these rows: encoding, cold (MB/s)."
+    told = "Hidden, no values in these rows: encoding, cold (MB/s)."
     assert found["lacking"] == [[True, told], [False, ""]]
     recipe = found["keys"][3]
     assert recipe.startswith("recipe of ")
@@ -362,11 +362,11 @@ def test_what_a_row_is_of_stays_in_view(columns: list[str], kept: list[str]) -> 
 @pytest.mark.parametrize(
     ("models", "suites", "headings", "said"),
     [
-        (("tiny",), ("offline",), ["tiny on offline"], "questions answered right"),
-        (("tiny", "large"), ("offline",), ["tiny", "large"], "questions of offline answered right"),
-        (("tiny",), ("offline", "other"), ["offline", "other"], "questions that tiny answered right"),
+        (("tiny",), ("offline",), ["tiny on offline"], "questions answered correctly"),
+        (("tiny", "large"), ("offline",), ["tiny", "large"], "questions of offline answered correctly"),
+        (("tiny",), ("offline", "other"), ["offline", "other"], "questions that tiny answered correctly"),
         (("tiny", "large"), ("offline", "other"), ["tiny on offline", "tiny on other", "large on offline",
-                                                   "large on other"], "questions answered right"),
+                                                   "large on other"], "questions answered correctly"),
     ],
 )  # fmt: skip
 def test_columns_of_accuracy_are_headed_by_what_tells_them_apart(

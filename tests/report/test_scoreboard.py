@@ -50,12 +50,12 @@ def test_what_has_fewer_tokens_is_nowhere_the_best() -> None:
         assert [cell.best for cell in cells[-1]] == [False] * len(cells[-1]), name
         best = [cell.best for row in layout(table).rows if row[0].text == "sage" for cell in row]
         assert any(best) == name.startswith("intrinsic"), "no best of one training"
-        assert "Not ranked, with fewer tokens than others of the size: bpe at 400." in table.notes
+        assert "Not ranked (fewer tokens than others of their size): bpe at 400." in table.notes
     figures = {one.name: one for one in drawings(content)}
     assert "from 0.500, sage," in figures["corpus_token_count-books"].says
     assert "bpe" not in figures["bits-against-tokens-books"].says
     languages = figures["tokens-by-language-books"]
-    assert languages.caption.endswith(" Left out, as they are not ranked: bpe and lossy.")
+    assert languages.caption.endswith(" Left out, because they are not ranked: bpe and lossy.")
     assert "where unigram needs 3.00 times" in languages.says
 
 
@@ -72,7 +72,7 @@ def test_the_table_has_the_boards_marks_and_paired_intervals() -> None:
     ]  # fmt: skip
     assert not any("not tested: one training" in note for note in table.notes)
     assert "All have the pre-tokenizer gpt2. Small numbers: the difference from the baseline bpe" in table.caption
-    assert "intervals are not corrected" in " ".join(table.notes)
+    assert "Intervals are not corrected" in " ".join(table.notes)
     about = {column.name: column.about for column in table.columns}
     assert about["gap"].endswith("not tested: the bound is of this very text, not of others like it")
     cells = layout(table).rows
@@ -131,7 +131,7 @@ def test_rows_are_grouped_by_pretokenizer_and_starred_within_a_group() -> None:
     assert frame["pretokenization"].to_list() == ["gpt2", "gpt2", "first_space", "first_space"]
     assert set(frame["variant"][:2]) == {"bpe", "lossy"}
     assert "Rows are grouped by pre-tokenizer." in table.caption
-    assert "best number of its size and pre-tokenizer, where two or more are ranked" in dict(table.key)["★"]
+    assert "best value of its size and pre-tokenizer, if two or more are ranked" in dict(table.key)["★"]
     rows = {row[0].text: row for row in layout(table).rows if row[2].text == f"{SIZES[0]}"}
     for variant, row in rows.items():
         other = variant in ("sage", "unigram")
@@ -141,7 +141,7 @@ def test_rows_are_grouped_by_pretokenizer_and_starred_within_a_group() -> None:
         assert bool(gap.note) == (variant != "bpe")
     reasons = dict(layout(table).reasons)
     assert reasons[rows["sage"][1].note] == (
-        "pre-tokenizer first_space, baseline bpe has gpt2: differences from the baseline are of pre-tokenizers, too"
+        "pre-tokenizer first_space, baseline bpe has gpt2: differences from the baseline include that of pre-tokenizers"
     )
     assert reasons[rows["sage"][4].note] == "not tested: different pre-tokenizers"
     assert rows["unigram"][3].interval.startswith("+"), "tokens are compared with the baseline all the same"
@@ -224,7 +224,7 @@ def test_shares_of_a_texts_tokens_are_not_ranked_where_these_are_not_as_many() -
     [table] = [one for one in tables(altered(whole(), intrinsic=intrinsic)) if one.name.startswith("intrinsic-books")]
     ranked = {column.about: column.best for column in table.columns if column.about}
     assert ranked == {SHARE: None, OF_BYTES: "lowest"}
-    assert [note.startswith("Without a best, as tokenizers divide by their own numbers") for note in table.notes] == [
+    assert [note.startswith("No best, because the denominator depends on the tokenizer") for note in table.notes] == [
         True
     ]
     [part] = compared_by("bpe", "random", [(400, 400)], intrinsic, ())

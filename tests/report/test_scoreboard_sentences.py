@@ -28,14 +28,14 @@ def test_what_is_smaller_than_its_size_is_named() -> None:
     assert summary(content)[-1] == f"{told}bpe (333 of 400) and unigram (399 of 400)."
     assert not [sentence for sentence in summary(whole()) if sentence.startswith("Built with")]
     alike = altered(content, intrinsic=content.frames["intrinsic"].with_columns(pl.lit(290.0).alias("value")))
-    told = "Built with fewer tokens than their size, but not than others of it: bpe (290 of 300), "
+    told = "Built with fewer tokens than requested, like all others of their size: bpe (290 of 300), "
     assert summary(alike)[-1].startswith(told)
 
 
 NUMBER = r"([−\d.,]+\d)"
 SENTENCE = re.compile(
-    rf"^[^:]*: {NUMBER}(?: %)? \(95 % interval {NUMBER} to {NUMBER}(?: %)?, over .*? The last, \S+, .*?{NUMBER} "
-    rf"(?:% more|bits per byte more|points behind|lower) \(95 % interval {NUMBER} to {NUMBER}(?: %)?\)\."
+    rf"^[^:]*: {NUMBER}(?: %)? \(95 % interval {NUMBER} to {NUMBER}(?: %)?, over .*? The worst, \S+, .*?{NUMBER} "
+    rf"(?:% more|bits per byte more|points lower|lower) \(95 % interval {NUMBER} to {NUMBER}(?: %)?\)\."
 )
 
 
@@ -58,7 +58,7 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
     board, _, _ = drawn()
     sentences = summary(shown())
     measures = ["tokens", "bits_per_byte", "accuracy", "alignment"]
-    assert sentences.pop() == "Not ranked, since they do not give back all of a text: lossy."
+    assert sentences.pop() == "Not ranked, because they lose text: lossy."
     assert len(sentences) == len(measures)
     for sentence, measure in zip(sentences, measures, strict=True):
         part = board.filter(measure=measure, size=max(SIZES))
@@ -87,10 +87,10 @@ def test_every_sentence_is_borne_out_by_the_board() -> None:
         assert (", a mean of 3 seeds)" in sentence) == (measure == "accuracy")
         assert ("over 3 seeds and " in sentence) == (measure == "bits_per_byte")
         far = max(rows, key=lambda name: abs(rows[name]["behind"]))
-        assert f"The last, {far}, " in sentence
-        assert ("agrees best with the morphemes of the gold data: " in sentence) == (measure == "alignment")
+        assert f"The worst, {far}, " in sentence
+        assert ("has the best alignment with the morphemes of the gold data: " in sentence) == (measure == "alignment")
         others = board.filter(measure=measure, size=min(SIZES), verdict="best")["variant"].to_list()
-        assert ("first at both sizes" in sentence) == (others == [told[1]])
+        assert ("is best at both sizes" in sentence) == (others == [told[1]])
         close = board.filter(measure=measure, size=min(SIZES), verdict="not told apart")["variant"].sort().to_list()
         tie = f"at {min(SIZES)} no significant difference: {' and '.join(close)}"
         assert bool(close) == (tie in sentence.replace("(", "").replace(")", ""))
@@ -109,7 +109,7 @@ def test_fewest_tokens_and_fewest_bits_are_told_of_one_size() -> None:
     here = {measure: board.filter(measure=measure, size=400) for measure in ("tokens", "bits_per_byte")}
     few, low = (part.filter(verdict="best").row(0, named=True) for part in here.values())
     first = here["bits_per_byte"].filter(variant=few["variant"])["value"].item()
-    end = ", the fewest, too." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest bits, "
+    end = ", also the fewest." if few["variant"] == low["variant"] else f"; {low['variant']} has the fewest bits, "
     start = f"At a vocabulary of 400, {few['variant']} has the fewest tokens and {first:.4f} bits per byte{end}"
     assert figure.says.startswith(start)
     forest = next(one for one in drawings(content) if one.name.startswith("behind-the-best-alignment"))
@@ -136,12 +136,10 @@ def test_the_answer_is_of_the_text_that_vocabularies_were_built_from() -> None:
     assert (claim.corpus, claim.on_others) == ("books", {"articles": first})
     sentences = summary(content)
     assert sentences[0].startswith("At a vocabulary of 400, bpe, of those ranked, needs the fewest tokens for books: ")
-    assert sentences[0].endswith(
-        f"On other texts the first is another: {first} on articles (no significant difference: sage)."
-    )
+    assert sentences[0].endswith(f"Best on other texts: {first} on articles (no significant difference: sage).")
     assert sentences[-2] == (
-        "These sentences are about books, the corpus that the vocabularies were built from. Above the table, articles "
-        "can be chosen instead."
+        "These sentences are about books, the corpus that the vocabularies were built from. The selection above "
+        "the table also has articles."
     )
     table = next(one for one in tables(content) if one.name == "scoreboard")
     assert table.frame["corpus"].unique(maintain_order=True).to_list() == ["books", "articles"]
@@ -274,7 +272,7 @@ def test_tables_that_rank_across_pretokenizers_say_so() -> None:
         ranks=frame.with_columns(pl.col("variant").replace(renamed)),
         ranks_by_size=whole().frames["ranks_by_size"].with_columns(pl.col("variant").replace(renamed)),
     )
-    told = "Bold numbers and ranks are across different pre-tokenizers: gpt2 of bpe and lossy; first_space of "
+    told = "Bold numbers and ranks compare across pre-tokenizers: gpt2 for bpe and lossy; first_space for "
     for content, several in ((apart, True), (whole(), False)):
         table = next(one for one in tables(content) if one.name == "ranks-tiny-offline")
         assert any(note.startswith(told) for note in table.notes) == several

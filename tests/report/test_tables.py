@@ -199,7 +199,7 @@ def test_missing_scores_are_explained() -> None:
     wanted = next(table for table in tables(whole()) if table.name == "accuracy-tiny-offline-2048")
     shape = layout(wanted)
     assert [reason for _, reason in shape.reasons] == [
-        "a task is missing, and means over different tasks cannot be compared",
+        "a task is missing, and means over different tasks are not comparable",
         "scored without an accuracy",
     ]
     assert shape.rows[0][0].text == "random guessing"
@@ -328,7 +328,7 @@ def test_correlations_are_of_what_is_compared_each_with_its_interval_and_n(monke
         table = by_name[name]
         assert "fertility" not in table.frame["metric"]
         assert any(
-            note == "Left out, as tokenizers divide by their own numbers: fertility (tokens); gap (tokens)."
+            note == "Left out, because the denominator depends on the tokenizer: fertility (tokens); gap (tokens)."
             for note in table.notes
         )
     table = by_name["metric-correlations"]

@@ -329,7 +329,7 @@ def test_the_page_ranks_the_others_and_says_so() -> None:
     assert [row[0].text for row in printed] == ["1", "2", "3", "–"]
     assert [[cell.best for cell in row[2:5]] for row in printed] == [[True, False, True], [False] * 3, [False] * 3, [
         False, True, False]], "the highest at 1,024, where it has its tokens"  # fmt: skip
-    unranked = "Not ranked, with fewer tokens than others of a size: sage."
+    unranked = "Not ranked (fewer tokens than others of a size): sage."
     for name in ("accuracy-by-rank-tiny-offline", "p-values-tiny-offline", "average-ranks-tiny-offline"):
         drawing = page[Drawing, name]
         assert drawing.caption.endswith(unranked)
@@ -337,13 +337,13 @@ def test_the_page_ranks_the_others_and_says_so() -> None:
         labels = [label.get_text() for label in drawing.draw(width=6).axes[0].get_yticklabels()]
         assert not [label for label in labels if label.startswith("sage  ")], "no rank beside its name"
     pairs = page[Table, "comparisons-tiny-offline"]
-    told = "3 pairs without sizes at which one of the two has fewer tokens than others; the source names them under"
+    told = "3 pairs without sizes at which one of the two has fewer tokens than others; see the column “reason”"
     assert [note for note in pairs.notes if note.startswith(told)]
     for name in ("correlations", "metric-correlations", "measures-tiny-3-seeds-offline"):
         assert SMALLER not in page[Table, name].caption
         assert page[Table, name].caption.endswith(
-            "among the others, but for measures that divide by the nominal size, which is the one asked for: 1 "
-            "tokenizer is left out of these."
+            "are included, except in measures that divide by the nominal (requested) size: 1 tokenizer is left out of "
+            "these."
         )
 
 
@@ -358,7 +358,7 @@ def test_several_models_are_compared_without_it() -> None:
     both = pl.concat([small, small.with_columns(model=pl.lit("large"), accuracy=pl.col("accuracy") + 0.1)])
     for smaller, best, left in (
         (2048, "sage", ""),
-        (1900, "bpe", " Left out, with fewer tokens than others of a size: sage."),
+        (1900, "bpe", " Left out (fewer tokens than others of a size): sage."),
     ):
         fewer = undersized_vocabularies(measured(smaller))
         frames = {"ranks": RANKS.maker(both, fewer), "ranks_by_size": RANKS_BY_SIZE.maker(both, fewer)}

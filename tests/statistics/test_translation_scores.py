@@ -351,7 +351,7 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
     drawn = {one.name: one for one in drawings(much)}
     assert not [name for name in drawn if name.startswith("p-values")]
     for name in ("average-ranks-tiny-offline", "accuracy-by-rank-tiny-offline", "bits-per-byte-tiny-offline"):
-        assert "Shown are 3 of 4 variants" in drawn[name].caption
+        assert "Shown: 3 of 4 variants" in drawn[name].caption
         assert drawn[name].draw(width=4) is not None
     tokens = drawn["corpus_token_count-books"]
     assert "bpe" not in tokens.variants
@@ -359,7 +359,7 @@ def test_figures_show_the_best_and_the_baseline(much: ReportContent) -> None:
     assert tokens.says.endswith("to 117,952, bpe."), "of all, not of those drawn"
     told = drawn["differences-tiny-offline"]
     assert "minus that of the baseline random" in told.caption
-    assert "corrected by Holm's procedure for all tests made of this model and suite" in told.caption
+    assert "corrected by Holm's procedure for all tests of this model and suite" in told.caption
     axes = told.draw(width=4).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == order[:2]
 
@@ -374,7 +374,7 @@ def test_the_page_prints_the_first_rows_and_the_files_all(much: ReportContent, t
     part = page[page.index('id="table-comparisons-tiny-offline"') :]
     part = part[: part.index("</figure>")]
     assert part.count("<tr") == 1 + 3
-    assert "The first 3 of 10 rows; all are in typeset/comparisons-tiny-offline.csv." in part
+    assert "First 3 of 10 rows; all are in typeset/comparisons-tiny-offline.csv." in part
     assert made["recipes"].frame["variant"].to_list() == much.reading
     assert to_csv(pairs).count("\n") == 1 + 10
 
@@ -397,7 +397,7 @@ def test_a_table_that_is_little_longer_than_the_page_shows_is_whole(monkeypatch:
         monkeypatch.setattr("tokbench.report.html._PAGE_ROWS", most)
         shown = _shown(content, pairs, 1)
         assert len(shown.layout.rows) == rows
-        assert any(note.startswith("The first 9 of 12 rows") for note in shown.table.notes) == (rows == 9)
+        assert any(note.startswith("First 9 of 12 rows") for note in shown.table.notes) == (rows == 9)
 
 
 def test_overlaps_of_many_vocabularies_are_those_with_the_baseline(few: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,17 +176,17 @@ def test_accuracies_and_ranks_say_how_far_scores_may_be_off(tmp_path: Path) -> N
         return {one.name: one for one in downstream(content).exhibits if isinstance(one, Table)}
 
     told = captions(altered(whole(), coverings=found))
-    high = "their scores may be too high by up to {} nats, for coverings of the context that the sum leaves out"
+    high = "their scores may be too high by up to {} nats, for token sequences of the context that the sum omits"
     for name, nats, more in (
         ("accuracy-tiny-offline-1024", "0.500", ""),
-        ("accuracy-tiny-offline-2048", "0.250", "; of some it was not measured"),
-        ("ranks-tiny-offline", "0.500", "; of some it was not measured"),
-        ("accuracy-every-score", "0.500", "; of some it was not measured"),
+        ("accuracy-tiny-offline-2048", "0.250", "; for some this was not measured"),
+        ("ranks-tiny-offline", "0.500", "; for some this was not measured"),
+        ("accuracy-every-score", "0.500", "; for some this was not measured"),
     ):
         assert f"{high.format(nats)}{more} (table “coverings”)." in told[name].caption
         assert told[name].see == ["coverings"]
     nothing = captions(altered(whole(), coverings=found.with_columns(mean=None, largest=None).cast(found.schema)))
-    assert "by how much their scores may be off was not measured (table" in nothing["ranks-tiny-offline"].caption
+    assert "the possible error of their scores was not measured (table" in nothing["ranks-tiny-offline"].caption
     other = captions(altered(whole(), coverings=found.filter(size=2048)))
     assert "straddle" not in other["accuracy-tiny-offline-1024"].caption
     none = captions(altered(whole(), coverings=None))

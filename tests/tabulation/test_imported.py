@@ -434,19 +434,19 @@ def test_every_number_is_marked(content: ReportContent) -> None:
                 assert rows[index][place].path == (variant if expected else "")
                 if expected == "†":
                     checked += 1
-                    assert any(note.startswith("† sage: made elsewhere") for note in table.notes)
-                    assert any("3 of 3 documents not restored" in note for note in table.notes)
+                    assert any(note.startswith("† sage: external tokenizer") for note in table.notes)
+                    assert any("3 of 3 documents changed" in note for note in table.notes)
                     assert not any(cell.best for cell in rows[index])
     assert checked
     captions = [one.caption for one in shown if isinstance(one, Drawing)]
-    assert any("* Made elsewhere" in caption and "† sage: made elsewhere" in caption for caption in captions)
+    assert any("* External tokenizer" in caption and "† sage: external tokenizer" in caption for caption in captions)
     section = Section("intrinsic", "Intrinsic measures")
     assert Elsewhere(altered(whole(), imported=None)).noted(section) is section
 
 
 def test_the_summary_leaves_out_what_is_lossy(content: ReportContent) -> None:
     assert Elsewhere(content).lossy == {"sage"}
-    assert any("do not give back all of a text: sage" in line for line in summary(content))
+    assert any("because they lose text: sage" in line for line in summary(content))
 
 
 def test_comparing_by_name(native: Tokenizer, pieces: Tokenizer, tmp_path: Path) -> None:

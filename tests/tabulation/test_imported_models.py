@@ -377,7 +377,7 @@ def test_a_panel_for_each_tokenizer_at_any_width() -> None:
         assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == list(cells)
         assert abs(figure.get_figwidth() - width) < 1e-9
     page = inline(figure, "f1", "norms")
-    assert page.count("variant_01: 3 tokens, 1 of them never met") == 1
+    assert page.count("variant_01: 3 tokens, 1 of them never seen") == 1
 
 
 def test_tokens_that_are_all_met_or_none() -> None:

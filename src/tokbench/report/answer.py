@@ -1,4 +1,4 @@
-"""The answer of the report: the best of each measure against the baseline at every size, and what does not follow."""
+"""The answer of the report: the best of each measure against the baseline at every size, with caveats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _BEST = {
     TOKENS: "Fewest tokens",
     BITS: "Fewest bits per byte",
     NGRAM: "Fewest bits per byte",
-    ACCURACY: "Most questions right",
+    ACCURACY: "Highest accuracy",
     ALIGNMENT: "Closest to morphemes",
 }
 _MEASURES = {
@@ -49,12 +49,12 @@ _PERCENT = (TOKENS, ACCURACY)
 DECIMALS = 3
 """Digits after the point of bits per byte and F1."""
 LEAST_SHARED = 0.01
-"""Share of the evaluation text in another split from which the answer warns."""
+"""Least share of the evaluation text in another split for a caveat."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A line of the answer: its subject in a few words, and the sentences on it."""
+    """A line of the answer: a short heading and its sentences."""
 
     head: str
     text: str
@@ -66,7 +66,7 @@ class SizedAnswer:
 
     Attributes:
         size: vocabulary size.
-        introduction: baseline and text of the comparison.
+        introduction: size, baseline and text of the comparison.
         statements: one for each measure.
     """
 
@@ -113,7 +113,7 @@ def _introduction(content: ReportContent, size: int) -> str:
 
 
 def _claimed(content: ReportContent, claim: Claim, crossing: Crossing | None) -> Statement:
-    """Return the best with the pre-tokenizer of the baseline, and the best of all where it has another."""
+    """Return the best with the baseline's pre-tokenizer, and the best of all if it has another pre-tokenizer."""
     best, measure = claim.best, claim.measure
     head = f"{_BEST[measure]}{' of those ranked' * claim.outdone}: {best['variant']}"
     own = f", pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
@@ -133,7 +133,7 @@ def _claimed(content: ReportContent, claim: Claim, crossing: Crossing | None) ->
 
 
 def _crossed(content: ReportContent, crossing: Crossing) -> Statement:
-    """Return the best of a measure where no two tokenizers have the same pre-tokenizer."""
+    """Return the best of a measure if no two tokenizers have the same pre-tokenizer."""
     far, rest = _difference(crossing.measure, crossing.best)
     value = f"{number(crossing, crossing.best['value'], DECIMALS)}{_on(crossing)}."
     head, text = f"{_BEST[crossing.measure]}: {_named(crossing)}, {far}", f"{rest}. {value}"
@@ -201,7 +201,7 @@ def _phrase(measure: str, row: Row) -> str:
 
 
 def _missed(content: ReportContent, of: Claim | Crossing | Numbers) -> str:
-    """Return a sentence on the accuracy that the questions would not have shown to differ."""
+    """Return a sentence on differences of accuracy that are too small to detect; empty for other measures."""
     if of.measure != ACCURACY:
         return ""
     least = least_difference(content, of)
@@ -209,13 +209,13 @@ def _missed(content: ReportContent, of: Claim | Crossing | Numbers) -> str:
 
 
 def least_difference(content: ReportContent, of: Claim | Crossing | Numbers) -> str | None:
-    """Return the true difference from the baseline that the test sees with probability 0.8, uncorrected, in words.
+    """Return the true difference from the baseline that the test detects with probability 0.8, uncorrected, in words.
 
-    It is the median over tokenizers. The table of pairs has it for bits per byte; otherwise it follows from the width
-    of the 95 % intervals, under normality. Accuracy of one training has intervals over questions only.
+    It is the median over tokenizers. For bits per byte it comes from the table of pairs; otherwise from the width of
+    the 95 % intervals, under normality. Accuracy of one training has intervals over questions only.
 
     Returns:
-        None where there is no interval.
+        None if there is no interval.
     """
     frame = content.frames[SCOREBOARD.name].filter(measure=of.measure, size=of.size)
     for key in ("corpus", "model", "suite"):
@@ -240,13 +240,13 @@ def least_difference(content: ReportContent, of: Claim | Crossing | Numbers) -> 
 
 
 def _seen(width: float, n: int) -> float:
-    """Difference that a test sees with probability 0.8, from the width of a 95 % interval over ``n`` units."""
+    """Return the difference detected with probability 0.8, from the width of a 95 % interval over ``n`` units."""
     degrees = max(n - 1.0, 1.0)
     return width / 2 / quantile(ALPHA, degrees) * detectable(degrees)
 
 
 def caveats(content: ReportContent) -> list[Statement]:
-    """Return what the answer does not support: other texts, other models, small differences."""
+    """Return the limits of the answer: other texts, other models, small differences."""
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return []
@@ -256,13 +256,13 @@ def caveats(content: ReportContent) -> list[Statement]:
 
 
 def _corpus(content: ReportContent) -> str | None:
-    """The corpus that the answer is about."""
+    """Return the corpus of the answer."""
     found: list[Claim | Crossing | Numbers] = [*claims(content), *crossings(content), *numbers(content)]
     return next((one.corpus for one in found if one.corpus in content.corpora), None)
 
 
 def _extent(content: ReportContent, corpus: str, split: str) -> str:
-    """Documents and bytes of a split in words; empty where they are not known."""
+    """Return documents and bytes of a split in words; empty if unknown."""
     documents, size = content.splits.get((corpus, split), (None, None))
     if documents is None or size is None:
         return ""
@@ -270,7 +270,7 @@ def _extent(content: ReportContent, corpus: str, split: str) -> str:
 
 
 def in_bytes(size: int) -> str:
-    """Three significant digits of a number of bytes: ``209 kB``, ``2.1 MB``."""
+    """Return a number of bytes with a decimal unit: ``209 kB``, ``2.1 MB``."""
     for unit, of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= of:
             return f"{size / of:.{0 if size >= 100 * of else 1}f} {unit}"
@@ -286,11 +286,11 @@ def _other_texts(content: ReportContent) -> Statement | None:
     built = [(one, _extent(content, one, "tokenizer")) for one in content.built_from]
     known = [f"{one} ({size})" if one != corpus or len(built) > 1 else size for one, size in built if size]
     text += f" Vocabularies were built from {listed(known)}." if 0 < len(known) < 4 else ""
-    return Statement("Other texts can give another order.", text)
+    return Statement("Another text can change the order.", text)
 
 
 def _shared(content: ReportContent) -> list[Statement]:
-    """Evaluation text that another split has as well."""
+    """Return a statement on evaluation text that is also in another split."""
     frame, corpus = content.frames.get("leakage"), _corpus(content)
     if frame is None or corpus is None:
         return []
@@ -300,7 +300,9 @@ def _shared(content: ReportContent) -> list[Statement]:
         f"{printed(share, 'percent', 1)} % is also in the {split} split" + (f" of {other}" * (other != corpus))
         for other, split, share in rows.select("other_corpus", "split", "shared_share").iter_rows()
     ]
-    return [Statement("Not all of the text is new.", f"Of its bytes, {listed(parts)}.")] * bool(parts)
+    return [Statement("Part of the text also occurs in training text.", f"Of its bytes, {listed(parts)}.")] * bool(
+        parts
+    )
 
 
 def _other_models(content: ReportContent) -> Statement | None:
@@ -360,4 +362,4 @@ def _small(content: ReportContent) -> Statement | None:
 def _demonstration(content: ReportContent) -> Statement | None:
     if not content.demonstration:
         return None
-    return Statement("This is a demonstration.", "Its text is the documentation that every Python includes.")
+    return Statement("This is a demonstration.", "Its text is the documentation that comes with Python.")

@@ -1,4 +1,4 @@
-"""What an experiment cites: its methods, gold data and corpora, and the software behind its language models."""
+"""References of an experiment: publications of its methods, gold data and corpora, and software of its models."""
 
 import re
 from collections.abc import Iterator
@@ -22,18 +22,17 @@ CORPORA: dict[str, tuple[str, ...]] = {
     "hub": (),
     "parallel": (),
 }
-"""What types of sources cite; those of a user's own files know nothing to cite, and a data set on the hub has an entry
-made for it."""
+"""Publications of each source type. Sources of user files have none; a data set of the hub gets a generated entry."""
 BOUNDS = ("tempus2026",)
 NGRAM_MODELS = ("chen1999",)
 BYTE_NGRAMS = ("witten1991",)
 LANGUAGE_MODELS = ("llm_foundry", "lm_evaluation_harness")
 TRANSLATIONS = ("koehn2004", "papineni2002", "popovic2015", "post2018")
-"""What scores them and compares them, whatever the experiment."""
+"""Publications of the scores and tests of translations."""
 
 
 def cited(experiment: Experiment) -> list[str]:
-    """Keys of publications, or whole entries, each once, in alphabetical order."""
+    """Return keys of publications, or generated entries, without duplicates, in alphabetical order."""
     return sorted(set(_cited(experiment)))
 
 
@@ -77,7 +76,7 @@ def _of(method: Method) -> tuple[str, ...]:
 
 
 def _of_scheme(setting: Setting) -> Iterator[str]:
-    """Of a pre-tokenization, and of the steps of a sequence."""
+    """Yield the publications of a pre-tokenizer and of the steps of a sequence."""
     scheme = pretokenization_of(setting)
     yield from _of(schemes[scheme.method.name])
     for step in getattr(scheme.options, "steps", ()):
@@ -85,7 +84,7 @@ def _of_scheme(setting: Setting) -> Iterator[str]:
 
 
 def _of_hub(source: HubDataset) -> str:
-    """A data set at its commit."""
+    """Return an entry for a data set at its commit."""
     key = re.sub(r"[^A-Za-z0-9]+", "_", source.dataset)
     facts = {
         "type": "misc",

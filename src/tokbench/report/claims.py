@@ -18,7 +18,7 @@ Group = tuple[str, str, str, str, str | None]
 """The same, and the pre-tokenizer."""
 CLAIMED = (TOKENS, BITS, NGRAM, ACCURACY, ALIGNMENT)
 HIGHEST = (ACCURACY, ALIGNMENT)
-"""Measures of which the highest number is the best."""
+"""Measures whose highest value is the best."""
 Tied = tuple[list[str], dict[str, str]]
 """Variants without a significant difference from the best, and untested ones with the reason."""
 
@@ -28,8 +28,12 @@ class Numbers:
     """Numbers of one measure at one size that are not ranked, because each tokenizer had one training.
 
     Attributes:
-        measure, corpus, model, suite, size: as of :class:`Claim`.
-        rows: the rows of the scoreboard, by value.
+        measure: measure of the scoreboard.
+        corpus: name of the corpus; empty for none.
+        model: name of the model; empty for none.
+        suite: name of the suite; empty for none.
+        size: vocabulary size.
+        rows: rows of the scoreboard, the best value first.
     """
 
     measure: str
@@ -42,22 +46,26 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of one measure at one size.
+    """The best of one measure at one size, and the verdicts on the others.
 
     Attributes:
-        measure, corpus, model, suite, size: whose best is told.
-        best: its row of the scoreboard.
-        alike: variants without a significant difference from it.
-        untested: variants whose difference from it is not tested, each with the reason.
-        ranked: how many are compared, the best included.
-        last: the row of the variant furthest behind.
-        elsewhere: the best by size, at every size with two or more that are compared.
-        on_others: the best at this size by corpus, on every other corpus with two or more that are compared.
-        tied: the same as ``alike`` and ``untested``, at another size or on another corpus.
-        outdone: whether one that is not ranked has a better number.
-        every_size: whether something is compared at every size that has numbers.
-        pretokenizer: of all that are compared; empty where the scoreboard has a single one.
-        second: the row of the second best of those that are ranked.
+        measure: measure of the scoreboard.
+        corpus: name of the corpus; empty for none.
+        model: name of the model; empty for none.
+        suite: name of the suite; empty for none.
+        size: vocabulary size.
+        best: row of the best.
+        alike: variants without a significant difference from the best.
+        untested: reason by variant whose difference from the best is not tested.
+        ranked: number of variants compared, including the best.
+        last: row of the variant with the largest difference from the best.
+        elsewhere: the best by size, for sizes with two or more ranked variants.
+        on_others: the best at this size by other corpus, for corpora with two or more ranked variants.
+        tied: ``alike`` and ``untested`` by other size or corpus.
+        outdone: True if a variant that is not ranked has a better value.
+        every_size: True if variants are compared at every size that has values.
+        pretokenizer: pre-tokenizer of all variants compared; empty if the scoreboard has a single one.
+        second: row of the second best of the ranked variants; None if there is none.
     """
 
     measure: str
@@ -97,14 +105,15 @@ class Crossing:
 
 
 def claims(content: ReportContent, size: int | None = None) -> list[Claim]:
-    """Of each measure what is said of it.
+    """Return a claim for each measure.
+
+    A claim is for the first corpus in the order of reading, the first model and suite, tokenizers with the first
+    pre-tokenizer (the baseline's), and the largest size with two or more ranked. Bits of n-gram models are used if
+    there are none of a language model.
 
     Args:
-        size: vocabulary size, and then nothing is said of others; None: all.
-
-    It is said of the first corpus in the order of reading, under the first model and suite, among tokenizers of the
-    first pre-tokenizer (the baseline's), at the largest size at which two or more are compared. Bits of n-gram models
-    stand in where there are none of a language model.
+        content: content of the report.
+        size: the only vocabulary size considered (default: None, all).
     """
     groups, unranked = _groups(content, size)
     several = len({one[4] for one in groups}) > 1
@@ -125,13 +134,13 @@ def claims(content: ReportContent, size: int | None = None) -> list[Claim]:
 
 
 def numbers(content: ReportContent, size: int | None = None) -> list[Numbers]:
-    """Return the numbers of each measure of which nothing is ranked, because of one training.
+    """Return the numbers of each measure without a ranking, because each tokenizer had one training.
+
+    They are for the first model, suite and corpus in the order of reading, the largest size, and all pre-tokenizers.
 
     Args:
-        size: the only vocabulary size; None: all.
-
-    They are those of the first model, suite and corpus in the order of reading, at the largest size, of all
-    pre-tokenizers.
+        content: content of the report.
+        size: the only vocabulary size considered (default: None, all).
     """
     together = _together(_groups(content, size)[0])
     ranked = {of[0] for of, rows in together.items() if any(map(_ranked, rows))}
@@ -149,13 +158,14 @@ def numbers(content: ReportContent, size: int | None = None) -> list[Numbers]:
 
 
 def crossings(content: ReportContent, size: int | None = None) -> list[Crossing]:
-    """The best of each measure where it is not the best of its claim, as it has another pre-tokenizer.
+    """Return the best across pre-tokenizers of each measure, if it differs from the best of the measure's claim.
+
+    Corpus, model, suite and size are those of the claim. Without a claim, no two tokenizers share a pre-tokenizer; the
+    size is then the largest with two or more ranked. Models with one training are not ranked.
 
     Args:
-        size: the only vocabulary size; None: all.
-
-    Corpus, model, suite and size are those of the claim. Without a claim, no two tokenizers share a pre-tokenizer, and
-    the largest size counts at which two or more are ranked. Models with one training are not ranked.
+        content: content of the report.
+        size: the only vocabulary size considered (default: None, all).
     """
     ranked = {of: list(filter(_ranked, rows)) for of, rows in _together(_groups(content, size)[0]).items()}
     ranked = {of: rows for of, rows in ranked.items() if rows}
@@ -189,8 +199,8 @@ def _ranked(row: Row) -> bool:
 
 
 def _groups(content: ReportContent, size: int | None) -> tuple[dict[Group, list[Row]], dict[Group, list[Row]]]:
-    """Return the rows of the scoreboard that are compared or were trained once, and those that are not ranked, by
-    group, in the order of reading."""
+    """Return rows of the scoreboard by group in the order of reading: first ranked rows and those of one training,
+    then rows that are not ranked."""
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None:
         return {}, {}
@@ -210,7 +220,7 @@ def _groups(content: ReportContent, size: int | None) -> tuple[dict[Group, list[
 
 
 def _together(groups: dict[Group, list[Row]]) -> dict[Of, list[Row]]:
-    """Return the rows of groups that differ in the pre-tokenizer alone together."""
+    """Merge the rows of groups that differ only in the pre-tokenizer."""
     found: dict[Of, list[Row]] = {}
     for group, rows in groups.items():
         found.setdefault(group[:4], []).extend(rows)
@@ -218,7 +228,7 @@ def _together(groups: dict[Group, list[Row]]) -> dict[Of, list[Row]]:
 
 
 def _on_others(by_corpus: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
-    """The best of each corpus but the claim's, at its size; corpora in the order in which they are given."""
+    """Return the best of each corpus except the claim's, at its size."""
     found = {}
     for corpus, rows in by_corpus.items():
         here = [row for row in rows if row["size"] == claim.size]
@@ -229,7 +239,7 @@ def _on_others(by_corpus: dict[str, list[Row]], claim: Claim) -> dict[str, str]:
 
 
 def _tied(rows: list[Row], size: int) -> Tied:
-    """Variants at one size without a significant difference from the best, and untested ones."""
+    """Return the variants at one size without a significant difference from the best, and the untested ones."""
     here = sorted((row for row in rows if row["size"] == size), key=lambda row: str(row["variant"]))
     untested = {row["variant"]: row["reason"] or "" for row in here if row["verdict"] == UNTESTED}
     return [row["variant"] for row in here if row["verdict"] == ALIKE], untested

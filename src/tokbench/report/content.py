@@ -1,7 +1,4 @@
-"""What a report is made of: the tidy frames that earlier stages wrote, the configuration, the provenance.
-
-From the files that the earlier stages wrote to what a report shows.
-"""
+"""Content of a report: tidy frames of earlier stages, configuration, provenance, and functions that load them."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -30,42 +27,44 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _ROUNDED = 1e-9
-"""What rounding may add to a share."""
+"""Tolerance for rounding when shares are checked."""
 BEST = "the best"
 UNKNOWN_PRETOKENIZER = "not known"
-NOT_RUN = "This run gave no such table: its stage is switched off in the configuration or has not been run."
+NOT_RUN = "The stage is switched off in the configuration or was not run."
 
 
 @dataclass(frozen=True)
 class ReportContent:
-    """Everything a report shows. A part that is None is left out, and its section says why.
+    """Content of a report. Absent parts are left out, and their sections give the reason.
 
     Attributes:
-        title: the experiment's name.
+        title: title of the report.
+        recipes: recipe of each variant as configured (phase: method or options), in the order of the configuration.
+            The order determines each variant's colour and mark in every figure.
+        configuration: text of the configuration file.
+        provenance: versions, source revision, seconds, hardware; values may be mappings.
+        declared: declarations of the tables that a report may show.
+        frames: available tables by name, with the declared columns; an empty value has a reason.
+        missing: reason why a table is missing, one sentence by name (default: none).
+        preface: introductory paragraph by the author (default: empty).
         models: names of the models in the order of the configuration.
         seeds: common name and seed of models that differ only in their seed, see
             :func:`tokbench.statistics.seeds.same_but_for_seed`.
-        resources: names of the resources of gold data; in tables they stand in the place of a corpus.
-        preface: a paragraph of the author's own, above everything else.
-        corpora: names of the corpora in the order in which a reader meets them: those that vocabularies are built from,
-            then those that they are measured on beside these.
-        built_from: the former.
-        baselines: the variants that others are relative to, one for each corpus.
-        recipes: each variant's recipe as configured (phase: method or options), in the order of the configuration. The
-            order settles each variant's colour and mark in every figure.
-        configuration: the text of the configuration file.
-        provenance: versions, source revision, seconds, hardware; values may be mappings.
-        missing: part -> why it is not there, in one sentence.
-        speeds: cold encoding speed of each tokenizer, by corpus, size and variant, None where the text is too short.
+        resources: names of the resources of gold data; in tables they take the place of a corpus.
+        corpora: names of the corpora: those that vocabularies are built from first, then the others.
+        built_from: names of the corpora that vocabularies are built from.
+        baselines: variants that others are compared with, one for each corpus.
+        speeds: cold encoding speed of each tokenizer, by corpus, size and variant; None if the text is too short.
             Speeds differ from run to run; only the scoreboard of the page shows them.
-        own_text: box in which a reader types a text; None where no tokenizer is at hand.
-        splits: documents and bytes of each split, by corpus and split; None where they are not known.
-        finished: day on which the last tokenizer was built, as YYYY-MM-DD; empty where it is not known.
-        demonstration: whether all text is the embedded corpus.
-        highlight: variant whose rows and marks stand out; empty for none.
-        findings: what was cut, left out, changed or found twice when a corpus was prepared, in lines, by corpus.
-        declared: the tables that a report may be of.
-        frames: those that are there, by name, with the columns declared; an empty value has a reason.
+        findings: by corpus, lines on documents that were truncated, dropped, changed or duplicated in its preparation.
+        own_text: box for a text of the reader; None if there is no tokenizer for it.
+        splits: documents and bytes of each split, by corpus and split; None if unknown.
+        finished: day on which the last tokenizer was built, as YYYY-MM-DD; empty if unknown.
+        demonstration: True if all text is the embedded corpus (default: False).
+        highlight: variant whose rows and marks are highlighted (default: none).
+
+    Raises:
+        TokbenchError: a frame lacks a declared column, or a share is not between 0 and 1.
     """
 
     title: str
@@ -103,15 +102,15 @@ class ReportContent:
 
     @property
     def many(self) -> bool:
-        """Whether there are too many variants to compare every pair, and to draw or print them all."""
+        """True if there are too many variants to compare every pair and to draw or print all."""
         return len(self.recipes) > columns.MAX_PAIRWISE_VARIANTS
 
     @cached_property
     def reading(self) -> list[str]:
-        """Variants in the order in which a reader meets them: that of the configuration.
+        """Variants in the order of reading.
 
-        Where they are many it is the baselines, then the others by the best rank that they have under any model and
-        suite, so that the first are those worth reading of.
+        The order is that of the configuration. If variants are many, it is the baselines, then the others by their
+        best rank with any model and suite.
         """
         ranks = self.frames.get("ranks")
         if not self.many or ranks is None:
@@ -133,7 +132,7 @@ class ReportContent:
 
     @cached_property
     def pretokenizers(self) -> dict[str, str]:
-        """The pre-tokenizer of each variant of which it is known, those of the baselines first."""
+        """Pre-tokenizer of each variant if known, the baselines first."""
         imported = self.frames.get("imported")
         known = {} if imported is None else dict(imported.select("variant", "pretokenization").iter_rows())
         known |= {name: str(one["pretokenization"]) for name, one in self.recipes.items() if "pretokenization" in one}
@@ -141,108 +140,107 @@ class ReportContent:
 
     @cached_property
     def several_pretokenizers(self) -> bool:
-        """Whether the variants have different pre-tokenizers, which tables and figures then name."""
+        """True if the variants have different pre-tokenizers. Tables and figures then name them."""
         return len({self.pretokenizers.get(name) for name in self.variants}) > 1
 
     def place_of_pretokenizer(self, name: str | None) -> tuple[int, str]:
-        """Sort key of pre-tokenizers: those of the baselines first, then in the order of the configuration."""
+        """Return the sort key of a pre-tokenizer: the baselines' first, then in the order of the configuration."""
         known = list(dict.fromkeys(self.pretokenizers.values()))
         return (known.index(name) if name in known else len(known), name or "")
 
     def label(self, variant: str) -> str:
-        """The variant's name in figures and sentences, with its pre-tokenizer where there are several."""
+        """Return a variant's name in figures and sentences, with its pre-tokenizer if there are several."""
         return f"{variant} ({self.pretokenizer(variant)})" if self.several_pretokenizers else variant
 
     def labelled(self, of_variants: Mapping[str, T]) -> dict[str, T]:
-        """Values by the variants' labels, see :meth:`label`."""
+        """Return values by label of the variant, see :meth:`label`."""
         return {self.label(variant): value for variant, value in of_variants.items()}
 
     def labelled_sizes(self, values: Mapping[tuple[str, int], T]) -> dict[tuple[str, int], T]:
-        """The same of values by variant and size."""
+        """Return values by label and size, from values by variant and size."""
         return {(self.label(variant), size): value for (variant, size), value in values.items()}
 
     @property
     def in_brackets(self) -> str:
-        """The sentence of a caption on labels with a pre-tokenizer; empty where there is a single one."""
+        """Sentence for captions on labels with a pre-tokenizer; empty if all variants have the same one."""
         return " In brackets: the pre-tokenizer." * self.several_pretokenizers
 
     def across_pretokenizers(self, *, ranked: bool) -> list[str]:
-        """Return the note of a table that has variants of several pre-tokenizers together; none where there is one.
+        """Return a note for a table of variants with several pre-tokenizers; empty if all have the same one.
 
         Args:
-            ranked: whether the table ranks them.
+            ranked: True if the table ranks variants across pre-tokenizers.
         """
         groups: dict[str, list[str]] = {}
         for variant in self.reading:
             groups.setdefault(self.pretokenizer(variant), []).append(variant)
-        told = "; ".join(f"{name} of {join_some(variants)}" for name, variants in groups.items())
-        what = "Bold numbers and ranks are across different pre-tokenizers" if ranked else "The pre-tokenizers differ"
+        told = "; ".join(f"{name} for {join_some(variants)}" for name, variants in groups.items())
+        what = "Bold numbers and ranks compare across pre-tokenizers" if ranked else "The pre-tokenizers differ"
         return [f"{what}: {told}."] * self.several_pretokenizers
 
     def pretokenizer(self, variant: str) -> str:
-        """The variant's pre-tokenizer in words."""
+        """Return a variant's pre-tokenizer in words."""
         return self.pretokenizers.get(variant, UNKNOWN_PRETOKENIZER)
 
     @cached_property
     def fewer(self) -> Set[tuple[str, int]]:
-        """Variant and size of vocabularies that have fewer tokens than others of the size, and are ranked nowhere."""
+        """Variant and size of undersized vocabularies (fewer tokens than others of their size). They are not ranked."""
         measured = self.frames.get("intrinsic")
         return set() if measured is None else undersized_vocabularies(measured)
 
     @cached_property
     def smaller(self) -> Set[tuple[str, int]]:
-        """Variant and size of vocabularies that have fewer tokens than the size, whatever others have."""
+        """Variant and size of vocabularies with fewer tokens than requested."""
         measured = self.frames.get("intrinsic")
         return set() if measured is None else smaller_than_asked(measured)
 
     def alike(self, values: Mapping[tuple[str, int], float]) -> dict[tuple[str, int], float]:
-        """Values by variant and size without those of :attr:`fewer`; all where nothing else is there."""
+        """Return values by variant and size without those in :attr:`fewer`; all values if no others remain."""
         kept = {key: value for key, value in values.items() if key not in self.fewer}
         return kept or dict(values)
 
     def unranked(
         self, cells: Mapping[tuple[int, str], tuple[str, int]]
     ) -> tuple[frozenset[tuple[int, str]], list[str]]:
-        """Cells of a table that are not ranked, of vocabularies that have fewer tokens than others of their size, and a
-        note that says so.
+        """Return the cells of undersized vocabularies, which are not ranked, and a note on them.
 
         Args:
-            cells: variant and size of those that could be the best, by (row index, column name).
+            cells: variant and size of each cell that could be the best, by (row index, column name).
         """
         found = {place: one for place, one in cells.items() if one in self.fewer}
         told = [f"{variant} at {size:,}" for variant, size in dict.fromkeys(found.values())]
-        return frozenset(found), [f"Not ranked, with fewer tokens than others of the size: {join_some(told)}."] * bool(
+        return frozenset(found), [f"Not ranked (fewer tokens than others of their size): {join_some(told)}."] * bool(
             told
         )
 
     def drawn(self, order: Sequence[str]) -> list[str]:
-        """The variants of an order that a figure shows: all, or where they are many the first and the baselines."""
+        """Return the variants that a figure shows: all, or of many the first and the baselines."""
         return drawn_of(order, self.baselines)
 
     def left_out(self, order: Sequence[str], *, ranked: bool = False) -> str:
-        """What a caption says of the variants that its figure does not show; nothing where it shows them all.
+        """Return a sentence for captions on variants that a figure does not show; empty if it shows all.
 
         Args:
-            order: all of them.
-            ranked: whether the order is by what the figure shows; otherwise it is that of reading.
+            order: all variants.
+            ranked: True if the order is by the values of the figure, False if it is the order of reading (default).
         """
-        by_rank = "the baseline and those that rank highest under any model"
+        by_rank = "the baseline and those with the highest rank for any model"
         unranked = (
             by_rank
             if "ranks" in self.frames and self.frames["ranks"]["rank"].count()
-            else "the first of the configuration"
+            else "the first in the configuration"
         )
         return left_out(order, self.baselines, BEST if ranked else unranked)
 
     def read(self, frame: pl.DataFrame, order: Sequence[str] = ()) -> pl.DataFrame:
-        """Rows by variant, or by two, in an order; as they are where variants are few.
+        """Return rows sorted by variant, or by pair of variants; unchanged if variants are few.
 
-        Rows of two are put where that of them stands which is no reference: neither the first of the order nor a
-        baseline.
+        A pair is sorted by the variant that is not a reference. References are the first of the order and the
+        baselines.
 
         Args:
-            frame: with a column ``variant``, or ``a`` and ``b``.
-            order: of the variants; the one in which they are read where empty.
+            frame: frame with a column ``variant``, or ``a`` and ``b``.
+            order: order of the variants (default: :attr:`reading`).
         """
         keys = [name for name in ("variant", "a", "b") if name in frame.columns]
         if not self.many or not keys:
@@ -257,24 +255,24 @@ class ReportContent:
         return frame.sort(pl.max_horizontal(other), at["a"], at["b"], maintain_order=True)
 
     def corpora_of(self, frame: pl.DataFrame) -> list[str]:
-        """The corpora of a frame in the order of reading; gold data and others that are no text come last, by name."""
+        """Return the corpora of a frame in the order of reading; resources of gold data come last, by name."""
         return sorted(frame["corpus"].unique().drop_nulls().to_list(), key=self.place_of_corpus)
 
     def place_of_corpus(self, name: str) -> tuple[int, str]:
-        """What corpora are ordered by."""
+        """Return the sort key of a corpus."""
         known = list(self.corpora)
         return (known.index(name) if name in known else len(known), name)
 
     def in_order(self, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Rows that begin with a variant, in the order of reading; variants that the configuration does not name come
-        last."""
+        """Return rows that begin with a variant in the order of reading; variants that are not configured come last."""
         place = {variant: index for index, variant in enumerate(self.reading)}
         return sorted(rows, key=lambda row: (place.get(row[0], len(place)), row))
 
     def part(self, name: str) -> pl.DataFrame | None:
-        """The frame of one part, corpora in the order of reading and models in that of the configuration.
+        """Return a table with corpora in the order of reading and models in that of the configuration.
 
-        None where it is absent or has no row.
+        Returns:
+            None if the table is absent or has no rows.
         """
         if name not in self._parts:
             self._parts[name] = self._arranged(name)
@@ -294,30 +292,30 @@ class ReportContent:
         return (made.sort(keys, maintain_order=True) if keys else made).collect()
 
     def why_missing(self, name: str) -> str:
-        """One sentence on why a part is not there."""
+        """Return one sentence with the reason why a table is missing."""
         return self.missing.get(name, NOT_RUN)
 
 
 def drawn_of(order: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """The variants of an order that a figure shows: all, or of many the first, and the baselines."""
+    """Return the variants of an order that a figure shows: all, or of many the first and the baselines."""
     if len(order) <= columns.MAX_PAIRWISE_VARIANTS:
         return list(order)
     return [*order[: columns.MAX_DRAWN], *(one for one in order[columns.MAX_DRAWN :] if one in baselines)]
 
 
 def left_out(order: Sequence[str], baselines: Sequence[str], which: str) -> str:
-    """What a caption says of the variants that its figure does not show; nothing where it shows them all.
+    """Return a sentence for captions on variants that a figure does not show; empty if it shows all.
 
     Args:
-        order: all of them.
-        baselines: variants that are shown wherever they stand.
-        which: what the first of the order are.
+        order: all variants.
+        baselines: variants that are always shown.
+        which: description of the first of the order.
     """
     shown = drawn_of(order, baselines)
     if len(shown) == len(order):
         return ""
     which += " and the baseline" * (which == BEST and len(shown) > columns.MAX_DRAWN)
-    return f" Shown are {len(shown)} of {len(order):,} variants, {which}; the source has all."
+    return f" Shown: {len(shown)} of {len(order):,} variants, {which}; the source has all."
 
 
 def _check(table: TidyTable, frame: pl.DataFrame) -> None:
@@ -336,28 +334,34 @@ def _check(table: TidyTable, frame: pl.DataFrame) -> None:
 
 
 def read_frames(folders: Mapping[str, Path | str], declared: Iterable[TidyTable]) -> dict[str, pl.DataFrame]:
-    """The tables that a report shows and that are there, as ``{name}.parquet``.
+    """Return the available tables that a report shows, by name.
 
     Args:
-        folders: where the tables of ``tables``, of ``statistics`` and of ``examples`` lie; those of a folder that is
-            not named are left out.
-        declared: the tables that there may be.
+        folders: folders of ``tables``, ``statistics`` and ``examples``, with files ``{name}.parquet``. Tables of a
+            folder that is not named are left out.
+        declared: declarations of all tables.
+
+    Raises:
+        TokbenchError: a file cannot be read.
     """
     there = [table for table in declared if table.prints and table.folder in folders]
     paths = {table.name: Path(folders[table.folder]) / f"{table.name}.parquet" for table in there}
     return {name: read_frame(path, "make the table again") for name, path in paths.items() if path.is_file()}
 
 
-NO_RUNS = "The configuration trains no language models; name models, variants and suites under runs."
+NO_RUNS = "The configuration trains no language models; add models, variants and suites under runs."
 
 
 def load(folders: Mapping[str, Path | str], experiment: Experiment, configuration: Mapping[str, Any]) -> ReportContent:
-    """What the report of an experiment shows.
+    """Load the content of an experiment's report.
 
     Args:
-        folders: where the tables of ``tables``, ``statistics`` and, if there are any, ``examples`` lie.
+        folders: folders of ``tables``, ``statistics`` and, if any, ``examples``.
         experiment: the experiment.
         configuration: its configuration without defaults, as the report prints it.
+
+    Raises:
+        TokbenchError: a table cannot be read, lacks a column, or has a share that is not between 0 and 1.
     """
     declared = tables_of("tabulate", "analyse", "cut_examples")
     frames = read_frames(folders, declared)
@@ -371,14 +375,14 @@ def shown(
     frames: Mapping[str, pl.DataFrame],
     made: Mapping[str, object],
 ) -> ReportContent:
-    """What the report of an experiment shows, its frames and its provenance at hand.
+    """Build the content of an experiment's report from its frames and provenance.
 
     Args:
         experiment: the experiment.
         configuration: its configuration without defaults, as the report prints it.
-        declared: the tables that there may be.
-        frames: those that there are, by name.
-        made: what made them, nothing where it is not known.
+        declared: declarations of all tables.
+        frames: available tables by name.
+        made: provenance of the tables; empty if unknown.
     """
     missing = {} if experiment.runs else {table.name: NO_RUNS for table in declared if table.of_models}
     own_corpora = {experiment.corpus_of(name) for name in experiment.variants}
@@ -404,8 +408,8 @@ def shown(
 
 
 def _recipe(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """The three phases of a variant, with the construction's own segmentation where none is configured; of one that was
-    made elsewhere what the configuration says of it."""
+    """Return the three phases of a variant, with the construction's default segmentation if none is configured; for
+    an external tokenizer, its configuration."""
     if "from" in variant:
         told = {key: value for key, value in variant.items() if key in ("pattern", "segmentation", "added", "revision")}
         told |= {key: len(variant[key]) for key in ("special_tokens",) if variant.get(key)}

@@ -1,4 +1,4 @@
-"""Tokenizers that were made elsewhere, marked wherever a number of theirs stands, with what they lose."""
+"""Marks and notes on external tokenizers in tables and figures, with the text that they lose."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,16 +12,16 @@ from tokbench.tabulation.external_tokenizers import IMPORTED, NATIVE
 from tokbench.tokenizer.folder import OWN
 
 AS_IT_IS, LOSSY = "*", "†"
-UNRANKED = "By what it makes of a text it is neither ranked nor tested beside those that lose none."
+UNRANKED = "For measures of its output, it is neither ranked with nor tested against tokenizers that lose nothing."
 NAMES = ("variant", "a", "b")
-"""Columns in which a variant stands."""
+"""Columns of variants."""
 
 
 class Elsewhere:
-    """The tokenizers of a report that were made elsewhere.
+    """The external tokenizers of a report.
 
     Args:
-        content: what the report shows.
+        content: content of the report.
     """
 
     def __init__(self, content: ReportContent) -> None:
@@ -32,11 +32,11 @@ class Elsewhere:
 
     @cached_property
     def lossy(self) -> frozenset[str]:
-        """Those that do not give back every document, or of which nobody has tried."""
+        """Variants that do not decode every document to its original text, or were not tested for that."""
         return frozenset(name for name, row in self._rows.items() if row["documents_changed"] != 0)
 
     def noted(self, section: Section) -> Section:
-        """A section with marks and notes at its tables, and a sentence in the captions of its figures."""
+        """Return a section with marks and notes in its tables, and a sentence in the captions of its figures."""
         if not self._rows:
             return section
         return replace(section, exhibits=[self._noted(one) for one in section.exhibits])
@@ -73,24 +73,25 @@ class Elsewhere:
         )
 
     def _told(self, variants: Iterable[str]) -> list[str]:
-        """One sentence on those that lose nothing, and one on each of the others."""
+        """Return one sentence on lossless tokenizers for each way of running them, and one on each lossy tokenizer."""
         names = list(variants)
         ways: dict[str, list[str]] = {}
         for name in names:
             if name not in self.lossy:
                 ways.setdefault(self._rows[name]["works_through"], []).append(name)
         told = [
-            f"{AS_IT_IS} Made elsewhere, at its own size, {_way(way)}: {listed(those)}." for way, those in ways.items()
+            f"{AS_IT_IS} External tokenizer at its original size, {_way(way)}: {listed(those)}."
+            for way, those in ways.items()
         ]
         return told + [f"{LOSSY} {self._lost(name)}" for name in names if name in self.lossy]
 
     def _lost(self, name: str) -> str:
         row = self._rows[name]
-        through = f"{name}: made elsewhere, at its own size, works through {row['works_through']}"
+        through = f"{name}: external tokenizer at its original size, works through {row['works_through']}"
         if row["documents"] is None:
-            return f"{through}; what it loses of a text was not measured. {UNRANKED}"
+            return f"{through}; its losses of text were not measured. {UNRANKED}"
         parts = [
-            f"{row['documents_changed']:,} of {pluralise(row['documents'], 'document')} not restored",
+            f"{row['documents_changed']:,} of {pluralise(row['documents'], 'document')} changed",
             f"at most {row['bytes_lost']:,} of {row['bytes']:,} bytes lost",
             f"{pluralise(row['unknown_tokens'], 'unknown token')}",
             f"{row['characters_normalised']:,} characters normalised",
@@ -100,5 +101,5 @@ class Elsewhere:
 
 def _way(works_through: str) -> str:
     if works_through == NATIVE:
-        return "in our three phases, with the ids of its own library; nothing is lost"
-    return f"works through {works_through}; nothing of the evaluation split is lost"
+        return "run by Tokbench with the ids of its library; lossless"
+    return f"works through {works_through}; lossless on the evaluation split"

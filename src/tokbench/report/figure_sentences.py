@@ -1,4 +1,4 @@
-"""What figures show, each in a sentence, for readers who do not see them."""
+"""Sentences on the findings of figures, for readers who do not see them."""
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
@@ -9,12 +9,12 @@ from tokbench.statistics.verdicts import IN_WORDS, NO_DIFFERENCE, ONE_TRAINING
 
 
 def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | None = None) -> str:
-    """Which tokenizers lie at the two ends of the largest size at which there are two or more, if there is such.
+    """Return a sentence with the least and the greatest value, at the largest size with two or more tokenizers.
 
     Args:
-        what: was measured, the beginning of the sentence.
-        values: by variant and size.
-        decimals: digits after the point; fitted to the values when None.
+        what: beginning of the sentence.
+        values: values by variant and size.
+        decimals: digits after the point (default: fitted to the values).
     """
     number = Counter(size for _, size in values)
     size = max(number, key=lambda one: (number[one] > 1, one))
@@ -23,7 +23,7 @@ def between(what: str, values: Mapping[tuple[str, int], float], decimals: int | 
 
 
 def ends(what: str, values: Mapping[str, float], decimals: int | None = None) -> str:
-    """Which tokenizers lie at the two ends, of one size or of their own sizes; arguments as of :func:`between`."""
+    """Return a sentence with the least and the greatest value by variant; arguments as in :func:`between`."""
     return f"{what}: {_from_to(values, decimals)}"
 
 
@@ -33,15 +33,15 @@ def _from_to(values: Mapping[str, float], decimals: int | None = None) -> str:
     least, most = (printed(values[one], "real", digits) for one in (low, high))
     if len(values) == 1:
         return f"{least}, {low}."
-    return f"{least} with each, as far as is shown." if least == most else f"from {least}, {low}, to {most}, {high}."
+    return f"{least} for all, at this precision." if least == most else f"from {least}, {low}, to {most}, {high}."
 
 
 def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[str]) -> str:
-    """Which variants have the highest average with each model, as far as is printed.
+    """Return a sentence on the variants with the highest average for each model, at the printed precision.
 
     Args:
-        averages: in percent, by model and variant, of variants that several models were trained with.
-        ranked: models that were trained often enough for a highest one.
+        averages: averages in percent by model and variant, of variants with several models.
+        ranked: models that were trained often enough to be ranked.
     """
     told = []
     for model in dict.fromkeys(model for model, _ in averages):
@@ -51,18 +51,18 @@ def first_by_model(averages: Mapping[tuple[str, str], float], ranked: Container[
         here = {variant: printed(value, "real", 1) for (one, variant), value in averages.items() if one == model}
         highest = printed(max(value for (one, _), value in averages.items() if one == model), "real", 1)
         told.append(f"{join_some([variant for variant in here if here[variant] == highest])} with {model}, {highest} %")
-    return f"The highest average of a tokenizer that several models were trained with: {'; '.join(told)}."
+    return f"Highest average of the tokenizers with several models: {'; '.join(told)}."
 
 
 PValues = Mapping[tuple[str, str], float | None]
 
 
 def told_apart(p_values: PValues, holm: PValues) -> str:
-    """How many pairs differ significantly by a one-sided test of each direction, before and after correction.
+    """Return a sentence on the number of significantly different pairs, by a one-sided test of each direction.
 
     Args:
-        p_values: of ordered pairs.
-        holm: the same, after Holm's correction.
+        p_values: p-values by ordered pair.
+        holm: p-values after Holm's correction.
     """
     pairs = {frozenset(pair) for pair, p in p_values.items() if p is not None}
     apart, corrected = (
@@ -78,47 +78,47 @@ def told_apart(p_values: PValues, holm: PValues) -> str:
 
 
 def within_reach(ranks: Mapping[str, float], difference: float) -> str:
-    """Which variants have no significant difference from the one of the lowest average rank.
+    """Return a sentence on the lowest average rank and the variants that do not differ significantly from it.
 
     Args:
         ranks: average rank by variant.
-        difference: the critical one.
+        difference: critical difference.
     """
     best = min(ranks, key=lambda one: (ranks[one], one))
     near = sorted(one for one in ranks if one != best and ranks[one] - ranks[best] <= difference)
     others = f"; {NO_DIFFERENCE} from it: {join_some(near)}" if near else "; all others are significantly worse"
-    return f"The lowest average rank is that of {best}, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
+    return f"{best} has the lowest average rank, {ranks[best]:.2f}{others * (len(ranks) > 1)}."
 
 
 def by_verdict(baseline: str, verdicts: Sequence[str]) -> str:
-    """How many variants are significantly better, significantly worse, neither, or not tested.
+    """Return a sentence with the number of variants by verdict.
 
     Args:
-        baseline: what they are compared with.
-        verdicts: of each, see :mod:`tokbench.statistics.verdicts`.
+        baseline: name of the reference.
+        verdicts: verdict of each variant, see :mod:`tokbench.statistics.verdicts`.
     """
     told = [f"{IN_WORDS[one]}: {number:,}" for one, number in sorted(Counter(verdicts).items())]
     return f"{pluralise(len(verdicts), 'tokenizer')} compared with {baseline}. {'; '.join(told).capitalize()}."
 
 
 def sides_of_zero(baseline: str, intervals: Sequence[tuple[float, float] | None]) -> str:
-    """How many intervals lie on either side of zero."""
+    """Return a sentence with the number of intervals above zero, below it, and including it."""
     known = [one for one in intervals if one is not None]
     if not known:
         return f"No difference from {baseline} has an interval."
     above, below = sum(low > 0 for low, _ in known), sum(high < 0 for _, high in known)
     return (
         f"{pluralise(len(known), 'interval')} of a difference from {baseline}: {above:,} above zero, {below:,} below "
-        f"it, {len(known) - above - below:,} with zero inside."
+        f"it, {len(known) - above - below:,} including it."
     )
 
 
 def shared(regions: Mapping[str, int], names: Sequence[str]) -> str:
-    """How much three vocabularies have in common.
+    """Return a sentence on the tokens that three vocabularies share.
 
     Args:
-        regions: tokens of each region, ``all``, ``only_a``, ``only_b`` and ``only_c`` among them.
-        names: of a, b and c.
+        regions: tokens of each region, including ``all``, ``only_a``, ``only_b`` and ``only_c``.
+        names: names of a, b and c.
     """
-    alone = [f"{regions[f'only_{letter}']:,} in {name} alone" for letter, name in zip("abc", names, strict=True)]
+    alone = [f"{regions[f'only_{letter}']:,} only in {name}" for letter, name in zip("abc", names, strict=True)]
     return f"{pluralise(regions['all'], 'token')} in all three vocabularies; {join_some(alone)}."

@@ -1,7 +1,4 @@
-"""The report: one HTML file that needs nothing but itself.
-
-Tables and figures as files beside the report.
-"""
+"""The report as one self-contained HTML file, and its tables and figures as separate files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,11 +46,11 @@ _ORDER = (
     provenance,
 )
 _OF_EXPERIMENT = "experiment"
-"""The section that says what is not there."""
+"""The section that lists missing parts."""
 
 
 _KEPT = ("variant", "tokenizers", "metric")
-"""Columns that say what a row is of: the first of them that a table has stays in view, or its first column."""
+"""Columns that identify a row. The first of them in a table, or else its first column, stays visible when scrolled."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class _ShownTable:
 
     @property
     def names(self) -> list[str]:
-        """The class of each column: what it is kept in view by where the table is scrolled, empty for most."""
+        """CSS class of each column; not empty for columns that stay visible when the table is scrolled."""
         columns = [column.name for column in self.table.shown]
         if {"a", "b"} <= set(columns):
             return [{"a": "pair name", "b": "pair second name"}.get(column, "") for column in columns]
@@ -74,14 +71,14 @@ class _ShownTable:
 
     @property
     def summary(self) -> str:
-        """The line of a folded table: the first sentence of its caption, its number of rows, and its finding."""
+        """Line of a folded table: the first sentence of its caption, its number of rows, and its finding."""
         about = re.split(r"(?<=[.?;:])\s", self.table.caption, maxsplit=1)[0].rstrip(".;:")
         about += ":" * (not about.endswith("?"))
         finding = self.table.finding or main_finding(self.table, self.layout)
         return f"{about} {'; '.join(filter(None, [pluralise(len(self.layout.rows), 'row'), finding]))}"
 
     def row_class(self, index: int) -> str:
-        """The classes of a row: a reference, the highlighted variant's, the first of a group."""
+        """Return the CSS classes of a row: reference, highlighted, first of a group."""
         row = self.table.frame.row(index, named=True)
         groups = [name for name in self.table.groups if name in row]
         above = self.table.frame.row(index - 1, named=True) if index and groups else row
@@ -103,17 +100,17 @@ class _ShownFigure:
 
 @dataclass(frozen=True)
 class _ShownRow:
-    """Figures that follow each other, of which two are next to each other where the page is wide."""
+    """Consecutive figures, shown in two columns on wide pages."""
 
     figures: list[_ShownFigure]
 
 
 _PAGE_ROWS = 120
-"""Rows of a table that the page shows of longer ones, whose files have all; a table with a quarter more is whole."""
+"""Rows that the page shows of longer tables, whose files have all. Tables up to a quarter longer are shown in full."""
 
 
 def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
-    """A table as the page shows it: where variants are many, the first rows of one by variant, and where all are."""
+    """Return a table as the page shows it, with only the first rows of long tables by variant."""
     whole, count = layout(table), table.frame.height
     by_variant = {"variant", "a"} & set(table.frame.columns)
     most = columns.MAX_PRINTED if content.many else _PAGE_ROWS
@@ -122,27 +119,27 @@ def _shown(content: ReportContent, table: Table, number: int) -> _ShownTable:
     rows = whole.rows[:most]
     letters = {cell.note for row in rows for cell in row}
     cut = replace(whole, rows=rows, reasons=[reason for reason in whole.reasons if reason[0] in letters])
-    told = f"The first {most} of {count:,} rows; all are in typeset/{table.name}.csv."
+    told = f"First {most} of {count:,} rows; all are in typeset/{table.name}.csv."
     return _ShownTable(replace(table, notes=[told, *table.notes]), number, cut, content.highlight)
 
 
 def sections(content: ReportContent) -> list[Section]:
-    """The sections in order of reading; one on published values only where there are some."""
+    """Return the sections that have content, in order of reading."""
     noted = Elsewhere(content).noted
     made = [noted(_whole(content, make(content))) for make in _ORDER]
     return [one for one in made if one.paragraphs or one.exhibits or one.missing or one.verbatim]
 
 
 def missing(made: list[Section]) -> list[str]:
-    """What the sections lack, each reason once."""
+    """Return sentences on the missing parts of sections, one for each reason."""
     of: dict[str, list[str]] = {}
     for name, _, reason in (one.partition(": ") for section in made for one in section.missing):
         of.setdefault(reason, []).append(name[0].lower() + name[1:] if name[1:2].islower() else name)
-    return [f"Not here: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
+    return [f"Not included: {listed(list(dict.fromkeys(names)))}. {reason}" for reason, names in of.items()]
 
 
 def _said_once(made: list[Section]) -> list[Section]:
-    """The sections that show something, and in one of them what all of them lack."""
+    """Return the sections with content; one of them lists the missing parts of all."""
     lacking = missing(made)
     return [
         replace(one, missing=lacking if one.identifier == _OF_EXPERIMENT else ())
@@ -152,22 +149,27 @@ def _said_once(made: list[Section]) -> list[Section]:
 
 
 def _whole(content: ReportContent, section: Section) -> Section:
-    """A section with the tables that are declared for it and that it does not arrange itself."""
+    """Return a section with the declared tables that its module does not arrange."""
     return replace(section, exhibits=[*section.exhibits, *remaining(content, section.identifier)])
 
 
 def tables(content: ReportContent) -> list[Table]:
-    """Every table of the report, to be written as CSV, Markdown and LaTeX."""
+    """Return every table of the report."""
     return [exhibit for section in sections(content) for exhibit in section.exhibits if isinstance(exhibit, Table)]
 
 
 def drawings(content: ReportContent) -> list[Drawing]:
-    """Every figure of the report, to be drawn at any width."""
+    """Return every figure of the report."""
     return [exhibit for section in sections(content) for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
 
 
 def render(content: ReportContent, path: Path | str) -> None:
-    """Write the report to one file, whole or not at all; it asks for no other file and no network."""
+    """Write the report to one self-contained HTML file, atomically.
+
+    Args:
+        content: content of the report.
+        path: path of the file.
+    """
     made = _said_once(sections(content))
     drawn = [exhibit for section in made for exhibit in section.exhibits if isinstance(exhibit, Drawing)]
     letters, svgs = share_letters(
@@ -214,7 +216,7 @@ def render(content: ReportContent, path: Path | str) -> None:
 
 
 def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownFigure]:
-    """Figures with their numbers; those of a series share one, and that of its largest size is visible."""
+    """Yield figures with numbers. Figures of a series share a number, and the one of the largest size is visible."""
     largest: dict[str, int] = {}
     for drawing in drawn:
         largest[drawing.series] = max(drawing.size or 0, largest.get(drawing.series, 0))
@@ -226,7 +228,7 @@ def _numbered(drawn: Sequence[Drawing], svgs: Sequence[str]) -> Iterator[_ShownF
 
 
 def made_of(content: ReportContent) -> str:
-    """Return the line under the title: version, revision, day and documents, as far as they are known."""
+    """Return the line under the title: version, revision, day and documents, each if known."""
     versions, revision = content.provenance.get("versions"), content.provenance.get("revision")
     version = versions.get("tokbench") if isinstance(versions, Mapping) else None
     evaluated = [documents for (_, split), (documents, _) in content.splits.items() if split == "evaluation"]
@@ -241,15 +243,26 @@ def made_of(content: ReportContent) -> str:
 
 
 def write_tables(content: ReportContent, folder: Path | str) -> None:
-    """Every table of the report as ``{name}.csv``, ``.md`` and ``.tex``; the folder appears whole or not at all."""
+    """Write every table as ``{name}.csv``, ``.md`` and ``.tex``; the folder is written atomically.
+
+    Args:
+        content: content of the report.
+        folder: output folder.
+    """
     with atomic_folder(folder, "typeset tables") as partial:
         for table in tables(content):
             write_table(table, partial / table.name)
 
 
 def write_figures(content: ReportContent, folder: Path | str) -> None:
-    """Every figure as ``{name}.svg`` and ``.png`` for a full page, and as ``{name}-column`` for one of two columns, its
-    caption and what it shows as ``{name}.md``; the folder appears whole or not at all."""
+    """Write every figure as SVG and PNG, and its caption and finding as Markdown; the folder is written atomically.
+
+    Files are ``{name}`` for a full page (6.8 inches) and ``{name}-column`` for one of two columns (3.3 inches).
+
+    Args:
+        content: content of the report.
+        folder: output folder.
+    """
     with atomic_folder(folder, "figures") as partial:
         for drawing in drawings(content):
             for width, stem in ((FULL, drawing.name), (COLUMN, f"{drawing.name}-column")):

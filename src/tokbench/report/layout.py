@@ -1,9 +1,7 @@
-"""Tables: one frame and a description of its columns, laid out for every form in which they are printed.
+"""Exhibits of the report (tables, drawings, split sentences, headings) and the layout of tables.
 
-A table carries its caption, which says what was measured, and the reason of every empty cell: nothing is left blank
-without a word. All forms share one layout, so that they print the same digits, the same bold and the same notes.
-
-What a section of the report shows: words, tables, drawings, and what is missing.
+A table is a frame with a description of its columns, a caption, and a reason for every empty cell. The page, CSV,
+Markdown and LaTeX share one layout, and so the same digits, bold cells and notes.
 """
 
 import re
@@ -26,21 +24,21 @@ UNEXPLAINED = "no value was recorded"
 
 @dataclass(frozen=True)
 class PrintedColumn:
-    """How one column of the frame is shown.
+    """Format of one printed column.
 
     Attributes:
-        name: the column's name in the frame.
-        header: what stands above it; the name itself when empty.
-        kind: what it holds, see `tokbench.tabulation.table.Kind`.
-        decimals: digits after the point, significant digits of p-values; fitted to the values when None (one for
+        name: name of the column in the frame.
+        header: header in print (default: the name).
+        kind: print format, see `tokbench.tabulation.table.Kind` (default: text).
+        decimals: digits after the point, or significant digits of p-values (default: fitted to the values; one for
             percentages, two for p-values).
-        best: which end is set in bold; None for neither.
+        best: end set in bold (default: None, neither).
         at: keys that all cells of the column share, such as a vocabulary size, for the names of files.
-        files: files that its numbers come from, where they are not those of the table, see `Source.files`.
-        about: what the column holds, told where its header is pointed at.
-        timed: whether its numbers are times, which differ from run to run.
-        better: which end a first click on the header puts on top; ``best`` where None, and the lowest where both are.
-        within: column whose groups stay together when the table is sorted by this one; empty for none.
+        files: files of the column's numbers, see :class:`NumberSource` (default: those of the table).
+        about: definition of the column, shown as the tooltip of its header.
+        timed: True if its numbers are times, which differ from run to run (default: False).
+        better: end that a first click on the header sorts to the top (default: ``best``; if that is None, lowest).
+        within: column whose groups stay together when the table is sorted by this one (default: none).
     """
 
     name: str
@@ -57,19 +55,19 @@ class PrintedColumn:
 
     @property
     def first(self) -> str:
-        """The end that a first click on the header puts on top."""
+        """End that a first click on the header sorts to the top."""
         return self.better or self.best or "lowest"
 
 
 @dataclass(frozen=True)
 class NumberSource:
-    """Where the numbers of a table come from, by paths within the experiment's folder.
+    """Source of a table's numbers: paths within the experiment's folder.
 
     Attributes:
-        tables: the tidy tables that hold them.
-        files: the files that each number is from, with ``{variant}``, ``{size}`` and other columns of the row in
-            braces; a key that neither row, column nor table tells stands for all that there are.
-        at: keys that the whole table shares.
+        tables: tidy tables with the numbers.
+        files: files of the stages behind each number, with columns of the row in braces, such as ``{variant}`` or
+            ``{size}``. A key that is in neither row, column nor table means all files.
+        at: keys that all cells share.
     """
 
     tables: Sequence[str]
@@ -78,12 +76,12 @@ class NumberSource:
 
     @property
     def parquet(self) -> dict[str, str]:
-        """The path of the Parquet file of each table that is written as CSV."""
+        """Path of the Parquet file of each table that is written as CSV."""
         return {path: path.removesuffix(".csv") + ".parquet" for path in self.tables if path.endswith(".csv")}
 
     @property
     def behind(self) -> str:
-        """The files that each number is from, in words; empty where there are none."""
+        """Files behind each number, in words; empty if there are none."""
         shared = {key: str(value) for key, value in self.at.items()}
         return ", ".join(re.sub(r"{(\w+)}", lambda key: shared.get(key[1], key[1].upper()), one) for one in self.files)
 
@@ -96,30 +94,33 @@ class Table:
     """A table ready to print.
 
     Attributes:
-        name: letters, digits, ``-`` and ``_``: the stem of its files and its LaTeX label.
-        caption: what was measured: split, definition, n.
+        name: letters, digits, ``-`` and ``_``: stem of its files and LaTeX label.
+        caption: measured quantity, split, definition and n.
         frame: one row per row of the table.
-        columns: the columns to show, in order; all, after the frame's types, when none is named.
-        reasons: why a cell is empty, by (row index, column name).
-        reference_rows: indices of rows that are compared against, such as a random baseline, and never set in bold.
-        best_within: column in whose groups of equal values the best are found; the whole table when empty.
-        marks: signs after what is printed, by (row index, column name); ``notes`` say what they mean.
-        best: cells set in bold beside those that columns find, by (row index, column name).
-        intervals: lower and upper end beside what is printed, likewise.
-        small_print: text next to the value in place of an interval, by (row index, column name).
-        remarks: notes with a letter on cells that have a value, by (row index, column name).
-        paths: what stands for a cell in the names of files where that is not what the cell holds, likewise.
-        definitions: what the columns hold: part of the caption in print, a list below the table on a page.
-        key: signs of the table and their meanings; above the table on a page, a note in print.
+        columns: columns to show, in order (default: all, with the format of their types).
+        reasons: reasons of empty cells, by (row index, column name).
+        reference_rows: indices of rows that others are compared with, such as a random baseline; never bold.
+        best_within: column whose groups of equal values each have a best (default: one group).
+        marks: signs after values, by (row index, column name); ``notes`` explain them.
+        paths: text for a cell in the names of files if it differs from the cell's, by (row index, column name).
+        definitions: definitions of the columns: part of the caption in print, a list below the table on the page.
+        notes: further lines below the table.
+        source: source of the numbers (default: none).
+        folded: True if the page shows the table closed at first (default: False).
+        finding: finding in the line of a folded table, after its number of rows (default: the best value).
+        best: bold cells in addition to those that ``columns`` define, by (row index, column name).
+        intervals: lower and upper end next to a value, by (row index, column name).
+        small_print: text next to a value in place of an interval, by (row index, column name).
+        remarks: lettered notes on cells that have a value, by (row index, column name).
+        key: signs of the table and their meanings; above the table on the page, a note in print.
         bars: length and side of a bar in a cell, from -1 to 1, by (row index, column name); on the page only.
         groups: columns whose change begins a group of rows.
-        notes: further lines below the table.
-        source: where its numbers come from.
-        folded: whether the HTML report shows it closed at first, as it does with long tables of detail.
-        finding: what the line of a folded table says after its number of rows; its best value where empty.
-        choose: columns by whose values the page lets the reader choose rows.
-        see: names of tables that the caption speaks of, to which the page links.
-        unranked: cells that are compared with no others and never set in bold, by (row index, column name).
+        choose: columns by whose values the reader may filter rows on the page.
+        see: names of tables that the page links to after the caption.
+        unranked: cells that are not ranked and never bold, by (row index, column name).
+
+    Raises:
+        TokbenchError: a column is not in the frame.
     """
 
     name: str
@@ -154,20 +155,20 @@ class Table:
 
     @property
     def shown(self) -> list[PrintedColumn]:
-        """The columns as printed."""
+        """Columns as printed."""
         return list(self.columns) or [
             PrintedColumn(name, kind=_kind(dtype)) for name, dtype in self.frame.schema.items()
         ]
 
     @property
     def written_notes(self) -> list[str]:
-        """The notes in print, the first of which is the key."""
+        """Notes in print; the first is the key."""
         signs = "; ".join(f"{sign} {meaning}" for sign, meaning in self.key)
         return [*[f"{signs}."] * bool(self.key), *self.notes]
 
     @property
     def stated(self) -> str:
-        """The caption with the definitions of the columns."""
+        """Caption with the definitions of the columns."""
         return " ".join([self.caption, *self.definitions])
 
     @property
@@ -183,9 +184,18 @@ def _kind(dtype: pl.DataType) -> Kind:
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """One printed cell: its text, whether it is the best, the letter of its note, its key for sorting, its sign,
-    what stands for it in the names of files where that is not what it holds, its interval or other small print, and its
-    bar."""
+    """One printed cell.
+
+    Attributes:
+        text: the value.
+        best: True if it is bold.
+        note: letter of its note; empty for none.
+        key: sort key; empty for an empty cell.
+        mark: sign after the value.
+        path: text for the cell in the names of files; empty if it is the cell's.
+        interval: interval or other small print.
+        bar: length and side of a bar, from -1 to 1; None for none.
+    """
 
     text: str
     best: bool = False
@@ -199,7 +209,7 @@ class PrintedCell:
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table as printed: headers, which columns are numbers, rows of cells, (letter, reason) notes."""
+    """A table as printed: headers, True for each column of numbers, rows of cells, (letter, reason) notes."""
 
     headers: list[str]
     numeric: list[bool]
@@ -208,9 +218,9 @@ class PrintedTable:
 
 
 def layout(table: Table) -> PrintedTable:
-    """Print every cell, find the best of each column, give each distinct reason of an empty cell a letter.
+    """Print every cell, mark the best of each column, and give each distinct reason and remark a letter.
 
-    Cells that print alike to the best are best as well: a tie is a tie at the digits shown.
+    Ties are decided at the printed digits: cells that print like the best are also best.
     """
     letters: dict[str, str] = {}
     columns: list[list[PrintedCell]] = []
@@ -246,12 +256,12 @@ def layout(table: Table) -> PrintedTable:
 
 
 def _key(value: Any) -> str:
-    """What a cell is sorted by, and what is told of it where it is pointed at."""
+    """Return the sort key of a cell, which its tooltip also shows."""
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: int) -> set[int]:
-    """Rows of a column that print like the best of their group; none where a group has one value."""
+    """Return rows of a column that print like the best of their group; none for a group with one value."""
     if not column.best:
         return set()
     within = table.frame[table.best_within].to_list() if table.best_within else [None] * len(values)
@@ -270,15 +280,15 @@ def _best(table: Table, column: PrintedColumn, values: Sequence[Any], decimals: 
 
 
 def main_finding(table: Table, printed: PrintedTable) -> str:
-    """What the line of a folded table says: its best value, how many pairs differ, or the range of its first numbers.
+    """Return the finding for the line of a folded table: best value, number of verdicts, or range of a column.
 
     Args:
         table: a table.
         printed: its layout.
 
     Returns:
-        ``best at 2,048: bpe, 3.196 bytes per token``, of the largest size and its first group; or ``worse: 3``; or
-        ``length from 3.1 to 4.2``; empty where there is no such column.
+        ``best at 2,048: bpe, 3.196 bytes per token`` for the largest size and its first group; or ``worse: 3``; or
+        ``length from 3.1 to 4.2``; empty if there is no such column.
     """
     return _best_value(table, printed) or _verdicts(table) or _range(table, printed)
 
@@ -291,7 +301,7 @@ def _verdicts(table: Table) -> str:
 
 
 def _range(table: Table, printed: PrintedTable) -> str:
-    """The least and the greatest value of the first column of numbers that are neither counts nor p-values."""
+    """Return the least and the greatest value of the first column of numbers except counts and p-values."""
     for place, column in enumerate(table.shown):
         known = [row[place] for row in printed.rows if row[place].key]
         if column.kind in ("real", "percent") and len({cell.text for cell in known}) > 1:
@@ -324,15 +334,15 @@ class Drawing:
     """A figure to be drawn at any width.
 
     Attributes:
-        name: the stem of its files.
-        caption: what is drawn: split, definition, n.
-        draw: gives the figure when called with ``width``, in inches.
-        says: the finding in a sentence, for those who do not see it; the caption where empty.
-        source: where its numbers come from.
-        variants: whose numbers it shows.
-        size: vocabulary size of a figure of a series.
-        series: name of the figures that are the same but for the size, one of which the page shows; empty for none.
-        folded: whether the page shows it closed at first, under its finding.
+        name: stem of its files.
+        caption: measured quantity, split, definition and n.
+        draw: function that returns the figure, called with ``width`` in inches.
+        source: source of the numbers (default: none).
+        variants: variants that it shows.
+        says: finding in a sentence, for readers who do not see the figure (default: the caption).
+        size: vocabulary size, if the figure is of one size.
+        series: common name of figures that differ only in size, of which the page shows one (default: none).
+        folded: True if the page shows it closed at first, under its finding (default: False).
     """
 
     name: str
@@ -356,10 +366,10 @@ class ShownToken:
     """A token on the page.
 
     Attributes:
-        text: its bytes, visible.
+        text: its bytes in visible characters.
         id: its id.
         data: its bytes in hexadecimal.
-        differs: whether the tokenizer compared with has no token with the same bounds.
+        differs: True if the baseline has no token with the same bounds.
     """
 
     text: str
@@ -370,14 +380,14 @@ class ShownToken:
 
 @dataclass(frozen=True)
 class Cutting:
-    """A sentence as several tokenizers cut it.
+    """A sentence as several tokenizers split it.
 
     Attributes:
-        number: of the sentence, in its table.
-        caption: where it is from.
-        text: the sentence, visible.
-        direction: ``ltr`` or ``rtl``, that of its first letter.
-        rows: a tokenizer's name and its tokens.
+        number: number of the sentence in its table.
+        caption: source of the sentence.
+        text: the sentence in visible characters.
+        direction: ``ltr`` or ``rtl``, the direction of its first letter.
+        rows: name and tokens of each tokenizer.
     """
 
     number: int
@@ -389,12 +399,12 @@ class Cutting:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading among the exhibits of a section, with a link of its own.
+    """A heading among the exhibits of a section.
 
     Attributes:
-        identifier: of the link.
-        title: the words.
-        text: a sentence below it.
+        identifier: anchor of its link.
+        title: text of the heading.
+        text: sentence below it (default: none).
     """
 
     identifier: str
@@ -407,10 +417,17 @@ Exhibit = Table | Drawing | Cutting | Heading
 
 @dataclass(frozen=True)
 class Section:
-    """One section: paragraphs, exhibits in order of reading, sentences after these, what is folded below them under a
-    line of its own, what is missing, verbatim text.
+    """One section of the report.
 
-    What is missing is ``NAME: REASON``; the page says each reason once.
+    Attributes:
+        identifier: anchor of its link.
+        title: text of its heading.
+        paragraphs: text before the exhibits.
+        exhibits: exhibits in order of reading.
+        after: sentences after the first table, or at the end.
+        folded: summary and paragraphs of a fold after these sentences (default: none).
+        missing: missing parts as ``NAME: REASON``; the page prints each reason once.
+        verbatim: preformatted text at the end (default: none).
     """
 
     identifier: str

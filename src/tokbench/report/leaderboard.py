@@ -1,6 +1,6 @@
-"""The leaderboard: the scoreboard with what made it and checksums of what it was measured on, for other sites.
+"""Leaderboard: the scoreboard with its provenance and checksums of corpora and tokenizers, for other sites.
 
-What the leaderboard's files hold; docs/programs.md says it key by key.
+docs/programs.md documents the files key by key.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from tokbench.tokenizer.folder import SETTINGS
 
 NAME = "leaderboard.json"
 FORMAT = 1
-"""Raised when a key changes its meaning or goes."""
+"""Version of the format, increased when a key changes its meaning or is removed."""
 AGAIN = "build the tokenizer again"
 
 
@@ -30,14 +30,17 @@ def leaderboard(
     corpora: Mapping[str, SplitContents],
     made: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The leaderboard of an experiment. It tells no time, so that the same results give the same file.
+    """Build the leaderboard of an experiment. It contains no times, so equal results make equal files.
 
     Args:
-        name: the experiment's.
-        scores: its table of the scoreboard.
-        tokenizers: their folders.
-        corpora: what splits of corpora hold, by ``CORPUS/SPLIT``.
-        made: what makes the file, see :func:`tokbench.io.provenance.provenance`.
+        name: name of the experiment.
+        scores: table of the scoreboard.
+        tokenizers: folders of the tokenizers.
+        corpora: contents of the splits, by ``CORPUS/SPLIT``.
+        made: provenance, see :func:`tokbench.io.provenance.provenance`.
+
+    Raises:
+        TokbenchError: the settings of a tokenizer cannot be read.
     """
     versions = dict(made["versions"])
     return {
@@ -55,13 +58,13 @@ def leaderboard(
 
 
 def read_splits(path: Path | str) -> dict[tuple[str, str], tuple[int | None, int | None]]:
-    """Return documents and bytes of each split, by corpus and split; None where they are not known.
+    """Return documents and bytes of each split, by corpus and split; None if unknown.
 
     Args:
         path: a leaderboard.
 
     Raises:
-        TokbenchError: it cannot be read.
+        TokbenchError: the file cannot be read.
     """
     corpora = read_json(path, remedy="write the leaderboard again")["corpora"]
     return {(one["corpus"], one["split"]): (one["documents"], one["bytes"]) for one in corpora}
@@ -73,10 +76,10 @@ def answer(folder: Path | str) -> str:
     Only tokenizers with the pre-tokenizer of the baseline are compared, and only significant differences count.
 
     Args:
-        folder: the folder of the experiment.
+        folder: folder of the experiment.
 
     Raises:
-        TokbenchError: it has no leaderboard.
+        TokbenchError: the folder has no leaderboard.
     """
     scores = read_json(Path(folder) / NAME, remedy="run the experiment")["scores"]
     rows = [
@@ -108,14 +111,14 @@ def answer(folder: Path | str) -> str:
 def leaderboard_of(
     name: str, statistics: Path | str, tokenizers: Iterable[str], documents: Iterable[str], counts: Iterable[str]
 ) -> dict[str, Any]:
-    """The leaderboard of an experiment's files.
+    """Build the leaderboard of an experiment from its files.
 
     Args:
-        name: the experiment's.
+        name: name of the experiment.
         statistics: folder of its statistics.
-        tokenizers: folders.
-        documents: folders of corpora.
-        counts: files ``CORPUS/SPLIT/SCHEME.parquet`` of corpora that have no documents.
+        tokenizers: folders of its tokenizers.
+        documents: folders of its corpora.
+        counts: files ``CORPUS/SPLIT/SCHEME.parquet`` of corpora without documents.
 
     Raises:
         TokbenchError: a file is missing or damaged.
@@ -131,7 +134,7 @@ def leaderboard_of(
 
 
 def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.DataFrame:
-    """The scores as a table, each with what a reader of one line must know: versions, commit, checksums."""
+    """Return the scores as a table; every row also has the experiment, version, revision and checksums."""
     evaluated = {one["corpus"]: one["sha256"] for one in board["corpora"] if one["split"] == "evaluation"}
     vocabularies = {(one["variant"], one["size"]): one["sha256"] for one in board["tokenizers"]}
     scores = pl.DataFrame(board["scores"], schema=declared.schema, orient="row")
@@ -149,7 +152,7 @@ def as_table(board: Mapping[str, Any], declared: TidyTable = SCOREBOARD) -> pl.D
 
 
 def _tokenizer(folder: Path) -> dict[str, Any]:
-    """What a tokenizer's folder says of itself: its size is the one that tables know it by."""
+    """Return the entry of a tokenizer; its size is the requested one, as in the tables."""
     settings = read_json(folder / SETTINGS, AGAIN, lenient=True)
     origin = settings.get("origin") or {}
     asked = origin.get("requested_size")

@@ -1,7 +1,7 @@
-"""Vocabularies for the page: a script in the report cuts a text of the reader's own as the library would.
+"""Embedded vocabularies and pre-tokenizers, with which a script of the page tokenizes a text of the reader.
 
-The script, ``templates/own_text.js``, knows no regular expressions. A pre-tokenizer is embedded as the automaton that
-the library itself compiles, with its classes of characters, so that the browser's edition of Unicode does not matter.
+The script, ``templates/own_text.js``, uses no regular expressions. A pre-tokenizer is embedded as the automaton that
+the library compiles, with its character classes, so the browser's version of Unicode does not matter.
 """
 
 import json
@@ -28,13 +28,13 @@ MOST_BYTES = 1_000_000
 LONGEST_TEXT = 500
 """Most characters of a text."""
 START = "Tokenizers aren't naïve: they split 1,234 words 🙂"
-"""The text before the reader types: a contraction, a letter of two bytes, a number, a character of four bytes."""
+"""Initial text: a contraction, a letter of two bytes, a number, a character of four bytes."""
 HOW = (
-    "The page splits this text itself, with the ids that the library gives, and sends it nowhere. Orange: {first} has "
-    "no token with these bounds."
+    "Your text is tokenized in this browser and not sent anywhere. The ids are those of the library. Orange: {first} "
+    "has no token with these bounds."
 )
 SEPARATOR = "\u0100"
-"""Character between two packed tokens. A byte from 0x7F on is packed as the code point 0x100 higher, no control."""
+"""Character between two packed tokens. A byte from 0x7F on is packed as its value + 0x100, which is no control."""
 _PACKED = {byte: chr(byte + 0x100 * (byte >= 0x7F)) for byte in range(256)}
 _MERGING = frozenset({"merge", "whole_or_merge", "bpe_dropout"})
 _BY_HISTORY = frozenset({"events", "post_removal"})
@@ -42,18 +42,18 @@ METHODS = frozenset(
     {*_MERGING, *_BY_HISTORY, "ranked", "greedy", "longest_prefix", "longest_suffix", "shortest_path", "likelihood"}
     | {"cover", "likeliest_shortest_path"}
 )
-"""Segmentations that the script knows."""
+"""Segmentations that the script supports."""
 
 
 @dataclass(frozen=True)
 class OwnText:
-    """The box in which a reader types a text.
+    """A box in which a reader types a text.
 
     Attributes:
-        data: JSON for the script, without ``<``; empty where no tokenizer can be embedded.
-        note: how to read the rows, and the tokenizers that are left out, each with the reason.
-        start: the text at first.
-        longest: most characters.
+        data: JSON for the script, without ``<``; empty if no tokenizer can be embedded.
+        note: explanation of the rows, and tokenizers that are left out, each with the reason.
+        start: initial text.
+        longest: most characters of a text.
     """
 
     data: str
@@ -63,11 +63,12 @@ class OwnText:
 
 
 def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> OwnText | None:
-    """Return the box for some tokenizers, None where there are none.
+    """Return the box for some tokenizers; None if there are none.
 
     Args:
-        tokenizers: in the order of their rows. One that would exceed the limit is left out; later ones may still fit.
-        most_bytes: limit of the data in UTF-8.
+        tokenizers: tokenizers in the order of their rows. A tokenizer that would exceed the limit is left out; later
+            ones may still fit.
+        most_bytes: most bytes of the data in UTF-8 (default: 1,000,000).
     """
     made = list(tokenizers)
     sizes = {tokenizer.nominal_size for tokenizer in made}
@@ -88,18 +89,18 @@ def own_text(tokenizers: Iterable[Tokenizer], most_bytes: int = MOST_BYTES) -> O
 
 
 def unsupported(tokenizer: Tokenizer) -> str:
-    """Return why the script cannot cut as a tokenizer does; empty where it can."""
+    """Return the reason why the script does not support a tokenizer; empty if it does."""
     if type(tokenizer) is not Tokenizer:
         return "it works through another library"
     if tokenizer.segmentation not in METHODS:
         return f"the script does not have the segmentation {tokenizer.segmentation}"
     if _automaton(tokenizer.scheme) is None and tokenizer.scheme.splits != ():
-        return f"its pre-tokenizer {tokenizer.scheme.label} has no table of steps"
+        return f"its pre-tokenizer {tokenizer.scheme.label} has no automaton"
     return ""
 
 
 def _automaton(scheme: Pretokenization) -> Automaton | None:
-    """The automaton by which the library cuts; None where it cuts otherwise, or not at all."""
+    """Return the automaton of a pre-tokenizer; None if it has none or does not split."""
     if scheme.scanner is None or not scheme.splits:
         return None
     try:
@@ -109,7 +110,7 @@ def _automaton(scheme: Pretokenization) -> Automaton | None:
 
 
 class _Page:
-    """The data of a page, in which tokenizers share pre-tokenizers and vocabularies."""
+    """Data of a page, in which tokenizers share pre-tokenizers and vocabularies."""
 
     def __init__(self) -> None:
         self.pretokenizers: dict[str, int] = {}
@@ -118,7 +119,7 @@ class _Page:
         self.size = 0
 
     def add(self, name: str, tokenizer: Tokenizer, most_bytes: int) -> bool:
-        """Add a tokenizer if its data fit, and return whether they do."""
+        """Add a tokenizer if its data fit; return True if they do."""
         automaton = _automaton(tokenizer.scheme)
         pretokenizer = "null" if automaton is None else _json(_steps(automaton))
         vocabulary = _json(_vocabulary(tokenizer))
@@ -134,25 +135,25 @@ class _Page:
         return True
 
     def written(self) -> str:
-        """The data as JSON."""
+        """Return the data as JSON."""
         parts = {"pretokenizers": self.pretokenizers, "vocabularies": self.vocabularies}
         shared = "".join(f'"{name}":[{",".join(texts)}],' for name, texts in parts.items())
         return f'{{{shared}"tokenizers":{_json(self.tokenizers)}}}'
 
 
 def _json(value: object) -> str:
-    """JSON that may be part of an HTML page."""
+    """Return JSON that may be part of an HTML page."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _options(options: Options) -> dict[str, Any]:
-    """Options with a value; a seed as text, since it may have 64 bits."""
+    """Return options with a value; a seed as text, because it may have 64 bits."""
     values = {key: value for key, value in options.model_dump(mode="json").items() if value is not None}
     return values | ({"seed": str(values["seed"])} if "seed" in values else {})
 
 
 def _steps(automaton: Automaton) -> dict[str, Any]:
-    """An automaton: runs of code points and their classes, steps with their lowest bit set where a match ends."""
+    """Return an automaton: runs of code points with classes, and steps whose lowest bit is set if a match ends."""
     runs, last = [], 0
     for first, number in automaton.symbols.classes.runs:
         runs += [first - last, number]
@@ -167,7 +168,7 @@ def _steps(automaton: Automaton) -> dict[str, Any]:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The tokens, and the parts of a vocabulary that the segmentation needs."""
+    """Return the tokens and the parts of a vocabulary that the segmentation needs."""
     vocabulary, method = tokenizer.vocabulary, tokenizer.segmentation
     tokens = vocabulary.tokens
     data: dict[str, Any] = {}
@@ -194,7 +195,7 @@ def _packed(token: bytes) -> str:
 
 
 def _merges(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Of each merge the bytes of its left part and, where results are not the last tokens in order, its result."""
+    """Return the length of each merge's left part in bytes, and its result unless results are the last tokens."""
     assert vocabulary.merges is not None
     merges = vocabulary.merges.tolist()
     lefts = [len(vocabulary.tokens[left]) for left, _, _ in merges]
@@ -206,7 +207,7 @@ def _merges(vocabulary: Vocabulary) -> dict[str, Any]:
 def _scores(
     vocabulary: Vocabulary, converted: Callable[[NDArray[np.float64]], NDArray[Any]] = np.asarray
 ) -> dict[str, Any]:
-    """Scores, in the shortest digits that give the same double, or converted to costs; null for a barred token."""
+    """Return scores, optionally converted to costs, in the shortest exact digits; null for an unusable token."""
     assert vocabulary.scores is not None
     scores, usable = usable_scores(vocabulary.tokens, vocabulary.scores)
     pairs: Iterable[tuple[float, bool]] = zip(converted(scores).tolist(), usable.tolist(), strict=True)
@@ -214,5 +215,5 @@ def _scores(
 
 
 def read_own_text(folders: Sequence[str], load: Callable[[str], Tokenizer] = Tokenizer.load) -> OwnText | None:
-    """Return the box for tokenizers in folders."""
+    """Return the box for tokenizers in folders; None if there are none."""
     return own_text(map(load, folders))

@@ -1,13 +1,9 @@
-"""The tables of the recomputation: every derived number beside the paper's, and what the comparisons say beyond it.
+"""Recomputation of published numbers: tables, figures, and a page with links to them.
 
-Whether the translations of "BPE Gets Picky" tell thresholds apart: our own test, of the intervals that it prints.
-
-The paper compares systems by a bootstrap paired by sentence, whose translations it does not print. It prints BLEU with
-the half-width of a 95 % interval, from which the difference to BPE (threshold 1) has an interval as if the two were not
-paired. Systems that translate the same sentences vary together, so that a paired interval would be narrower: what this
-test tells apart is apart, and what it does not may still be.
-
-Write the recomputation: tables, figures and a page that leads to them.
+Translations of "BPE Gets Picky" are tested from the printed intervals. The paper compares systems by a bootstrap paired
+by sentence, but does not print the translations. The printed half-widths of 95 % intervals of BLEU allow an interval of
+the difference from BPE (threshold 1) as if the two were unpaired. Scores of the same sentences are correlated, so a
+paired interval would be narrower, and this test is conservative.
 """
 
 from collections import Counter
@@ -41,7 +37,7 @@ NORMAL = 1.959963984540054
 
 
 def translations_table() -> Table:
-    """BLEU of every threshold less that of BPE, by direction."""
+    """Return the table of BLEU of every threshold minus that of BPE, by direction."""
     rows = _differences()
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         row["holm"] = adjusted
@@ -49,7 +45,7 @@ def translations_table() -> Table:
         PrintedColumn("direction"),
         PrintedColumn("variant"),
         PrintedColumn("bleu", "BLEU", "real", 1),
-        PrintedColumn("base", "BPE's", "real", 1),
+        PrintedColumn("base", "BPE", "real", 1),
         PrintedColumn("difference", kind="real", decimals=1),
         PrintedColumn("low", kind="real", decimals=2),
         PrintedColumn("high", kind="real", decimals=2),
@@ -57,8 +53,8 @@ def translations_table() -> Table:
         PrintedColumn("holm", "p, Holm", "p"),
     ]
     caption = (
-        "Table 1 of “BPE Gets Picky”: is BLEU other than BPE's? Our test beside theirs, which rests on translations "
-        "that are not printed: 95 % interval of the difference and two-sided p from the printed intervals, as if "
+        "Table 1 of “BPE Gets Picky”: does BLEU differ from that of BPE? The paper's own test needs translations that "
+        "are not printed. Ours: 95 % interval of the difference and two-sided p from the printed intervals, as if "
         f"unpaired; Holm's correction over all {len(rows)}."
     )
     return Table("picky-bpe-bleu", caption, pl.DataFrame(rows), columns)
@@ -92,7 +88,7 @@ def _differences() -> list[dict[str, Any]]:
 
 
 def bold_table() -> Table:
-    """Cells of tables 1 and 2 in bold, and what the paper's rule of bold makes of the printed numbers."""
+    """Return the table of bold cells of tables 1 and 2, next to the bold cells by the paper's rule."""
     cells = facts.cells().filter(pl.col("where").is_in(["Table 1", "Table 2"]), paper=PAPER)
     keys = ["where", "corpus", "task", "size"]
     groups = cells.with_columns(pl.col("value").cast(pl.Float64)).pivot(
@@ -113,12 +109,13 @@ def bold_table() -> Table:
         PrintedColumn("bleu_by_rule", "BLEU by the rule"),
     ]
     caption = (
-        "Tables 1 and 2 of “BPE Gets Picky”: cells in bold. The paper's rule: the best of a group and what is not "
-        "significantly worse, or nothing if no score is. The size is that of each side."
+        "Tables 1 and 2 of “BPE Gets Picky”: cells in bold. The paper's rule: the best of a group and all scores that "
+        "are not significantly worse, or none if no score is significantly worse. The size is that of each side."
     )
     notes = [
-        "COMET has no printed intervals, so the rule cannot be recomputed: the best is bold in every group, and no "
-        "bold cell is below one that is not; .001 below the best is not bold in one group, .002 is in another.",
+        "COMET has no printed intervals, so the rule cannot be recomputed. The best is bold in every group, and no "
+        "bold cell is lower than one that is not bold. A score .001 below the best is not bold in one group; a score "
+        ".002 below the best is bold in another.",
         "BLEU is never bold in print. By the rule: two-sided test against the best from the printed intervals, as if "
         "unpaired, Holm's correction over the group, level .05.",
     ]
@@ -152,8 +149,8 @@ KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
     "averages": ("average accuracies (percent)", ("average_accuracy",), "real", 3),
     "ranks": ("ranks", ("rank",), "count", None),
     "p-values": (
-        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also take "
-        "the null of untied ranks, as scipy does",
+        "p-values of the one-sided Wilcoxon signed-rank test. Ours is exact under ties; least and greatest also use "
+        "the null distribution of untied ranks, as scipy does",
         ("wilcoxon_p",),
         "p",
         3,
@@ -168,16 +165,24 @@ KINDS: dict[str, tuple[str, tuple[str, ...], Kind, int | None]] = {
     ),
     "shares": ("shares of a vocabulary (percent)", ("removed_percent", "unique_percent"), "real", 2),
 }
-"""Tables of derived numbers: caption, the statistics in it, how its numbers are printed."""
+"""Tables of derived numbers: caption, statistics, print format and decimals."""
 OURS = (
-    "Ours is recomputed from the numbers that the paper prints. Where a task's number of questions is known, an "
-    "accuracy is the share of right answers nearest to the one printed. Least and greatest: what ours can be within "
-    "rounding."
+    "Ours is recomputed from the numbers that the paper prints. If a task's number of questions is known, its accuracy "
+    "is the possible share of right answers nearest to the printed one. Least and greatest: range of ours given the "
+    "rounding of the printed numbers."
 )
 
 
 def table_of(name: str, caption: str, statistics: Sequence[Statistic], kind: Kind, decimals: int | None) -> Table:
-    """Derived numbers beside ours, one a row."""
+    """Return a table of derived numbers, theirs and ours, one row for each.
+
+    Args:
+        name: stem of its files.
+        caption: caption.
+        statistics: derived numbers.
+        kind: print format of our numbers.
+        decimals: digits of our numbers; None to fit them to the values.
+    """
     frame = pl.DataFrame(
         [asdict(statistic) for statistic in statistics],
         schema={field.name: _TYPES.get(field.name, pl.String) for field in fields(Statistic)},
@@ -213,12 +218,12 @@ _TYPES = dict.fromkeys(("ours", "low", "high"), pl.Float64)
 
 
 def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets: Sequence[ModelSet]) -> list[Table]:
-    """All tables, those that sum up first.
+    """Return all tables, the summaries first.
 
     Args:
-        statistics: every derived number, recomputed.
-        released: numbers recomputed from released files; empty where there are none.
-        sets: the sets of models that can be compared.
+        statistics: all derived numbers, recomputed.
+        released: numbers recomputed from released files; empty if there are none.
+        sets: sets of models that can be compared.
     """
     made = [agreement_table([*statistics, *released]), lacking_table(bool(released))]
     for name, (caption, wanted, kind, decimals) in KINDS.items():
@@ -233,7 +238,7 @@ def tables(statistics: Sequence[Statistic], released: Sequence[Statistic], sets:
 
 
 def distinct(statistics: Sequence[Statistic]) -> list[Statistic]:
-    """Return each number once, however often the papers print it; of its prints the one that agrees least."""
+    """Return each number once; of a number that is printed several times, the print that agrees least."""
     worst: dict[tuple[str, ...], Statistic] = {}
     order = list(VERDICTS)
     for one in statistics:
@@ -250,7 +255,7 @@ def far_p_values(statistics: Sequence[Statistic]) -> list[Statistic]:
 
 
 def agreement_table(statistics: Sequence[Statistic]) -> Table:
-    """How many different numbers of each kind agree."""
+    """Return the table with the number of distinct numbers by kind and verdict."""
     counts = Counter(
         (words(statistic.statistic.replace(":", ", ")), statistic.verdict) for statistic in distinct(statistics)
     )
@@ -265,17 +270,21 @@ def agreement_table(statistics: Sequence[Statistic]) -> Table:
 
 
 def lacking_table(released: bool) -> Table:
-    """What could not be recomputed, and why."""
+    """Return the table of numbers that are not recomputed, with reasons.
+
+    Args:
+        released: True if released files were given.
+    """
     frame = facts.lacking()
     if not released:
         more = ("pathpiece", "Figure 5, Table 11", "from the vocabularies", "the released files were not given")
         frame = pl.concat([frame, pl.DataFrame([more], schema=frame.schema, orient="row")])
-    return Table("not-recomputed", "What of the papers is not recomputed, and why.", frame)
+    return Table("not-recomputed", "Numbers of the papers that are not recomputed, with reasons.", frame)
 
 
 def recipes_table() -> Table:
-    """The papers' variants as recipes of ours."""
-    caption = "The papers' tokenizers: our name, what the paper calls it, and the recipe; alternatives are parted by |."
+    """Return the table of the papers' variants as recipes of Tokbench."""
+    caption = "The papers' tokenizers: our name, the paper's name, and the recipe. Alternatives are separated by |."
     return Table("variants", caption, facts.variants(), folded=True)
 
 
@@ -290,7 +299,7 @@ def _of_set(compared: ModelSet) -> list[Table]:
     if compared.intervals is not None:
         ranks = ranks.join(compared.intervals.select("variant", "low", "high"), on="variant", how="left")
         columns += [PrintedColumn("low", kind="percent", decimals=2), PrintedColumn("high", kind="percent", decimals=2)]
-        notes.append("low, high: 95 % interval of the average, were the same models asked other questions.")
+        notes.append("low, high: 95 % interval of the average of the same models on other questions.")
     columns.append(PrintedColumn("n", "scores", "count"))
     reasons = {
         (index, column): row["reason"] or ""
@@ -299,28 +308,28 @@ def _of_set(compared: ModelSet) -> list[Table]:
     }
     caption = f"Average accuracy: {compared.of}."
     made = [Table(f"ranks-{compared.name}", caption, ranks, columns, reasons, notes=notes)]
-    caption = f"Is a better than b? {compared.of}; p of the {TEST}."
+    caption = f"Tests of whether a is better than b, {compared.of}. p of the {TEST}."
     made.append(comparisons_table(f"comparisons-{compared.name}", caption, compared.pairs, compared.order))
     rank_exhibits = average_ranks(f"average-ranks-{compared.name}", compared.average_ranks, compared.order, compared.of)
     return [*made, *(exhibit for exhibit in rank_exhibits if isinstance(exhibit, Table))]
 
 
 FAR = 0.05
-"""Share by which a recomputed p-value may be off without being named."""
+"""Least relative difference from the printed p-value for a recomputed one to be listed."""
 NARROW = {"venn": COLUMN, "figure-4": 4.6}
 """Figures of less than a page's width, in inches, by a part of their name."""
 
 
 def write_published(folder: Path | str, released_folder: Path | str | None = None) -> list[Statistic]:
-    """Recompute everything and write ``tables/``, ``figures/`` and ``README.md``, the folder whole or not at all.
+    """Recompute all numbers and write ``tables/``, ``figures/`` and ``README.md``; the folder is written atomically.
 
     Args:
-        folder: where it goes.
-        released_folder: the vocabularies that the authors of "Tokenization Is More Than Compression" released, for
-            figure 5 and rows of table 11; without them these are listed as not recomputed.
+        folder: output folder.
+        released_folder: vocabularies released by the authors of "Tokenization Is More Than Compression", for figure 5
+            and rows of table 11 (default: None; these are then listed as not recomputed).
 
     Returns:
-        Every derived number beside the paper's.
+        All derived numbers, recomputed, with the paper's numbers.
 
     Raises:
         TokbenchError: a released file is missing or not readable.
@@ -352,41 +361,42 @@ def _page(
     lines = [
         "# The papers, recomputed",
         "",
-        "What four papers derive from the numbers they print, recomputed from these numbers: "
+        "Four papers derive statistics from numbers that they print. These statistics, recomputed from the printed "
+        "numbers: "
         + "; ".join(f"*{title}* (`{name}`)" for name, title in PAPERS.items())
         + ". Nothing is trained and no corpus is read.",
         "",
-        f"The papers print {len(numbers)} different numbers, {len(statistics)} times in all. {counts[SAME]} come out "
-        f"at the printed digits. {counts[WITHIN]} more do not, but lie within what the rounding of the numbers that "
-        f"they are computed from allows. {counts[DIFFERS]} differ, and {counts[MISSING]} cannot be recomputed, "
-        "because the paper does not print what they are computed from.",
+        f"The papers print {len(numbers)} different numbers, {len(statistics)} times in all. {counts[SAME]} agree to "
+        f"all printed digits. {counts[WITHIN]} more agree within the rounding of the numbers that they are computed "
+        f"from. {counts[DIFFERS]} differ. {counts[MISSING]} cannot be recomputed, because the paper does not print the "
+        "numbers that they are computed from.",
         "",
         "```",
         "snakemake --cores 1 published" + " --config released=FOLDER" * from_files,
         "```",
         "",
         *(
-            ["FOLDER holds vocabularies and token counts that the authors of the first paper released.", ""]
+            ["FOLDER contains vocabularies and token counts released by the authors of the first paper.", ""]
             * from_files
         ),
         to_markdown(agreement),
-        "## What differs",
+        "## Differences",
         "",
         *_rows(statistics, DIFFERS),
         "",
-        f"## P-values that are off by more than {FAR:.0%}",
+        f"## P-values that differ by more than {FAR:.0%}",
         "",
-        "They are within rounding of their inputs: accuracies are printed to a tenth of a percent, and a p-value of "
-        "the signed-rank test changes with the order of nearly equal differences.",
+        "They agree within the rounding of their inputs. Accuracies are printed to a tenth of a percent, and a p-value "
+        "of the signed-rank test changes with the order of nearly equal differences.",
         "",
         *_value_rows(far),
         "",
-        "## What is not recomputed",
+        "## Not recomputed",
         "",
         *_rows(statistics, MISSING),
         "",
         to_markdown(lacking),
-        "## What the 350M models could not have shown",
+        "## Power of the comparisons of 350M models",
         "",
         power,
         "",
@@ -395,7 +405,7 @@ def _page(
     ]
     for figure in figures:
         lines += [f"![{figure.caption}](figures/{figure.name}.svg)", "", figure.caption, ""]
-    lines += ["## Tables", "", "Each in `tables/` as CSV, Markdown and LaTeX, which the command above writes.", ""]
+    lines += ["## Tables", "", "The command above writes each to `tables/` as CSV, Markdown and LaTeX.", ""]
     lines += [f"- `{table.name}`: {table.caption}" for table in made]
     return "\n".join(lines) + "\n"
 

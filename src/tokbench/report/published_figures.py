@@ -1,4 +1,4 @@
-"""The papers' figures, drawn again from their numbers."""
+"""Figures of the papers, redrawn from their numbers."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -20,12 +20,12 @@ PRETOKENIZATIONS = ["pathpiece_random_space_digit", "pathpiece_random_digit", "p
 
 
 def drawings(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]) -> list[Drawing]:
-    """Figures 1 to 6, 8 to 22 and 12, and the average ranks of the 18 variants.
+    """Return figures 1 to 6 and 8 to 22 of the paper, and the average ranks of the 18 variants.
 
     Args:
         main: the 18 variants.
         one_size: all variants at one size.
-        statistics: every derived number, recomputed.
+        statistics: all derived numbers, recomputed.
     """
     look = styles(main.order)
     accuracy = {(row["variant"], row["size"]): 100 * row["average"] for row in main.by_size.iter_rows(named=True)}
@@ -59,7 +59,7 @@ def drawings(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]
         ),
         Drawing(
             "figure-4-pretokenization",
-            f"Figure 4 of {PAPER}: corpus token count against average accuracy under three pre-tokenizations, "
+            f"Figure 4 of {PAPER}: corpus token count against average accuracy for three pre-tokenizers, "
             "means over three vocabulary sizes.",
             partial(
                 scatter.draw, {(name, 0): _mean(points, name) for name in PRETOKENIZATIONS}, PRETOKENIZATIONS,
@@ -75,7 +75,7 @@ def drawings(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]
 
 
 def _mean(points: Mapping[tuple[str, int], tuple[float, float]], name: str) -> tuple[float, float]:
-    """Mean over the vocabulary sizes of one variant."""
+    """Return the mean over the vocabulary sizes of one variant."""
     across, up = zip(*(point for (variant, _), point in points.items() if variant == name), strict=True)
     return sum(across) / len(across), sum(up) / len(up)
 
@@ -86,8 +86,8 @@ def _venns() -> list[Drawing]:
         names = [row[letter] for letter in "abc"]
         number = row["where"].split()[-1]
         caption = (
-            f"{row['where']} of {PAPER}: tokens in vocabularies of {row['size']:,}, as printed. Areas are in "
-            "proportion as nearly as three circles allow."
+            f"{row['where']} of {PAPER}: tokens in vocabularies of {row['size']:,}, as printed. Areas are "
+            "proportional as far as three circles allow."
         )
         regions = {name: value for name, value in row.items() if isinstance(value, int)}
         drawn.append(Drawing(f"figure-{number}-venn", caption, partial(venn.draw, regions, names, styles(names))))
@@ -102,7 +102,7 @@ def _by_model(look_order: list[str]) -> Drawing:
     models = ["350M", "1.3B", "2.4B"]
     present = [variant for variant in look_order if any(name == variant for _, name in values)]
     caption = (
-        f"Figure 6 of {PAPER}: average accuracy at a vocabulary of 40,960 under models of three sizes, as printed in "
+        f"Figure 6 of {PAPER}: average accuracy at a vocabulary of 40,960 with models of three sizes, as printed in "
         "table 14. Two variants have no model of 2.4B."
     )
     draw = partial(dots.by_model_draw, values, models, present, styles(look_order), "average accuracy (%)")
@@ -110,7 +110,7 @@ def _by_model(look_order: list[str]) -> Drawing:
 
 
 def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statistic]) -> Drawing:
-    """Figures 8 to 11, 13 and section 5.2 over 30 cells, figures 14 to 22 over ten, in one figure."""
+    """Return one figure of figures 8 to 11, 13 and section 5.2 (30 cells), and figures 14 to 22 (ten cells)."""
     rows = []
     for statistic in statistics:
         if statistic.statistic != "wilcoxon_p" or statistic.relation != "=" or statistic.ours is None:
@@ -130,8 +130,8 @@ def _differences(main: ModelSet, one_size: ModelSet, statistics: Sequence[Statis
         )
     caption = (
         f"The comparisons of {PAPER}, section 5.2 and figures 8 to 22: mean difference of accuracies with its 95 % "
-        "interval by the paired bootstrap over cells (30 cells, from figure 14 on 10), hollow where it holds zero. On "
-        "the right both in numbers, and p of the one-sided exact Wilcoxon signed-rank test, the paper's in brackets."
+        "interval by the paired bootstrap over cells (30 cells; 10 from figure 14 on), hollow if it includes zero. On "
+        "the right: both in numbers, and p of the one-sided exact Wilcoxon signed-rank test, the paper's in brackets."
     )
     draw = partial(
         differences.draw,

@@ -1,6 +1,6 @@
-"""Sentences on each measure of the scoreboard: the best, the verdicts on the others, other sizes and corpora.
+"""Sentences on each measure of the scoreboard: the best, verdicts on the others, other sizes and corpora.
 
-Tokenizers are compared at one size, after correction for all its pairs. The short form is in
+Tokenizers are compared at one size, after correction for all pairs of that size. The short form is in
 :mod:`tokbench.report.answer`.
 """
 
@@ -22,10 +22,10 @@ from tokbench.tabulation.table import Kind
 _NAMED = 4
 _FIRST = {
     TOKENS: "{best} needs the fewest tokens for {corpus}",
-    BITS: "with the language model “{model}”, {best} gives the fewest bits per byte",
-    NGRAM: "with token n-gram models of {corpus}, {best} gives the fewest bits per byte",
-    ACCURACY: "with the language model “{model}”, {best} answers the most questions of the suite “{suite}” right",
-    ALIGNMENT: "{best} agrees best with the morphemes of {corpus}",
+    BITS: "with the language model “{model}”, {best} has the fewest bits per byte",
+    NGRAM: "with token n-gram models of {corpus}, {best} has the fewest bits per byte",
+    ACCURACY: "with the language model “{model}”, {best} has the highest accuracy on the suite “{suite}”",
+    ALIGNMENT: "{best} has the best alignment with the morphemes of {corpus}",
 }
 
 _NUMBERS = {
@@ -38,13 +38,17 @@ _BEHIND = {
     TOKENS: "needs {} % more",
     BITS: "needs {} bits per byte more",
     NGRAM: "needs {} bits per byte more",
-    ACCURACY: "is {} points behind",
+    ACCURACY: "is {} points lower",
     ALIGNMENT: "has an F1 that is {} lower",
 }
 
 
 def summary(content: ReportContent) -> list[str]:
-    """A sentence or two on each measure, four measures at most."""
+    """Return a few sentences on each measure, for at most four measures, and on tokenizers that are not ranked.
+
+    Args:
+        content: content of the report.
+    """
     chosen = f" {SELECTED}" if content.many else ""
     found = claims(content)
     told = [said(one) + chosen * (one.best["low"] is not None) for one in found[:4]]
@@ -53,25 +57,25 @@ def summary(content: ReportContent) -> list[str]:
     frame = content.frames.get(SCOREBOARD.name)
     told += _which_corpus(content, found)
     if frame is not None and (lossy := sorted(set(frame.filter(reason=LOSSY)["variant"]))):
-        told.append(f"Not ranked, since they do not give back all of a text: {few_of(lossy)}.")
+        told.append(f"Not ranked, because they lose text: {few_of(lossy)}.")
     return told + _smaller(content)
 
 
 def _which_corpus(content: ReportContent, found: list[Claim]) -> list[str]:
-    """Of which corpus the sentences are, where the scoreboard has several."""
+    """Return a sentence on the corpus of the claims, if the scoreboard has several."""
     about = next((one for one in found if one.on_others), None)
     if about is None:
         return []
     built = list(content.built_from)
-    which = "the first of the configuration"
+    which = "the first in the configuration"
     if about.corpus in built:
         which = f"{'one of the corpora' if len(built) > 1 else 'the corpus'} that the vocabularies were built from"
     rest = listed(list(about.on_others))
-    return [f"These sentences are about {about.corpus}, {which}. Above the table, {rest} can be chosen instead."]
+    return [f"These sentences are about {about.corpus}, {which}. The selection above the table also has {rest}."]
 
 
 def said(claim: Claim) -> str:
-    """A claim in words."""
+    """Return a claim in sentences."""
     best = claim.best
     text = f"{among(claim)}, {subject(claim)}: {number(claim, best['value'])}{_interval(claim)}."
     told = (text, _others(claim), other_sizes(claim), *on_other_corpora(claim))
@@ -79,8 +83,12 @@ def said(claim: Claim) -> str:
 
 
 def unranked(found: Numbers, content: ReportContent) -> str:
-    """Return a sentence with the lowest and the highest of numbers that are not tested, with pre-tokenizers where
-    these differ."""
+    """Return a sentence with the two ends of numbers that are not tested, with pre-tokenizers if these differ.
+
+    Args:
+        found: the numbers.
+        content: content of the report.
+    """
     first, last = found.rows[0], found.rows[-1]
     decimals = fitting_decimals([row["value"] for row in (first, last)])
     named = [f"{number(found, row['value'], decimals)} ({_named(row, content)})" for row in (first, last)]
@@ -106,8 +114,10 @@ def _undecided(alike: list[str], untested: Mapping[str, str], rest: int = 0) -> 
     """Return the variants without a significant difference, and the untested ones with their reasons.
 
     Args:
-        alike, untested: as of :class:`tokbench.report.claims.Claim`.
-        rest: number of variants besides the best; all of them are then not named one by one. 0: name them.
+        alike: as in :class:`tokbench.report.claims.Claim`.
+        untested: as in :class:`tokbench.report.claims.Claim`.
+        rest: number of variants other than the best; if all belong to one verdict, they are counted and not named
+            (default: 0, always named).
     """
 
     def name(variants: list[str]) -> str:
@@ -125,7 +135,7 @@ def _of_all(rest: int) -> str:
 
 
 def among(claim: Claim) -> str:
-    """The size, and the pre-tokenizer where there are several: the beginning of a sentence."""
+    """Return the beginning of a sentence: the size, and the pre-tokenizer if there are several."""
     at = f"t a vocabulary of {claim.size:,}"
     return f"Among tokenizers with the pre-tokenizer {claim.pretokenizer}, a{at}" if claim.pretokenizer else f"A{at}"
 
@@ -152,7 +162,7 @@ def crossed(crossing: Crossing) -> str:
 
 
 def subject(claim: Claim) -> str:
-    """Which tokenizer is the best at what, the middle of a sentence."""
+    """Return the middle of a sentence: the best tokenizer and its measure."""
     return _first(claim, f"{claim.best['variant']}{', of those ranked,' * claim.outdone}")
 
 
@@ -189,18 +199,18 @@ def _drawn(claim: Claim) -> str:
 
 
 def _others(claim: Claim) -> str:
-    """Return the verdicts on the others, and how far the last one is behind."""
+    """Return the verdicts on the others, and the difference of the worst from the best."""
     told = states(claim)
     told = f"After correction, {told}." if len(claim.untested) < claim.ranked - 1 else f"{told.capitalize()}."
-    return f"{told} The last, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
+    return f"{told} The worst, {claim.last['variant']}, {how_far(claim)}." if claim.last["behind"] else told
 
 
 def how_far(claim: Claim) -> str:
-    """How far the last is behind the best, in the measure's unit, with the interval of the distance."""
+    """Return the difference of the worst from the best, in the measure's unit, with its interval."""
     last = claim.last
     sign = -1 if claim.measure in HIGHEST else 1
     kind: Kind = "percent" if claim.measure in (TOKENS, ACCURACY) else "real"
-    whole = kind == "percent" and abs(last["behind"]) >= 0.0005  # Less is no 0.0 %.
+    whole = kind == "percent" and abs(last["behind"]) >= 0.0005  # Smaller differences would print as 0.0 %.
     decimals = 1 if whole else fitting_decimals([last["behind"] * (100 if kind == "percent" else 1)])
     number = printed(sign * last["behind"], kind, decimals)
     far = _BEHIND[claim.measure].format(number)
@@ -212,7 +222,7 @@ def how_far(claim: Claim) -> str:
 
 
 def other_sizes(claim: Claim) -> str:
-    """Which is the best at other sizes; nothing where there are none."""
+    """Return a sentence on the best at other sizes; empty if there are none."""
     others = {size: one for size, one in claim.elsewhere.items() if size != claim.size}
     if not others:
         return ""
@@ -226,12 +236,12 @@ def other_sizes(claim: Claim) -> str:
     close = f", {listed(ties)}" if ties else ""
     compared = "" if claim.every_size else " compared"
     if not different:
-        return f"{best} comes first at {'both' if number == 2 else f'all {number}'} sizes{compared}{close}."
+        return f"{best} is best at {'both' if number == 2 else f'all {number}'} sizes{compared}{close}."
     if len(different) == len(others):
         at = f"{'other sizes' if number > 2 else 'the other size'}{compared}"
-        return f"At {at} the first is another: {few_of(different)}."
+        return f"Best at {at}: {few_of(different)}."
     at = f"{number - len(different)} of {number}"
-    return f"{best} comes first at {at} sizes{compared}{close}; at the others it is {few_of(different)}."
+    return f"{best} is best at {at} sizes{compared}{close}; best at the others: {few_of(different)}."
 
 
 def _tie(claim: Claim, where: int | str) -> str:
@@ -244,19 +254,19 @@ def _close(claim: Claim, where: int | str) -> str:
 
 
 def on_other_corpora(claim: Claim) -> list[str]:
-    """On which other corpora it is the best as well, and which is the best on the others."""
+    """Return sentences on the best for other corpora."""
     first: dict[str, list[str]] = {}
     for corpus, variant in claim.on_others.items():
         first.setdefault(variant, []).append(f"{corpus}{_tie(claim, corpus)}")
     same = first.pop(str(claim.best["variant"]), [])
     different = [f"{variant} on {listed(corpora)}" for variant, corpora in first.items()]
-    told = [f"{claim.best['variant']} comes first on {few_of(same)}, too."] * bool(same)
-    told += [f"On other texts the first is another: {few_of(different)}."] * bool(different)
+    told = [f"{claim.best['variant']} is also best on {few_of(same)}."] * bool(same)
+    told += [f"Best on other texts: {few_of(different)}."] * bool(different)
     return told
 
 
 def _smaller(content: ReportContent) -> list[str]:
-    """Which vocabularies stand under a size that they do not have, since a text may yield fewer tokens."""
+    """Return sentences on vocabularies with fewer tokens than requested."""
     measured = content.frames.get(INTRINSIC.name)
     if measured is None:
         return []
@@ -267,12 +277,12 @@ def _smaller(content: ReportContent) -> list[str]:
         kind = (
             "others of their size, so not ranked"
             if (variant, size) in content.fewer
-            else "their size, but not than others of it"
+            else "requested, like all others of their size"
         )
         told.setdefault(kind, []).append(f"{variant} ({printed(tokens, 'count')} of {size:,})")
     return [f"Built with fewer tokens than {kind}: {few_of(names)}." for kind, names in told.items()]
 
 
 def few_of(names: Sequence[str]) -> str:
-    """The names, or three of them and how many more there are."""
+    """Join up to four names; of more names, the first three and the number of the others."""
     return listed(names) if len(names) <= _NAMED else listed([*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"])

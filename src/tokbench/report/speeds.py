@@ -7,7 +7,7 @@ from tokbench.io.json import read_result
 
 
 def read_speeds(files: Iterable[str]) -> dict[tuple[str, int, str], ColdSpeed | None]:
-    """Return speeds by corpus, size and variant; None where the text was too short.
+    """Return speeds by corpus, size and variant; None if the text is too short.
 
     Args:
         files: written by ``tokbench count_tokens --speed``.

@@ -1,7 +1,4 @@
-"""A table as CSV, Markdown and LaTeX.
-
-Plain text as LaTeX prints it.
-"""
+"""Tables as CSV, Markdown and LaTeX, with the escapes of plain text that these formats need."""
 
 import csv
 import io
@@ -43,7 +40,7 @@ _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def latex(text: str) -> str:
-    """Plain text with every character that LaTeX would read as a command written so that it prints."""
+    """Escape plain text for LaTeX."""
     return re.sub(
         "[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+|.",
         lambda found: (
@@ -57,21 +54,24 @@ def latex(text: str) -> str:
 
 
 _PAGE_ROWS = 40
-"""Rows that fit a page; tables with more are broken between pages."""
+"""Most rows of a table on one page; longer tables break between pages."""
 _PAGE_WIDTH, _LETTER, _BETWEEN = 345.0, 5.0, 12.0
-"""Width of a page of the class ``article``, of a letter and of the space between columns, in points."""
+"""Width of a page of the class ``article``, of a letter, and of the space between columns, in points."""
 _TYPE = ((1.0, ""), (0.9, r"\small"), (0.8, r"\footnotesize"), (0.7, r"\scriptsize"),
          (0.6, r"\scriptsize \setlength{\tabcolsep}{3pt}"))  # fmt: skip
 _NARROW = r"\tiny \setlength{\tabcolsep}{2pt}"
-"""Type for each share of the natural width, and for tables that fit a page in none of these."""
+"""Type size by share of the natural width, and the size of tables that are too wide for all of these."""
 _TEXT_LETTERS = 40
-"""Letters in a line of a column of text at most."""
+"""Most letters in a line of a text column."""
 
 
 def to_csv(table: Table) -> str:
-    """Unrounded values under the frame's own column names. The column ``marks`` has the signs of the row's numbers,
-    ``missing`` each empty cell's reason, ``remarks`` the notes on cells that have a value. Text is guarded, see
-    :mod:`tokbench.io.tables`."""
+    """Return a table as CSV: unrounded values under the frame's column names.
+
+    The column ``marks`` has the signs of the row's numbers, ``missing`` the reasons of empty cells, ``remarks`` the
+    notes on cells that have a value; each is left out if it would be empty. Text is guarded, see
+    :mod:`tokbench.io.tables`.
+    """
     names = [column.name for column in table.shown]
     rows = table.frame.select(names).rows()
     missing = [
@@ -101,7 +101,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """GitHub's pipe table: caption above, best in bold, notes below."""
+    """Return a table in GitHub's Markdown: caption above, best in bold, notes below."""
     shape = layout(table)
     lines = [f"**{markdown(table.stated)}**", ""]
     lines.append("| " + " | ".join(map(markdown, shape.headers)) + " |")
@@ -122,10 +122,10 @@ def to_markdown(table: Table) -> str:
 
 
 def markdown(text: str) -> str:
-    """Plain text in one line with the signs escaped that Markdown, and reStructuredText as well, would read.
+    """Escape plain text for one line of Markdown or reStructuredText.
 
-    No text makes a tag, a link, an image, an entity, a formula or a further line of it. That covers the addresses that
-    GitHub links by themselves (its specification, section 6.9); of those of mail no escape keeps it.
+    The result has no tag, link, image, entity, formula or line break. It also contains none of the web addresses that
+    GitHub links automatically (GitHub Flavored Markdown, section 6.9); mail addresses cannot be escaped.
     """
     text = re.sub(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
@@ -134,8 +134,11 @@ def markdown(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""A ``table``, or a ``longtable`` that breaks between pages: rules of ``booktabs``, label ``tab:name``, best in
-    bold, notes below the rule. Long headers and text take several lines, wide tables smaller type."""
+    r"""Return a table in LaTeX: a ``table``, or a ``longtable`` if it has more than 40 rows.
+
+    It has rules of ``booktabs``, the label ``tab:name``, the best in bold, and notes below the rule. Long headers and
+    text break into several lines; wide tables have smaller type.
+    """
     shape = layout(table)
     columns, headers, type_size = _measured(shape)
     rows = []
@@ -171,7 +174,7 @@ def to_latex(table: Table) -> str:
 
 
 def _measured(shape: PrintedTable) -> tuple[str, str, str]:
-    """The kinds of columns, the headers, and the type in which they fit a page."""
+    """Return column types, headers, and the type size that fits a page."""
     kinds, headers, width = [], [], 0.0
     for place, (header, numeric) in enumerate(zip(shape.headers, shape.numeric, strict=True)):
         longest = max((len(row[place].text) for row in shape.rows), default=1)
@@ -188,7 +191,7 @@ def _measured(shape: PrintedTable) -> tuple[str, str, str]:
 
 
 def write_table(table: Table, stem: Path | str) -> list[Path]:
-    """Write ``stem``.csv, ``stem``.md and ``stem``.tex, each whole or not at all; the paths written."""
+    """Write ``stem``.csv, ``stem``.md and ``stem``.tex atomically, and return their paths."""
     written = []
     for suffix, text in (("csv", to_csv(table)), ("md", to_markdown(table)), ("tex", to_latex(table))):
         path = Path(f"{stem}.{suffix}")

@@ -1,7 +1,4 @@
-"""Names, lists and numbers of things as a reader reads them.
-
-How numbers are printed: digits that fit the column, a true minus sign, small p-values as powers of ten.
-"""
+"""Names, lists and numbers in print: digits that fit the column, a true minus sign, p-values as powers of ten."""
 
 import math
 import re
@@ -15,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def slug(*parts: object) -> str:
-    """A name for files, labels and anchors: every run of other characters becomes one hyphen."""
+    """Return a name for files, labels and anchors: a run of characters other than ``[A-Za-z0-9_.]`` is one hyphen."""
     return re.sub(r"[^A-Za-z0-9_.]+", "-", "-".join(map(str, parts))).strip("-")
 
 
 def words(name: str) -> str:
-    """A metric's name as it is read: ``corpus_token_count`` is "corpus token count"."""
+    """Return a metric's name in words: ``corpus_token_count`` is "corpus token count"."""
     return name.replace("_", " ").replace("renyi", "Rényi")
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join names: ``a``, ``a and b``, ``a, b and c``."""
     return joined(names)
 
 
 def join_some(names: Sequence[str], most: int | None = None) -> str:
-    """The same, of many names the first of them and how many more there are."""
+    """Join names as :func:`listed` does; if there are more than ``most``, the first and the number of the others."""
     from tokbench.tabulation import columns
 
     most = columns.MAX_PAIRWISE_VARIANTS if most is None else most
@@ -41,20 +38,20 @@ def join_some(names: Sequence[str], most: int | None = None) -> str:
 
 
 def without_rank(variants: Sequence[str]) -> str:
-    """What a caption says of variants that are not ranked; nothing of none."""
-    return f" Not ranked, with fewer tokens than others of a size: {join_some(variants)}." * bool(variants)
+    """Return a sentence for captions on variants that are not ranked; empty if there are none."""
+    return f" Not ranked (fewer tokens than others of a size): {join_some(variants)}." * bool(variants)
 
 
 def pluralise(number: int, noun: str, plural: str = "") -> str:
-    """``1 size``, ``3 sizes``, ``2 vocabularies``."""
+    """Return a number with its noun: ``1 size``, ``3 sizes``, ``2 vocabularies``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def defined(columns: Sequence[tuple[str, str]]) -> list[str]:
-    """What columns hold, a line for each definition: those that share one stand together.
+    """Return one line for each definition, with the headers of the columns that share it.
 
     Args:
-        columns: header and definition of each.
+        columns: header and definition of each column.
     """
     headers: dict[str, list[str]] = {}
     for header, definition in columns:
@@ -67,9 +64,9 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fitting_decimals(values: Iterable[float]) -> int:
-    """Decimals that give the largest magnitude three or four significant digits, eight decimals at most.
+    """Return the decimals that give the largest magnitude three or four significant digits, at most eight.
 
-    One number serves a whole column, so that its decimal points line up. Columns of whole numbers get none.
+    All values of a column get the same number, so that decimal points align. Columns of integers get none.
     """
     finite = [abs(value) for value in values if math.isfinite(value)]
     if all(value == int(value) for value in finite):
@@ -79,13 +76,13 @@ def fitting_decimals(values: Iterable[float]) -> int:
 
 
 def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
-    """One value as it stands in a table.
+    """Return one value as printed in a table.
 
     Args:
-        value: the value; a share between 0 and 1 where ``kind`` is ``percent``.
-        kind: what the column holds.
-        decimals: digits after the point of ``percent`` and ``real`` columns; significant digits of ``p`` columns, two
-            where it is 0.
+        value: the value; a share between 0 and 1 if ``kind`` is ``percent``.
+        kind: print format of the column.
+        decimals: digits after the point of ``percent`` and ``real`` columns; significant digits of ``p`` columns
+            (0: two).
     """
     if isinstance(value, str):
         return value
@@ -101,12 +98,12 @@ def printed(value: float | int | str, kind: "Kind", decimals: int = 0) -> str:
 
 
 def _signed(digits: str) -> str:
-    """With a true minus sign, and none before a zero."""
+    """Return digits with a true minus sign, and none before a zero."""
     return digits.replace("-", MINUS if digits.strip("-0.") else "")
 
 
 def probability(p: float, digits: int = 2) -> str:
-    """A p-value to so many significant digits: ``0.045``, and ``2.6×10⁻⁶`` below one in a thousand."""
+    """Return a p-value with ``digits`` significant digits: ``0.045``, or ``2.6×10⁻⁶`` below 0.001."""
     if p == 0:
         return "0"
     if p >= 0.001:
@@ -116,5 +113,5 @@ def probability(p: float, digits: int = 2) -> str:
 
 
 def power_of_ten(exponent: int) -> str:
-    """``10⁻⁶``."""
+    """Return a power of ten: ``10⁻⁶``."""
     return f"10{str(exponent).translate(_SUPERSCRIPT)}"

@@ -74,7 +74,7 @@ COVERINGS = TidyTable(
             "Probability of contexts that may be missing where choices straddle their end, in nats: the gain if token "
             "sequences also counted that the tokenizer produced for none of the continuations tried. Tokenizers that "
             "merge, match greedily or use best paths never produce such sequences. Others may produce some; their "
-            "scores are then too low by at most this much.",
+            "scores are then too high by at most this much.",
             ("variant", "model", "suite", "size", "task", "questions", "mean", "largest"),
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             folds_above=0,

@@ -1,1 +1,1 @@
-"""Figures of the report, one module each; every function returns a figure and writes nothing."""
+"""Figures of the report, one module each. Functions return a figure and write no files."""

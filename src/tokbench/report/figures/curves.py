@@ -1,8 +1,6 @@
-"""Training loss in bits per byte against bytes read, one panel per vocabulary size.
+"""Line plots: training loss, convergence of models, and bits per byte of token n-gram models by order.
 
-What models can do along their training (figure 7 of "Tokenization Is More Than Compression").
-
-Bits per byte of token n-gram models by order: how far each variant lies above the lowest.
+Convergence follows figure 7 of "Tokenization Is More Than Compression".
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from tokbench.report.figures.style import FULL, LINE, PAPER, Style, fix_layout, house_style, in_units, new_figure
 
 PARTS = 50
-"""A line is a running mean over one of so many parts of its curve."""
+"""Number of parts of a curve; its line is a running mean over one part."""
 
 
 def draw(
@@ -24,15 +22,16 @@ def draw(
     *,
     width: float = FULL,
 ) -> Figure:
-    """Lines of the loss, smoothed by a running mean over a fiftieth of the curve; the raw curve stands faint behind it.
+    """Draw training losses, one panel per vocabulary size, as running means over a fiftieth of the curve.
 
-    The axis leaves out the steep first fall, so that the tokenizers can be told apart.
+    The raw curve is faint behind its mean. The axis leaves out the steep beginning, so that differences between
+    tokenizers are visible.
 
     Args:
-        losses: (variant, size) -> (bytes of text read, loss in bits per byte).
+        losses: bytes of text read and loss in bits per byte, by (variant, size).
         order: variants in the order of the legend.
         styles: each variant's colour and line.
-        width: inches.
+        width: width in inches (default: 6.8).
     """
     sizes = sorted({size for _, size in losses})
     drawn = [variant for variant in order if any(v == variant for v, _ in losses)]
@@ -75,7 +74,7 @@ def draw(
 
 
 def _running_mean(values: np.ndarray, window: int) -> np.ndarray:
-    """Mean of the last ``window`` values, of fewer at the start."""
+    """Return the mean of the last ``window`` values, or of all values at the start."""
     total = np.cumsum(np.concatenate([[0.0], values]))
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(ends - window, 0)
@@ -92,13 +91,13 @@ def convergence_draw(
     *,
     width: float = FULL,
 ) -> Figure:
-    """A row of panels for each measure, a panel for each vocabulary size, a line for each variant.
+    """Draw a row of panels for each measure, with a panel for each vocabulary size and a line for each variant.
 
     Args:
-        measures: what is on the vertical axis -> (variant, size) -> (tokens seen, value), ascending.
+        measures: label of the vertical axis -> (variant, size) -> (tokens seen, value), ascending.
         order: variants in the order of the legend.
         styles: each variant's colour, mark and line.
-        width: inches.
+        width: width in inches (default: 6.8).
     """
     sizes = sorted({size for lines in measures.values() for _, size in lines})
     drawn = [variant for variant in order if any(v == variant for lines in measures.values() for v, _ in lines)]
@@ -135,7 +134,7 @@ def convergence_draw(
 
 
 Panel = tuple[int, int]
-"""Bytes that the models were trained on, and vocabulary size."""
+"""Bytes of training text, and vocabulary size."""
 
 
 def ngram_bits_draw(
@@ -145,15 +144,16 @@ def ngram_bits_draw(
     *,
     width: float = FULL,
 ) -> Figure:
-    """A line per variant: percent above the lowest bits per byte of its order, budget and size.
+    """Draw a line per variant: percent above the lowest bits per byte of the same order, budget and size.
 
-    Bits per byte fall by a quarter from the first order to the second, beside which variants could not be told apart.
+    Bits per byte themselves fall by a quarter from the first order to the second, which would hide differences between
+    variants.
 
     Args:
         values: budget and size -> variant -> order -> bits per byte; budgets are rows of panels and sizes columns.
         order: variants in the order of the legend.
         styles: each variant's colour, mark and line.
-        width: inches.
+        width: width in inches (default: 6.8).
     """
     budgets, sizes = (sorted({panel[place] for panel in values}) for place in (0, 1))
     columns = max(int(width // 1.6), 1)

@@ -1,9 +1,7 @@
-"""Paired differences with their intervals, one row a comparison.
+"""Figures of differences: forest plots, critical-difference diagrams, and triangles of pairwise p-values.
 
-Critical-difference diagram (Demsar 2006, figure 1): average ranks on a line, bars over those without a significant
-difference.
-
-Pairwise p-values as a triangle of colours (figure 2 of "Tokenization Is More Than Compression").
+Critical-difference diagrams follow figure 1 of Demsar (2006), triangles of p-values figure 2 of "Tokenization Is More
+Than Compression".
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,14 +30,14 @@ from tokbench.report.figures.style import (
 from tokbench.report.wording import MINUS, probability
 from tokbench.tabulation import columns
 
-BY_INTERVAL = "a mark is hollow where the interval includes zero, and a cross where the difference is not tested"
+BY_INTERVAL = "a mark is hollow if the interval includes zero, and a cross if the difference is not tested"
 BY_TEST = (
-    "a mark is filled where the difference is significant after correction for all pairs, hollow where it is not, and "
-    "a cross where it is not tested"
+    "a mark is filled if the difference is significant after correction for all pairs, hollow if it is not, and a "
+    "cross if it is not tested"
 )
-"""How to read the marks of :func:`draw`, for captions: without and with :attr:`Row.significant`."""
+"""Explanations of the marks of :func:`draw` for captions, without and with :attr:`Row.significant`."""
 _BELOW = 28
-"""Points from the axis down to the words on its two directions."""
+"""Points from the axis down to the text on its two directions."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +45,14 @@ class Row:
     """One comparison.
 
     Attributes:
-        name: the variant that is compared.
+        name: variant that is compared.
         mean: mean difference.
-        interval: 95 % interval of it; None where there is none.
-        note: text after the printed difference.
-        tested: whether the difference is tested for significance.
-        significant: the verdict of a test; None where the interval decides how the mark is drawn.
-        colour: of the mark.
-        highlighted: whether the reader asked for this variant.
+        interval: its 95 % interval; None if there is none.
+        note: text after the printed difference (default: none).
+        tested: True if the difference is tested for significance (default: True).
+        significant: result of the test; None if the mark depends on the interval (default).
+        colour: colour of the mark.
+        highlighted: True if the variant is highlighted (default: False).
     """
 
     name: str
@@ -78,19 +76,20 @@ def draw(
     heading: str = "",
     width: float = FULL,
 ) -> Figure:
-    """A forest plot: a mark, its interval and both in numbers per comparison; what is worse lies to the right.
+    """Draw a forest plot: for each comparison a mark, its interval, and both in numbers; worse is to the right.
 
-    Marks are hollow where the difference is not significant, and a cross where nothing is tested.
+    Marks are hollow if the difference is not significant, and crosses if it is not tested.
 
     Args:
-        rows: from top to bottom.
-        xlabel: what differs, with its unit.
-        against: variant that the others are compared with, named below the axis on both sides of zero; none if empty.
-        unit: after each printed difference, such as "%".
-        decimals: digits of printed differences; fitted to the largest when None.
-        higher_is_better: whether a positive difference is better; the axis then runs from right to left.
-        heading: above the notes of the rows.
-        width: inches.
+        rows: comparisons from top to bottom.
+        xlabel: measure of the differences, with its unit.
+        against: reference, named below the axis on both sides of zero (default: none).
+        unit: unit of each printed difference, such as "%" (default: none).
+        decimals: digits of printed differences (default: fitted to the largest).
+        higher_is_better: True if a positive difference is better; the axis then runs from right to left (default:
+            False).
+        heading: heading of the notes on the right (default: none).
+        width: width in inches (default: 6.8).
     """
     with house_style():
         figure = new_figure(width, 0.72 + 0.17 * len(rows) + 0.16 * bool(against))
@@ -133,7 +132,7 @@ def draw(
 
 
 def _name_directions(axes: Axes, left: str, right: str) -> None:
-    """Write what lies to both sides of zero below the axis."""
+    """Write the text on both sides of zero below the axis."""
     for text, side, offset in ((left, "right", -4), (right, "left", 4 if left else 0)):
         if text:
             axes.annotate(
@@ -149,13 +148,13 @@ def _is_clear(row: Row) -> bool:
 
 
 def _decimals(rows: Sequence[Row]) -> int:
-    """Digits that give the largest difference three significant ones, from one to four."""
+    """Return the decimals that give the largest difference three significant digits, from one to four."""
     largest = max(abs(row.mean) for row in rows)
     return min(max(2 - floor(log10(largest)), 1), 4) if largest > 0 else 1
 
 
 def _printed(row: Row, unit: str, decimals: int) -> str:
-    """``+5.0 % [3.9, 6.0]``."""
+    """Return a difference in print: ``+5.0 % [3.9, 6.0]``."""
     mean, *bounds = (f"{value:.{decimals}f}" for value in (row.mean, *(row.interval or ())))
     zero = f"{0:.{decimals}f}"
     bounds = [zero if float(bound) == 0 else bound for bound in bounds]
@@ -168,9 +167,9 @@ _LINE = 0.16
 _BAR = 0.09
 _TOP = 0.5
 _LETTER = 0.056
-"""Width that a letter takes, in inches."""
+"""Width of a letter, in inches."""
 _NUMBER = 0.2
-"""Width that a number of the scale needs, in inches."""
+"""Width of a number of the scale, in inches."""
 
 
 def critical_difference_draw(
@@ -181,14 +180,15 @@ def critical_difference_draw(
     of: int | None = None,
     width: float = FULL,
 ) -> Figure:
-    """Variants by average rank, the best to the left; the better half is named at the left, the rest at the right.
+    """Draw variants by average rank, the best to the left, with names of the better half at the left.
 
     Args:
-        ranks: variant -> average rank, 1 the best possible.
+        ranks: average rank by variant, 1 the best possible.
         critical: difference of average ranks above which two variants differ significantly; a bar joins the others.
         styles: each variant's colour.
-        of: how many variants were ranked, where those drawn are the first of them; the scale then spans these alone.
-        width: inches.
+        of: number of ranked variants, if ``ranks`` has only the first of them; the scale then spans only these
+            (default: None, ``ranks`` has all).
+        width: width in inches (default: 6.8).
     """
     order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
     groups = cliques(ranks, critical)
@@ -238,7 +238,7 @@ def critical_difference_draw(
 
 
 def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> None:
-    """The line of ranks, with numbers as far as ``room`` inches hold them, and above it the critical difference."""
+    """Draw the line of ranks, with numbers as ``room`` inches allow, and the critical difference above it."""
     axes.plot([low, high], [0, 0], color=GREY, lw=0.8)
     step = max((high - low) // columns.MAX_PAIRWISE_VARIANTS, 1)
     numbers = max(int(room / _NUMBER), 2)
@@ -255,10 +255,14 @@ def _scale(axes: Axes, low: int, high: int, critical: float, room: float) -> Non
 
 
 def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
-    """The largest runs of variants, by average rank, whose ends lie within the critical difference of each other.
+    """Return the maximal runs of variants, by average rank, whose ends differ by at most the critical difference.
+
+    Args:
+        ranks: average rank by variant.
+        critical: critical difference.
 
     Returns:
-        Runs of two or more, none within another, the best first.
+        Runs of two or more variants, the best first; no run contains another.
     """
     order = sorted(ranks, key=lambda variant: (ranks[variant], variant))
     found: list[list[str]] = []
@@ -274,23 +278,23 @@ def cliques(ranks: Mapping[str, float], critical: float) -> list[list[str]]:
 SIGNIFICANCE = 0.05
 _FLOOR = 1e-6
 _ROOM = 0.33
-"""The least width of a cell, in inches, that p-values are written in."""
+"""Least width of a cell with a written p-value, in inches."""
 _COLOURS = colormaps["cividis"]
-"""Even steps to every kind of colour vision (Nuñez, Anderton and Renslow, 2018)."""
+"""Perceptually uniform colours for all kinds of colour vision (Nuñez, Anderton and Renslow 2018)."""
 
 
 def p_values_draw(
     p_values: Mapping[tuple[str, str], float | None], order: Sequence[str], *, width: float = FULL
 ) -> Figure:
-    """One cell per pair: the p-value that the column's variant, ranked higher, is better than the row's.
+    """Draw one cell per pair: the p-value that the column's variant, ranked higher, is better than the row's.
 
-    Cells above 0.05, where the null cannot be rejected, are outlined in black; p-values are written in cells that
-    have room for them; a pair without a p-value is crossed out.
+    Cells above 0.05 are outlined in black. p-values are written in cells with room for them; a pair without a p-value
+    is crossed out.
 
     Args:
-        p_values: (a, b) -> one-sided p that a is better than b, or None.
+        p_values: one-sided p that a is better than b, by (a, b); None if there is none.
         order: variants by rank, the best first.
-        width: inches, at most.
+        width: greatest width in inches (default: 6.8).
     """
     count = len(order)
     with house_style():
@@ -323,12 +327,12 @@ def p_values_draw(
 
 
 def _shade(p: float) -> float:
-    """Place on the colour scale: 0 at 1e-6 and below, 1 at p = 1, even in the logarithm."""
+    """Return the place on the colour scale: 0 at 1e-6 and below, 1 at p = 1, linear in the logarithm."""
     return 1 - log10(max(p, _FLOOR)) / log10(_FLOOR)
 
 
 def _cell(axes: Axes, column: int, row: int, p: float | None, *, written: bool) -> Rectangle:
-    """Draw one pair; the patch that stands for it."""
+    """Draw one pair, and return its patch."""
     if p is None:
         crossed = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxxx", edgecolor=RULE, lw=0)
         axes.add_patch(crossed)
@@ -345,7 +349,7 @@ def _cell(axes: Axes, column: int, row: int, p: float | None, *, written: bool) 
 
 
 def _colour_key(axes: Axes, steps: int = 36) -> None:
-    """The key to the colours, in the corner that the triangle leaves empty."""
+    """Draw the key of the colours in the empty corner of the triangle."""
     key = axes.inset_axes((0.5, 0.9, 0.48, 0.035))
     for step in range(steps):
         key.add_patch(Rectangle((step / steps, 0), 1 / steps, 1, facecolor=_COLOURS((step + 0.5) / steps), lw=0))

@@ -1,11 +1,7 @@
-"""Dots by variant: one row per variant, one hollow mark per vocabulary size, a bar at the mean of three sizes or more.
+"""Dot plots by variant, by language and by model.
 
-Drawn for average accuracy by rank (figure 1 of "Tokenization Is More Than Compression", turned so that names can be
-read), for Rényi efficiency, for bits per byte: for any number that each tokenizer has once.
-
-Dots by language: one row a language, one mark a tokenizer, each beside the lowest of its language.
-
-Average accuracy of each variant under each model (figure 6 of "Tokenization Is More Than Compression").
+Dots by variant show any measure with one value per tokenizer, such as accuracy by rank (figure 1 of "Tokenization Is
+More Than Compression", with rows and columns swapped for legible names). Lines by model are figure 6 of that paper.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +29,7 @@ from tokbench.report.figures.style import (
 )
 
 _LEAST_FOR_MEAN = 3
-"""Vocabulary sizes from which on their mean is drawn."""
+"""Fewest vocabulary sizes for a bar at their mean."""
 
 
 def draw(
@@ -47,18 +43,18 @@ def draw(
     baseline: tuple[str, float] | None = None,
     width: float = FULL,
 ) -> Figure:
-    """One dot per (variant, vocabulary size).
+    """Draw one row per variant with one mark per vocabulary size; from three sizes on, with a bar at the mean.
 
     Args:
-        values: (variant, size) -> value, in the unit that ``xlabel`` names.
-        order: variants from top to bottom; those without a value are passed over.
+        values: values by (variant, size), in the unit of ``xlabel``; values that are not finite are left out.
+        order: variants from top to bottom; those without a value are left out.
         styles: each variant's colour.
-        xlabel: what the values are, with unit and split.
-        numbered: whether the names are preceded by their rank, their place in ``order``.
-        unnumbered: variants that have no rank; they stand last.
-        baseline: (name, value) of a reference, drawn as a dashed line where it is in reach of the values, and otherwise
-            told at the edge.
-        width: inches.
+        xlabel: measure of the values, with unit and split.
+        numbered: True to print each variant's rank, its place in ``order`` (default: False).
+        unnumbered: variants without a rank, last in ``order`` (default: none).
+        baseline: name and value of a reference (default: None). It is a dashed line if it is near the values, and text
+            at the edge otherwise.
+        width: width in inches (default: 6.8).
     """
     values = {key: value for key, value in values.items() if isfinite(value)}
     ranked = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in values)]
@@ -100,7 +96,7 @@ def draw(
 
 
 def _mark_baseline(axes: Axes, baseline: tuple[str, float], values: Sequence[float]) -> None:
-    """Draw the reference, or say where it lies when drawing it would squeeze the values into a third of the width."""
+    """Draw the reference, or write its value if it is farther from the values than their range."""
     name, place = baseline
     low, high = min(values), max(values)
     span = max(high - low, 1e-9)
@@ -124,15 +120,15 @@ def by_language_draw(
     *,
     width: float = FULL,
 ) -> Figure:
-    """One mark per (variant, language), with a legend of variants below.
+    """Draw one row per language with one mark per variant, and a legend of variants below.
 
     Args:
-        values: (variant, language) -> value.
-        languages: from top to bottom.
-        order: variants in the order of the legend; those without a value are passed over.
+        values: values by (variant, language).
+        languages: languages from top to bottom.
+        order: variants in the order of the legend; those without a value are left out.
         styles: each variant's colour and mark.
-        xlabel: what the values are.
-        width: inches.
+        xlabel: measure of the values.
+        width: width in inches (default: 6.8).
     """
     drawn = [variant for variant in order if any(one == variant for one, _ in values)]
     columns = max(int(width // 1.6), 1)
@@ -177,15 +173,15 @@ def by_model_draw(
     *,
     width: float = FULL,
 ) -> Figure:
-    """One line per variant across the models that trained with it; names stand at the right end, moved apart.
+    """Draw one line per variant across models, with names at the right that do not overlap.
 
     Args:
-        averages: (model, variant) -> average accuracy in percent.
-        models: from left to right.
-        order: variants; one under a single model has a mark and no line.
+        averages: average accuracy in percent, or another value, by (model, variant).
+        models: models from left to right.
+        order: variants; a variant with a single model has a mark and no line.
         styles: each variant's colour, mark and line.
-        ylabel: what the averages are.
-        width: inches.
+        ylabel: measure of the values.
+        width: width in inches (default: 6.8).
     """
     paths = {v: [(i, averages[m, v]) for i, m in enumerate(models) if (m, v) in averages] for v in order}
     paths = {variant: path for variant, path in paths.items() if path}
@@ -232,7 +228,7 @@ def by_model_draw(
 
 
 def _apart(values: Sequence[float], step: float) -> list[float]:
-    """Ascending values moved as little as needed, up and down alike, for neighbours to be at least ``step`` apart."""
+    """Return ascending values moved as little as possible so that neighbours differ by at least ``step``."""
     groups: list[list[float]] = []
     for value in values:
         groups.append([value])
@@ -242,7 +238,7 @@ def _apart(values: Sequence[float], step: float) -> list[float]:
 
 
 def _within(values: Sequence[float], step: float, low: float, high: float) -> list[float]:
-    """Ascending values that are ``step`` apart, moved between ``low`` and ``high`` as far as there is room."""
+    """Return ascending values with distance ``step``, moved between ``low`` and ``high`` if there is room."""
     raised = [max(value, low + index * step) for index, value in enumerate(values)]
     last = len(values) - 1
     return [min(value, high - (last - index) * step) for index, value in enumerate(raised)]

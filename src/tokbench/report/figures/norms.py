@@ -1,4 +1,4 @@
-"""Embedding norms against probabilities (figures 3 to 5 of "BPE Gets Picky"), one panel a tokenizer."""
+"""Embedding norms against token probabilities (figures 3 to 5 of "BPE Gets Picky"), one panel per tokenizer."""
 
 from collections.abc import Mapping, Sequence
 from math import ceil
@@ -15,21 +15,24 @@ from tokbench.report.figures.style import FULL, RULE, fix_layout, house_style, n
 from tokbench.report.wording import power_of_ten
 
 _BREADTH = 0.5
-"""Of the column of tokens with probability zero, and of the space beside it, in powers of ten."""
+"""Width of the column of tokens with probability zero, and of the space next to it, in powers of ten."""
 _LETTER = 0.06
-"""Width that a letter of a panel's name takes, in inches."""
+"""Width of a letter of a panel's name, in inches."""
 
 
 def draw(
     cells: Mapping[str, pl.DataFrame], order: Sequence[str], *, text: str = "pretraining text", width: float = FULL
 ) -> Figure:
-    """Squares, the darker the more tokens they stand for; tokens that the text never holds stand at the left, over 0.
+    """Draw a two-dimensional histogram per variant: squares with more tokens are darker.
+
+    Tokens that never occur in the text are at the left, above 0.
 
     Args:
-        cells: variant -> ``probability_low``, ``probability_high``, ``norm_low``, ``norm_high``, ``tokens``.
+        cells: frames of ``probability_low``, ``probability_high``, ``norm_low``, ``norm_high`` and ``tokens``, by
+            variant.
         order: variants from left to right and top to bottom.
-        text: what the models were trained on, in words.
-        width: inches.
+        text: name of the training text (default: pretraining text).
+        width: width in inches (default: 6.8).
     """
     drawn = [variant for variant in order if variant in cells]
     every = pl.concat([cells[variant] for variant in drawn])
@@ -51,7 +54,7 @@ def draw(
             axes.axvline(left - 0.5 * _BREADTH, color=RULE, lw=0.6)
             axes.set_title(variant, loc="left", fontsize=7)
             figure.add_tooltip(
-                axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never met"
+                axes.patch, "", f"{variant}: {part['tokens'].sum():,} tokens, {unseen:,} of them never seen"
             )
         for place in range(len(drawn), grid.size):
             grid.ravel()[place].set_visible(False)
@@ -77,7 +80,7 @@ def draw(
 
 
 def _corners(part: pl.DataFrame, unseen: float) -> np.ndarray:
-    """The corners of each cell, float64 [cells, 4, 2]; those of probability zero lie about ``unseen``."""
+    """Return the corners of each cell, float64 [cells, 4, 2]; cells of probability zero are centred at ``unseen``."""
     sides = zip(("probability_low", "probability_high"), (-0.5, 0.5), strict=True)
     low, high = (decimal_logs_of(part[side].replace(0.0, 10 ** (unseen + by * _BREADTH))) for side, by in sides)
     bottom, top = part["norm_low"].to_numpy(), part["norm_high"].to_numpy()

@@ -1,7 +1,4 @@
-"""An intrinsic measure against average accuracy (figure 3 of "Tokenization Is More Than Compression").
-
-Labels beside points, placed so that none covers another label or a point.
-"""
+"""Scatter plots with labels that do not overlap (figure 3 of "Tokenization Is More Than Compression")."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -32,14 +29,14 @@ _LEADER_FROM = 12.0
 
 
 def place_labels(axes: Axes, labels: Sequence[tuple[float, float, str]], points: Sequence[tuple[float, float]]) -> None:
-    """Write each label near its point.
+    """Write each label near its point, without overlap if possible.
 
-    Greedy: labels come in order; each takes the nearest of 48 places around its point that lies within the axes and
-    covers neither an earlier label nor a point, or else the place that covers least. A label far from its point is
-    joined to it by a thin line. The figure's layout must be settled.
+    Greedy, in order: each label gets the nearest of 48 places around its point that is within the axes and covers
+    neither an earlier label nor a point. If there is none, it gets the place that covers least. A thin line joins a
+    distant label to its point. The figure's layout must be fixed.
 
     Args:
-        axes: where the points are.
+        axes: axes with the points.
         labels: (x, y, text) in data units.
         points: all points to keep clear, in data units.
     """
@@ -110,19 +107,20 @@ def draw(
     others: Sequence[tuple[float, float]] = (),
     width: float = FULL,
 ) -> Figure:
-    """One mark per tokenizer, larger for larger vocabularies; a thin line joins the sizes of one variant.
+    """Draw one mark per tokenizer, larger for larger vocabularies; a thin line joins the sizes of one variant.
 
-    Labels are names where there are up to eight variants, and ranks, explained beside the axes, where there are more.
+    Labels are names for up to eight variants. For more, they are ranks with a legend.
 
     Args:
-        points: (variant, size) -> (x, y).
+        points: (x, y) by (variant, size).
         order: variants by rank, the best first.
         styles: each variant's colour and mark.
-        xlabel, ylabel: what the values are, with unit and split.
-        correlation: Pearson's r and its n, written in a corner.
-        interval: of r, written there, too.
-        others: points of tokenizers that are not named.
-        width: inches.
+        xlabel: measure of x, with unit and split.
+        ylabel: measure of y, with unit and split.
+        correlation: Pearson's r and its n, written in a corner (default: None).
+        interval: interval of r, written after it (default: None).
+        others: points of tokenizers without names (default: none).
+        width: width in inches (default: 6.8).
     """
     drawn = [(rank, variant) for rank, variant in enumerate(order, 1) if any(v == variant for v, _ in points)]
     sizes = sorted({size for _, size in points})

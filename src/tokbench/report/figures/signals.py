@@ -1,7 +1,7 @@
 """Surprisal and entropy of each byte of a sentence, with the spans of ByteSpan's three constraints.
 
-Figure 1 of "ByteSpan: Information-Driven Subword Tokenisation": bytes whose signal is low or falls are grouped; grey
-lines are the starts of pre-tokens.
+Figure 1 of "ByteSpan: Information-Driven Subword Tokenisation". Bytes whose signal is low or falls are grouped. Grey
+lines are starts of pre-tokens.
 """
 
 from collections.abc import Sequence
@@ -29,16 +29,16 @@ _MARGIN = 1.1
 
 @dataclass(frozen=True, eq=False)
 class ByteSignals:
-    """A sentence of n bytes as a byte language model sees it.
+    """Signals of a byte language model on a sentence of n bytes, and the spans that follow from them.
 
     Attributes:
-        text: its bytes.
-        surprisal: float32 [n], nats.
-        entropy: float32 [n], nats.
-        starts: where its pre-tokens start.
-        signal: which of the two its spans follow.
-        threshold: below which the signal is low, in nats.
-        spans: by constraint (start, end) of each span.
+        text: bytes of the sentence.
+        surprisal: float32 [n], in nats.
+        entropy: float32 [n], in nats.
+        starts: byte offsets of pre-tokens.
+        signal: signal of the spans, ``surprisal`` or ``entropy``.
+        threshold: threshold in nats below which the signal is low.
+        spans: (start, end) of each span, by constraint.
     """
 
     text: bytes
@@ -60,11 +60,11 @@ def byte_signals(
     """Find the spans of a sentence.
 
     Args:
-        text: its bytes.
-        scores: surprisal and entropy of each, in nats.
-        bounds: int64, the starts of its pre-tokens and its end.
-        signal: which of the two is grouped by.
-        threshold: below which it is low, in nats.
+        text: bytes of the sentence.
+        scores: surprisal and entropy of each byte, float32 [n], in nats.
+        bounds: int64, byte offsets of its pre-tokens and its end.
+        signal: signal of the spans, ``surprisal`` or ``entropy``.
+        threshold: threshold in nats below which the signal is low.
     """
     values = scores[0 if signal == "surprisal" else 1]
     found = {
@@ -77,8 +77,12 @@ def byte_signals(
 
 
 def byte_table(sentences: Sequence[ByteSignals]) -> pl.DataFrame:
-    """Return one row a byte: sentence, position, the byte, both signals, whether a pre-token starts there, and by
-    constraint the number of its span in the sentence, from 1 (none where it is in none)."""
+    """Return one row per byte of the sentences.
+
+    Returns:
+        ``sentence`` (from 1), ``position``, ``byte``, ``shown``, ``surprisal``, ``entropy``, ``starts_pretoken``, and
+        for each constraint the number of the byte's span in the sentence, from 1; null if it is in no span.
+    """
     rows = [
         {
             "sentence": number,
@@ -100,12 +104,13 @@ def byte_table(sentences: Sequence[ByteSignals]) -> pl.DataFrame:
 
 
 def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
-    """Lines of surprisal and entropy over the bytes, and below them a bar for each span, a row a constraint; sentences
-    longer than the width go on below.
+    """Draw lines of both signals over the bytes, and below them a bar for each span, one row per constraint.
+
+    A sentence longer than the width continues in further panels.
 
     Args:
         one: the sentence.
-        width: inches.
+        width: width in inches (default: 6.8).
     """
     per_line = max(int((width - _MARGIN) / _LETTER), 1)
     lines = -(-len(one.text) // per_line)
@@ -121,7 +126,7 @@ def draw(one: ByteSignals, *, width: float = FULL) -> Figure:
 
 
 def _draw_line(axes: Axes, one: ByteSignals, first: int, per_line: int, top: float) -> None:
-    """Bytes from ``first`` on, as many as a line has room for."""
+    """Draw up to ``per_line`` bytes from ``first`` on."""
     last = min(first + per_line, len(one.text))
     places = list(range(first, last))
     other = "entropy" if one.signal == "surprisal" else "surprisal"
@@ -146,7 +151,7 @@ def _draw_line(axes: Axes, one: ByteSignals, first: int, per_line: int, top: flo
 
 
 def _letters(text: bytes) -> list[str]:
-    """The character of each byte, at its first byte; bytes that belong to no character in hexadecimal."""
+    """Return each character at its first byte, and bytes that are no valid UTF-8 in hexadecimal."""
     letters = []
     for character in text.decode("utf-8", "surrogateescape"):
         encoded = character.encode("utf-8", "surrogateescape")

@@ -1,11 +1,7 @@
-"""One look for all figures: size, type, one colour and mark per variant, and files that are the same at every run.
+"""House style of figures, reproducible SVG files, and tooltips of marks.
 
-Ids in an SVG file, numbered in order of appearance.
-
-Matplotlib makes them from the coordinates of what they name, to the last bit, which rests on the machine's linear
-algebra; the coordinates themselves are written with six decimals.
-
-Figures whose marks say what they are where a reader points at them.
+All figures share sizes, type, and one colour and mark per variant. Ids in an SVG file are numbered in order of
+appearance. Matplotlib derives them from all bits of coordinates, which depend on the machine's linear algebra.
 """
 
 import re
@@ -34,7 +30,7 @@ _HASHED = re.compile(r'\bid="((C[0-9a-f]+_[0-9a-f]+_|[a-z]+)[0-9a-f]{10})"')
 
 
 def numbered(svg: str) -> str:
-    """The file with each id that ends in a hash renamed, wherever it stands, to what precedes the hash and a number."""
+    """Return SVG in which each id that ends in a hash, and each reference to it, ends in a number."""
     names: dict[str, str] = {}
     for hashed, kind in _HASHED.findall(svg):
         names.setdefault(hashed, f"{kind}-{len(names) + 1}")
@@ -49,7 +45,13 @@ _DEFINED = re.compile(r"(<defs>.*?</defs>)", re.DOTALL)
 
 @dataclass(frozen=True)
 class Tooltip:
-    """What is told of an artist: one text, or one for each of its points in order; a group is lit as a whole."""
+    """Tooltips of an artist.
+
+    Attributes:
+        artist: artist in the figure.
+        group: name of the marks that are highlighted together, such as a variant; empty for none.
+        texts: one text, or one for each of the artist's points in order.
+    """
 
     artist: Artist
     group: str
@@ -57,19 +59,19 @@ class Tooltip:
 
 
 class TooltipFigure(Figure):
-    """A figure that remembers what its marks stand for."""
+    """A figure with tooltips of its marks."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.tooltips: list[Tooltip] = []
 
     def add_tooltip(self, artist: Artist, group: str, *texts: str) -> None:
-        """Remember the text of an artist, or the texts of its points, which belong to a group, such as a variant."""
+        """Add the tooltip of an artist, or the tooltips of its points, which belong to a group such as a variant."""
         self.tooltips.append(Tooltip(artist, group, texts))
 
 
 def give_ids(figure: Figure) -> list[Tooltip]:
-    """Give each artist that has something to tell an id of its own, for `with_tooltips` to find in the SVG."""
+    """Give each artist with a tooltip an id, by which :func:`with_tooltips` finds it in the SVG."""
     tooltips = figure.tooltips if isinstance(figure, TooltipFigure) else []
     for number, one in enumerate(tooltips):
         one.artist.set_gid(f"told{number}")
@@ -77,10 +79,15 @@ def give_ids(figure: Figure) -> list[Tooltip]:
 
 
 def with_tooltips(svg: str, tooltips: Sequence[Tooltip]) -> str:
-    """SVG in which what `give_ids` gave an id has its texts as titles, and its group as ``data-group``."""
+    """Return SVG with the texts of tooltips as titles, and their groups as ``data-group``.
+
+    Args:
+        svg: SVG of a figure after :func:`give_ids`.
+        tooltips: returned by :func:`give_ids`.
+    """
     for number, one in enumerate(tooltips):
         start = svg.find(f'<g id="told{number}">')
-        if start < 0:  # Nothing of it was drawn.
+        if start < 0:  # The artist was not drawn.
             continue
         end = _end(svg, start)
         body = svg[start:end].partition(">")[2]
@@ -90,7 +97,7 @@ def with_tooltips(svg: str, tooltips: Sequence[Tooltip]) -> str:
 
 
 def _by_points(body: str, texts: Sequence[str]) -> str:
-    """Each point with its title: points are uses of one mark, or paths where marks differ in size."""
+    """Add a title to each point: a use of a mark, or a path if marks differ in size."""
     parts = _DEFINED.split(body)
     shape = "use" if any("<use" in part for part in parts[::2]) else "path"
     titles = iter(texts)
@@ -103,7 +110,7 @@ def _by_points(body: str, texts: Sequence[str]) -> str:
 
 
 def _end(svg: str, start: int) -> int:
-    """Where the group that begins at ``start`` ends."""
+    """Return the end of the group that begins at ``start``."""
     depth = 0
     for tag in _GROUP.finditer(svg, start):
         depth += -1 if tag[1] else 0 if tag[2] else 1
@@ -119,20 +126,20 @@ def _title(text: str) -> str:
 COLUMN = 3.3
 """Width of one column of a two-column page, in inches."""
 SCREEN = 4.0
-"""Width of a figure in the HTML report, in inches: its type stays legible on a phone and sober on a desktop."""
+"""Width of a figure in the HTML report, in inches; its type is then legible on phones and desktops."""
 FULL = 6.8
 """Width of a full page, in inches."""
 
 INK, GREY, RULE, PAPER = "#222222", "#6b6b6b", "#dddddd", "#ffffff"
-"""Text, quiet text, thin lines, ground; in a page they take the page's colours."""
+"""Colours of text, secondary text, thin lines and background; on a page, the page's colours replace them."""
 BLACK = "#111111"
-"""Marks upon colour."""
+"""Colour of marks on a coloured background."""
 LINE = 1.2
 """Width of a line, in points."""
 
 OKABE_ITO = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a7a7a")
-"""The palette of Okabe and Ito (2008), safe for colour-blind readers; grey for its black, which is the ink here, and
-without its yellow, which is faint on white."""
+"""The palette of Okabe and Ito (2008), safe for colour-blind readers; with grey for its black, which is the text
+colour here, and without its yellow, which is faint on white."""
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES = ("-", "--", ":", "-.")
 
@@ -170,19 +177,19 @@ _RC: dict[Any, Any] = {
     "savefig.dpi": 300,
 }
 _PIXELS = 140
-"""Pixels that an inch of a figure takes at most on a screen: its 8 points are then as large as the text around it."""
+"""Most pixels per inch of a figure on a screen; its type of 8 points is then as large as the text around it."""
 _NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 @dataclass(frozen=True)
 class Style:
-    """Look of one variant in every figure.
+    """Look of one variant in all figures.
 
     Attributes:
-        colour: as ``#rrggbb``.
-        mark: Matplotlib's marker.
-        line: Matplotlib's line style.
-        highlighted: whether the reader asked for this variant.
+        colour: colour as ``#rrggbb``.
+        mark: Matplotlib marker.
+        line: Matplotlib line style.
+        highlighted: True if the variant is highlighted (default: False).
     """
 
     colour: str
@@ -204,13 +211,13 @@ class Style:
 def styles(variants: Sequence[str], highlight: str = "") -> dict[str, Style]:
     """Return a style per variant, by its place in the configuration.
 
-    Mark and line change with every variant, so that neighbours differ without colour. The palette comes
-    first as it is, then darkened, then lightened, and each turn gives a hue another mark and line. A variant added at
-    the end changes no other's.
+    Mark and line change with every variant, so neighbours differ without colour. The palette is used first as it is,
+    then darkened, then lightened; each turn pairs a hue with another mark and line. A variant added at the end changes
+    no other style.
 
     Args:
-        variants: in the order of the configuration.
-        highlight: variant with heavier lines; empty for none.
+        variants: names in the order of the configuration; duplicates are ignored.
+        highlight: variant with heavier lines (default: none).
     """
     names = dict.fromkeys(variants)
     return {variant: replace(_style(index), highlighted=variant == highlight) for index, variant in enumerate(names)}
@@ -226,13 +233,19 @@ def _style(index: int) -> Style:
 
 
 def areas(sizes: Sequence[int]) -> dict[int, float]:
-    """The area of a mark, in square points, for each vocabulary size: larger vocabularies have larger marks."""
+    """Return the area of a mark, in square points, by vocabulary size: larger vocabularies have larger marks."""
     ordered = sorted(set(sizes))
     return {size: 12 + 26 * (index / max(len(ordered) - 1, 1)) for index, size in enumerate(ordered)}
 
 
 def size_key(figure: Figure, sizes: Sequence[int], *, mean: bool = False) -> None:
-    """A legend above the axes that tells vocabulary sizes by the area of a hollow mark, and the bar of their mean."""
+    """Draw a legend of vocabulary sizes by area of marks above the axes.
+
+    Args:
+        figure: the figure.
+        sizes: vocabulary sizes.
+        mean: True to add the bar of the mean (default: False).
+    """
     handles = [
         Line2D([], [], ls="", marker="o", mfc="none", mec=INK, mew=0.8, ms=area**0.5, label=f"{size:,}")
         for size, area in areas(sizes).items()
@@ -250,7 +263,11 @@ def size_key(figure: Figure, sizes: Sequence[int], *, mean: bool = False) -> Non
 
 
 def in_units(axis: Axis, largest: float) -> str:
-    """Count the ticks of an axis in thousands, millions or billions; what to add to its label."""
+    """Format the ticks of an axis in thousands, millions or billions.
+
+    Returns:
+        Text to append to the label of the axis; empty if ticks are not scaled.
+    """
     for factor, word in ((1e9, "billions"), (1e6, "millions"), (1e3, "thousands")):
         if largest >= 2 * factor or (largest >= factor > 1e3):
             axis.set_major_formatter(FuncFormatter(partial(_in, factor)))
@@ -264,20 +281,20 @@ def _in(factor: float, value: float, _place: int | None) -> str:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """The look of every figure, for as long as the block lasts."""
+    """Apply the house style within a ``with`` block."""
     with matplotlib.rc_context(_RC):
         yield
 
 
 def new_figure(width: float, height: float) -> TooltipFigure:
-    """An empty figure of so many inches, laid out so that no label is cut off."""
+    """Return an empty figure, laid out so that no label is cut off; width and height in inches."""
     return TooltipFigure(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
 def fix_layout(figure: TooltipFigure) -> TooltipFigure:
-    """Lay the figure out and keep the layout, so that its SVG and its PNG agree and a second drawing moves nothing.
+    """Lay the figure out and fix the layout, so that its SVG and PNG agree.
 
-    The layout is found twice: axes of a fixed aspect move after the first.
+    The layout is computed twice, because axes of a fixed aspect move after the first time.
     """
     engine = figure.get_layout_engine()
     assert engine is not None
@@ -288,7 +305,7 @@ def fix_layout(figure: TooltipFigure) -> TooltipFigure:
 
 
 def svg(figure: Figure) -> str:
-    """The figure as SVG, without dates, versions or ids of the machine's: equal figures give equal text."""
+    """Return the figure as SVG without dates, versions or machine-dependent ids: equal figures have equal text."""
     text = StringIO()
     with house_style():
         figure.savefig(text, format="svg", metadata=_NO_METADATA)
@@ -296,12 +313,13 @@ def svg(figure: Figure) -> str:
 
 
 def save(figure: Figure, stem: Path | str, title: str = "", description: str = "") -> list[Path]:
-    """Write ``stem``.svg and ``stem``.png (300 dots per inch), each whole or not at all; the paths written.
+    """Write ``stem``.svg and ``stem``.png (300 dots per inch) atomically, and return their paths.
 
     Args:
-        figure: what is drawn.
-        stem: of the files.
-        title, description: what is drawn and what it shows, in the SVG for those who do not see it.
+        figure: the figure.
+        stem: stem of the files.
+        title: caption, in the SVG for readers who do not see it (default: none).
+        description: finding, in the SVG for readers who do not see it (default: none).
     """
     vector, raster = Path(f"{stem}.svg"), Path(f"{stem}.png")
     with atomic_file(vector) as partial:
@@ -312,7 +330,7 @@ def save(figure: Figure, stem: Path | str, title: str = "", description: str = "
 
 
 def _told(text: str, title: str, description: str) -> str:
-    """SVG with its words as the first of its elements, where a reader of screens finds them."""
+    """Return SVG with title and description as its first elements, for screen readers."""
     words = "".join(f"<{tag}>{escape(one)}</{tag}>" for tag, one in (("title", title), ("desc", description)) if one)
     if not words:
         return text
@@ -322,11 +340,15 @@ def _told(text: str, title: str, description: str) -> str:
 
 
 def inline(figure: Figure, name: str, description: str) -> str:
-    """The figure as an ``<svg>`` element for an HTML page.
+    """Return the figure as an ``<svg>`` element for an HTML page.
 
-    Its ids bear the prefix ``name``, since several figures share one page; images have none, since equal images would
-    have equal ones. Ink, rules and paper take the page's colours; nothing refers to another address. Marks that tell
-    what they are have a title.
+    Colours of text, lines and background become those of the page. The element refers to no other address. Tooltips
+    are titles of their marks. Images have no ids, because equal images would have equal ids.
+
+    Args:
+        figure: the figure.
+        name: prefix of its ids, unique on the page.
+        description: text for screen readers.
     """
     tooltips = give_ids(figure)
     text = with_tooltips(svg(figure), tooltips)

@@ -1,9 +1,7 @@
-"""SVG of Matplotlib in less than half of its bytes: hundredths of a point in place of millionths, no indentation,
-letters by their places, and nothing that is not drawn.
+"""Compact SVG from Matplotlib's: coordinates in hundredths of a point, no indentation, no unused elements.
 
-Figures of one page in half of their bytes: letters are defined once for all of them, and what no page needs is gone.
-
-Matplotlib draws letters as shapes, since a page does not know a reader's fonts, and defines them in every figure anew.
+A file has less than half of its original bytes. Figures of one page share the definitions of letters: Matplotlib draws
+letters as shapes, because a page does not know the reader's fonts, and defines them in every figure.
 """
 
 import re
@@ -13,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 _DRAWN = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
-"""Attributes that hold coordinates. What scales is left: it multiplies."""
+"""Attributes with coordinates. Scales are not rounded, because they multiply."""
 _FRACTION = re.compile(r"-?\d+\.\d{3,}")
 _SPACE = re.compile(r"\s*\n\s*")
 _MOVED = re.compile(r'(<use [^>]*?) transform="translate\((\S+) (\S+)\)"')
-"""A letter that is moved and not scaled."""
+"""A letter with a translation and no scale."""
 _METADATA = re.compile(r"<metadata>.*?</metadata>\n?", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _ID = re.compile(r' id="([^"]*)"')
@@ -29,12 +27,12 @@ _PATH = re.compile(r' d="[^"]*"')
 _AFTER = re.compile(r"([A-Za-z]) ")
 _GROUP = re.compile(r"<(/?)g\b([^>]*?)(/?)>\n?")
 _XLINK = re.compile(r' xmlns:xlink="[^"]*"|(?<= )xlink:(?=href=")')
-"""What SVG 1.1 wrote before a reference; since SVG 2 it may be left out."""
+"""The prefix of references in SVG 1.1, which SVG 2 does not need."""
 _LETTERS = re.compile(r"(?<=/>)\n(?=<use )")
 
 
 def compact(svg: str) -> str:
-    """The same figure to the eye: coordinates in hundredths of a point, one line a path and a tag."""
+    """Return an SVG with coordinates in hundredths of a point, and one line per path and tag."""
     drawn = _DRAWN.sub(lambda found: _SPACE.sub("", _FRACTION.sub(_hundredths, found[0])), svg)
     return _MOVED.sub(_placed, _SPACE.sub("\n", drawn))
 
@@ -50,15 +48,18 @@ def _hundredths(found: re.Match[str]) -> str:
 
 
 def bare(svg: str) -> str:
-    """The same figure without metadata, comments, ids that nothing refers to and groups that say nothing."""
+    """Return an SVG without metadata, comments, unreferenced ids, and groups without attributes."""
     text = _COMMENT.sub("", _METADATA.sub("", svg))
     wanted = set(_REFERENCE.findall(text))
     return _ungrouped(_ID.sub(lambda found: found[0] if found[1] in wanted else "", text))
 
 
 def tight(svg: str) -> str:
-    """The same figure for a file of its own: ids need be unlike in no other and are short, a style that many elements
-    have is written once, the letters of a text are on one line, and blanks and prefixes that nothing needs are gone."""
+    """Return a compact SVG for a separate file, after :func:`bare`.
+
+    Ids are short, since they need to be unique only within the file. Repeated styles become classes, and the letters
+    of a text are on one line. Unneeded spaces and prefixes are removed.
+    """
     text = _LETTERS.sub("", _XLINK.sub("", _DOCTYPE.sub("", bare(svg))))
     short = {name: _name(number) for number, name in enumerate(dict.fromkeys(_ID.findall(text)))}
     text = _ID.sub(lambda found: f' id="{short[found[1]]}"', text)
@@ -68,8 +69,10 @@ def tight(svg: str) -> str:
 
 
 def _with_classes(svg: str) -> str:
-    """Styles that stand more than once become classes of the first style sheet; where there is none, or there are
-    classes already, all stays."""
+    """Replace repeated styles by classes of the first style sheet.
+
+    The SVG is returned unchanged if it has no style sheet or already has classes.
+    """
     begin, sheet, rest = svg.partition("</style>")
     often = [style for style, times in Counter(_INLINE.findall(rest)).items() if times > 1]
     if not sheet or " class=" in rest or not often:
@@ -82,13 +85,13 @@ def _with_classes(svg: str) -> str:
 
 
 def _name(number: int) -> str:
-    """Short names, each a letter and the rest in digits of base 36: a, b, ... z, a0, a1, ..."""
+    """Return a short name, a letter and digits of base 36: a, b, ... z, a0, a1, ..."""
     place, letter = divmod(number, 26)
     return chr(ord("a") + letter) + (np.base_repr(place - 1, 36).lower() if place else "")
 
 
 def _ungrouped(svg: str) -> str:
-    """The contents of groups without attributes in place of these groups; groups without contents are left out."""
+    """Replace groups without attributes by their contents, and remove empty groups."""
     plain: list[bool] = []
 
     def kept(found: re.Match[str]) -> str:
@@ -111,20 +114,23 @@ _STYLE = re.compile(r"<style\b.*?</style>", re.DOTALL)
 
 
 def lean(svg: str) -> str:
-    """A figure as bare as can be, without space between tags, and without Matplotlib's style sheet.
+    """Return an SVG for a page, after :func:`bare`, without space between tags and without Matplotlib's style sheet.
 
-    Every line break and every group is a node that a browser makes, and figures have tens of thousands. A style sheet
-    within a page holds for all of it, and each one has the browser style the whole page anew: the page's own has what
-    Matplotlib's say.
+    A browser creates a node for every line break and every group, and figures have tens of thousands. A style sheet
+    within an SVG applies to the full page, and each one makes the browser compute all styles again. The page's style
+    sheet contains the rules of Matplotlib's.
     """
     return _STYLE.sub("", _BETWEEN.sub("><", bare(svg)))
 
 
 def share_letters(figures: Sequence[str]) -> tuple[str, list[str]]:
-    """The letters of all figures, an ``<svg>`` that takes no room, and the figures that refer to them.
+    """Move the letters of all figures to one ``<svg>`` without size.
 
     Args:
-        figures: lean ones, each with ids of its own.
+        figures: SVG of figures after :func:`lean`, with distinct ids.
+
+    Returns:
+        The SVG of letters, and the figures that refer to it.
     """
     names: dict[str, str] = {}
     known: dict[str, str] = {}

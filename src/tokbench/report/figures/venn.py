@@ -1,7 +1,6 @@
-"""Three vocabularies as circles whose areas, and shared areas, are in proportion to their tokens (figures 5 and 12 of
-"Tokenization Is More Than Compression").
+"""Venn diagrams of three vocabularies, and panels of distributions such as tokens by length.
 
-A distribution of each tokenizer over classes, such as tokens by length, each in a panel.
+The diagrams are figures 5 and 12 of "Tokenization Is More Than Compression".
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,21 +14,21 @@ _REGIONS = {
     "only_a": "100", "only_b": "010", "a_and_b": "110", "only_c": "001", "a_and_c": "101",
     "b_and_c": "011", "all": "111",
 }  # fmt: skip
-"""How the package names the regions, in its order."""
+"""Names of the regions in matplotlib-venn, in its order."""
 
 
 def draw(
     regions: Mapping[str, int], names: Sequence[str], styles: Mapping[str, Style], *, width: float = COLUMN
 ) -> Figure:
-    """Seven regions with their numbers of tokens.
+    """Draw three vocabularies as circles with areas proportional to their tokens, and the tokens of seven regions.
 
-    Areas of three circles can match seven numbers only nearly; the numbers printed are exact.
+    Areas of three circles can match seven numbers only approximately; the printed numbers are exact.
 
     Args:
         regions: tokens in only_a, only_b, only_c, a_and_b (and not c), a_and_c, b_and_c, all.
-        names: the variants a, b, c.
+        names: variants a, b, c.
         styles: each variant's colour.
-        width: inches.
+        width: width in inches (default: 3.3).
     """
     from matplotlib_venn import venn3
     from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm
@@ -53,8 +52,8 @@ def draw(
             patch = diagram.get_patch_by_id(place)
             if patch is not None:
                 inside = [name for name, letter in zip(names, place, strict=True) if letter == "1"]
-                alone = " alone" * (len(inside) < 3)
-                figure.add_tooltip(patch, region, f"in {' and '.join(inside)}{alone}: {regions[region]:,} tokens")
+                alone = "only " * (len(inside) < 3)
+                figure.add_tooltip(patch, region, f"{alone}in {' and '.join(inside)}: {regions[region]:,} tokens")
         middle_x, middle_y = (sum(centre) / 3 for centre in zip(*(c.asarray() for c in diagram.centers), strict=True))
         for name, centre, radius in zip(names, diagram.centers, diagram.radii, strict=True):
             above, left = centre.y >= middle_y, centre.x < middle_x
@@ -73,7 +72,7 @@ def draw(
 
 
 _LETTER = 0.042
-"""Height that a letter of a turned name takes, in inches."""
+"""Height of a letter of a rotated name, in inches."""
 
 
 _PANEL = 1.3
@@ -91,16 +90,17 @@ def profile_draw(
     baseline: str = "",
     width: float = FULL,
 ) -> Figure:
-    """A panel per variant, with the baseline as a grey line in each.
+    """Draw a panel per variant, with the baseline as a dashed grey line in the others.
 
     Args:
-        shares: by variant, a value for each class.
+        shares: a value for each class, by variant.
         classes: names of the classes, from left to right.
-        order: variants in the order of the panels; those without values are passed over.
+        order: variants in the order of the panels; those without values are left out.
         styles: each variant's colour.
-        xlabel, ylabel: what classes and values are.
-        baseline: variant that the others are compared with; none where it has no values.
-        width: inches.
+        xlabel: label of the classes.
+        ylabel: label of the values.
+        baseline: variant that the others are compared with (default: none); ignored if it has no values.
+        width: width in inches (default: 6.8).
     """
     drawn = [variant for variant in order if variant in shares]
     columns = min(max(int(width / _PANEL), 1), len(drawn))

@@ -1,1 +1,1 @@
-"""The sections of a report, one module each: from `ReportContent` to a `Section`, nothing written."""
+"""Sections of a report, one module each: functions from `ReportContent` to a `Section` that write no files."""

@@ -1,4 +1,4 @@
-"""Change of fertility by language, of each variant that balances languages and the same recipe without."""
+"""Change of fertility by language between a variant that balances languages and the same recipe without balancing."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,8 +20,17 @@ BALANCED = "balance_languages"
 def balancing(
     content: ReportContent, part: pl.DataFrame, corpus: str, about: str, source: NumberSource
 ) -> list[Drawing]:
-    """Change of fertility by language where two variants differ in ``balance_languages`` alone (figure 5 of ByteSpan),
-    at the largest size that both have."""
+    """Return the figure of the change of fertility by language (figure 5 of ByteSpan); none without such variants.
+
+    The two variants differ only in ``balance_languages`` and are compared at the largest size that both have.
+
+    Args:
+        content: content of the report.
+        part: rows of the intrinsic table for the corpus.
+        corpus: name of the corpus.
+        about: measured text, in words.
+        source: source of the numbers.
+    """
     pairs = _balanced_pairs(content.recipes)
     values: dict[tuple[str, str], float] = {}
     sizes: dict[str, int] = {}
@@ -43,14 +52,14 @@ def balancing(
         return []
     order = [balanced for balanced, _ in pairs if balanced in sizes]
     known = sorted({language for _, language in values})
-    change = f"{FERTILITY}, balanced less not balanced"
+    change = f"{FERTILITY}, balanced minus not balanced"
     draw = partial(
         dots.by_language_draw, values, known, order, styles([*content.variants, *order], content.highlight), change
     )
-    named = listed([f"{one} less {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
+    named = listed([f"{one} minus {other} at {sizes[one]:,}" for one, other in pairs if one in sizes])
     caption = (
-        f"Change of {FERTILITY} by language where the vocabulary is balanced over the languages, on {about}: {named}; "
-        f"{PER_PRETOKEN}. Below zero fewer tokens are needed."
+        f"Change of {FERTILITY} by language if the vocabulary is balanced over languages, on {about}: {named}; "
+        f"{PER_PRETOKEN}. Below zero, balancing saves tokens."
     )
     says = " ".join(
         f"{one}: lower in {sum(value < 0 for value in of)} of {len(of)} languages, mean {sum(of) / len(of):+.3f}."
@@ -61,7 +70,7 @@ def balancing(
 
 
 def _balanced_pairs(recipes: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
-    """Variants that balance languages, each with the one that is the same recipe without."""
+    """Return variants that balance languages, each with the variant of the same recipe without balancing."""
     parts = {name: _balance(recipe) for name, recipe in recipes.items()}
     return [
         (name, other)
@@ -72,7 +81,7 @@ def _balanced_pairs(recipes: Mapping[str, Mapping[str, object]]) -> list[tuple[s
 
 
 def _balance(recipe: Mapping[str, object]) -> tuple[bool, dict[str, object]]:
-    """Return whether a recipe balances languages, and the recipe without that option."""
+    """Return True if a recipe balances languages, and the recipe without that option."""
     construction = recipe.get("construction")
     if not isinstance(construction, Mapping):
         return False, dict(recipe)

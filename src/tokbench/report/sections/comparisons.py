@@ -1,8 +1,6 @@
-"""Comparisons of every two variants: p-values, differences with intervals and effect sizes, average ranks, power.
+"""Pairwise comparisons: p-values, differences with intervals and effect sizes, average ranks, power, forest plots.
 
-A forest: each variant's difference in bits per byte from the baseline, with its interval and what was said of it.
-
-Language models compared by their bits per byte, paired by seed and document.
+Accuracies are paired by vocabulary size and task, bits per byte of language models by seed and document.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,34 +41,41 @@ TEST = (
     "number of pairs"
 )
 NOTES = (
-    "low, high: 95 % interval of the mean difference by the paired bootstrap (1,000 resamples of cells, a cell being a "
-    "vocabulary size and a task). low, tasks and high, tasks: the same with resamples of whole tasks, since cells of "
-    "one task resemble each other. p, bootstrap: one-sided, from the same resamples of cells; 1,000 of them allow no "
-    "less than 0.001.",
-    "p, Holm and p, BH: p adjusted among all tests of this table by Holm's and by Benjamini and Hochberg's procedure.",
-    "rank-biserial: (W+ − W−) / (W+ + W−), 1 where a is better in every cell. mean / sd: mean difference over the "
-    "standard deviation of the differences. detectable: the mean difference that the test at level 0.05 would find "
-    "with probability 0.8, given the spread of these differences.",
+    "low, high: 95 % interval of the mean difference by the paired bootstrap (1,000 resamples of cells; a cell is a "
+    "vocabulary size and a task). low, tasks and high, tasks: the same with resamples of tasks, since cells of one "
+    "task are correlated. p, bootstrap: one-sided, from the same resamples of cells; with 1,000 resamples it is at "
+    "least 0.001.",
+    "p, Holm and p, BH: p adjusted for all tests of this table, by Holm's and by Benjamini and Hochberg's procedure.",
+    "rank-biserial: (W+ − W−) / (W+ + W−); 1 if a is better in every cell. mean / sd: mean difference over the "
+    "standard deviation of the differences. detectable: the mean difference that the test at level 0.05 would detect "
+    "with probability 0.8, given the standard deviation of these differences.",
 )
 
 
 SELECTED = (
-    "The best is chosen by the same numbers that it is tested on, so its p-values, corrected or not, are too small "
-    "rather than too large."
+    "The best is selected by the numbers that it is tested on, so its p-values, corrected or not, are too small rather "
+    "than too large."
 )
-"""What is said of tests of the best."""
-CHOSEN = f"each variant with the baseline of its corpus and with the best, both ways round. {SELECTED}"
-"""What is said where not every pair is compared."""
+"""Note on tests of the best."""
+CHOSEN = f"each variant with the baseline of its corpus and with the best, in both directions. {SELECTED}"
+"""Note on tables without all pairs."""
 
 
 def p_values(part: pl.DataFrame) -> tuple[PValues, PValues]:
-    """One-sided p-values by ordered pair, uncorrected and after Holm's correction."""
+    """Return one-sided p-values by ordered pair, uncorrected and after Holm's correction."""
     rows = part.select("a", "b", "p_value", "holm").rows()
     return {(a, b): p for a, b, p, _ in rows}, {(a, b): p for a, b, _, p in rows}
 
 
 def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Drawing:
-    """The p-values of one model and suite as a triangle of colours."""
+    """Return the figure of p-values of one model and suite.
+
+    Args:
+        name: stem of the files.
+        caption: caption.
+        part: ordered pairs with ``p_value`` and ``holm``.
+        order: variants by rank, the best first.
+    """
     values, holm = p_values(part)
     return Drawing(name, caption, partial(differences.p_values_draw, values, order), says=told_apart(values, holm))
 
@@ -78,14 +83,15 @@ def matrix(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Dra
 def against_baseline(
     name: str, model: str, suite: str, part: pl.DataFrame, shown: list[str], highlight: str = ""
 ) -> list[Drawing]:
-    """The differences from the baseline of one model and suite, where not every pair is compared.
+    """Return the forest plot of differences from the baseline, for tables without all pairs; none without values.
 
     Args:
         name: stem of the files.
-        model, suite: whose.
-        part: the pairs of variants and their baselines.
-        shown: the variants to draw, the best first.
-        highlight: variant whose row stands out; empty for none.
+        model: name of the model.
+        suite: name of the suite.
+        part: pairs of variants and their baselines.
+        shown: variants to draw, the best first.
+        highlight: variant with a highlighted row (default: none).
     """
     place = {variant: index for index, variant in enumerate(shown)}
     known = part.filter(pl.col("a").is_in(shown)).drop_nulls("mean_difference").rows(named=True)
@@ -104,9 +110,9 @@ def against_baseline(
         return []
     caption = (
         f"Average accuracy of {model} on {suite} minus that of the baseline {listed(sorted(set(part['b'])))}, in "
-        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.BY_INTERVAL}. On the right, "
+        f"points, with its 95 % interval by the paired bootstrap over cells; {differences.BY_INTERVAL}. On the right: "
         "p of the one-sided Wilcoxon signed-rank test that the variant is better, corrected by Holm's procedure for "
-        "all tests made of this model and suite: with the baseline and with the best."
+        "all tests of this model and suite (with the baseline and with the best)."
     )
     against = listed(sorted(set(part["b"])))
     draw = partial(
@@ -116,7 +122,14 @@ def against_baseline(
 
 
 def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[str]) -> Table:
-    """The ordered pairs of one model and suite, in the order given; where they are not all, in that of the frame."""
+    """Return the table of ordered pairs of one model and suite.
+
+    Args:
+        name: stem of the files.
+        caption: caption.
+        part: ordered pairs.
+        order: order of the variants; if ``part`` does not have all pairs, its own order is used.
+    """
     place = {variant: index for index, variant in enumerate(order)}
     rows = part.rows(named=True)
     if of_every_pair(part):
@@ -134,7 +147,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
     ]
     left_out += smaller_notes(part)
     if not of_every_pair(part) and len(left_out) > many.MAX_DRAWN:
-        more = f"{len(left_out) - many.MAX_DRAWN:,} more pairs lack cells; the source names them under reason."
+        more = f"{len(left_out) - many.MAX_DRAWN:,} more pairs lack cells; see the column “reason” of the source."
         left_out = [*left_out[: many.MAX_DRAWN], more]
     frame = pl.DataFrame(rows, schema=part.schema).select([column.name for column in shown])
     columns = [column_of(column) for column in shown]
@@ -142,7 +155,7 @@ def comparisons_table(name: str, caption: str, part: pl.DataFrame, order: list[s
 
 
 def untested(part: pl.DataFrame) -> str:
-    """Return the reason why no pair of a model and suite is tested, because of few trainings; empty if one is.
+    """Return the reason why no pair of a model and suite is tested (too few trainings); empty if one is.
 
     Args:
         part: ordered pairs with ``p_value`` and ``reason``.
@@ -164,49 +177,53 @@ def cannot_reject(part: pl.DataFrame) -> str:
 
 
 def smaller_notes(part: pl.DataFrame) -> list[str]:
-    """How many pairs are compared without some sizes, at which one of the two has fewer tokens; nothing where none is.
+    """Return a note on pairs compared without some sizes, at which one of the two is undersized; empty if none is.
 
     Args:
         part: ordered pairs with ``reason``.
     """
     found = part.filter(pl.col("reason").str.contains(LEFT_OUT, literal=True), pl.col("a") < pl.col("b"))
-    told = f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; the "
-    return [f"{told}source names them under reason."] * bool(len(found))
+    told = f"{pluralise(len(found), 'pair')} without sizes at which one of the two has fewer tokens than others; see "
+    return [f"{told}the column “reason” of the source."] * bool(len(found))
 
 
 def power_statement(power: pl.DataFrame) -> str:
-    """What the comparisons of one model and suite could have seen, in a sentence."""
+    """Return a sentence on the differences that the comparisons of one model and suite could detect.
+
+    Args:
+        power: row of the table of power for the model and suite.
+    """
     row = power.row(0, named=True)
     if row["detectable"] is None:
         return (
-            "by the Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task) no difference of any "
-            "size could have been detected: there are fewer than five cells, or their differences do not vary."
+            "The Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task) could not detect any "
+            "difference: there are fewer than five cells, or their differences do not vary."
         )
     low, middle, high = (
         printed(row[name], "percent", 1) for name in ("detectable_lowest", "detectable", "detectable_highest")
     )
-    without = f"; {pluralise(row['without'], 'pair')} allow no such statement" if row["without"] else ""
+    without = f"; unknown for {pluralise(row['without'], 'pair')}" if row["without"] else ""
     return (
-        "by the Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task), a mean difference under "
-        f"{middle} points had a chance of less than 0.8 to be detected (median over {pluralise(row['pairs'], 'pair')} "
-        f"of variants, from {low} to {high}; level 0.05, uncorrected{without})."
+        "The Wilcoxon signed-rank test over cells (a cell is a vocabulary size and a task) detects a mean difference "
+        f"of {middle} points with probability 0.8 (median over {pluralise(row['pairs'], 'pair')} of variants, from "
+        f"{low} to {high}; level 0.05, uncorrected{without}). Smaller differences may be missed."
     )
 
 
 def average_ranks(
     name: str, part: pl.DataFrame, variants: list[str], of: str, baselines: Sequence[str] = (), highlight: str = ""
 ) -> list[Table | Drawing]:
-    """The critical-difference diagram of one model and suite, and its numbers.
+    """Return the critical-difference diagram of one model and suite, if any ranks differ, and its table.
 
     Args:
         name: stem of the files.
         part: rows of the table ``critical_differences``.
-        variants: all variants, in the order that settles colours.
-        of: the model and suite, as the captions name them.
-        baselines: variants that are drawn beside the best where there are many.
-        highlight: variant with heavier lines; empty for none.
+        variants: all variants, in the order that determines colours.
+        of: model and suite, in words for captions.
+        baselines: variants that are drawn in addition to the best if there are many (default: none).
+        highlight: variant with heavier lines (default: none).
     """
-    # Two trainings give ranks and no critical difference: there is a table and no diagram.
+    # With two trainings there are ranks but no critical difference, so a table and no diagram.
     known = part.drop_nulls("critical_difference")
     exhibits: list[Table | Drawing] = []
     finding = next(iter(part["reason"].drop_nulls()), "")
@@ -216,8 +233,8 @@ def average_ranks(
         if first["p_value"] is not None:
             notes.append(
                 f"Friedman's test over {pluralise(first['blocks'], 'cell')}: chi-squared {first['friedman']:.1f}, "
-                f"p = {probability(first['p_value'])}. Cells of one task resemble each other, so p is too small "
-                "rather than too large."
+                f"p = {probability(first['p_value'])}. Cells of one task are correlated, so p is too small rather "
+                "than too large."
             )
         ranks = dict(known.select("variant", "average_rank").iter_rows())
         caption = (
@@ -226,7 +243,7 @@ def average_ranks(
         )
         look, order = styles([*variants, *ranks], highlight), sorted(ranks, key=lambda one: (ranks[one], one))
         if told := left_out(order, baselines, BEST):
-            caption += f"{told} Ranks and the critical difference are those among all."
+            caption += f"{told} Ranks and the critical difference are over all variants."
         caption += without_rank(part.filter(pl.col("reason").str.starts_with(FEWER_AT))["variant"].to_list())
         drawn = {variant: ranks[variant] for variant in drawn_of(order, baselines)}
         draw = partial(differences.critical_difference_draw, drawn, first["critical_difference"], look, of=len(ranks))
@@ -250,12 +267,19 @@ def average_ranks(
 
 
 def spread(ranks: Mapping[str, float]) -> float:
-    """The largest difference between two average ranks."""
+    """Return the largest difference between two average ranks."""
     return max(ranks.values()) - min(ranks.values())
 
 
 def comparisons(content: ReportContent, model: str, suite: str, order: list[str]) -> list[Table | Drawing]:
-    """All comparisons of one model and suite."""
+    """Return all comparisons of accuracy of one model and suite.
+
+    Args:
+        content: content of the report.
+        model: name of the model.
+        suite: name of the suite.
+        order: variants by rank, the best first.
+    """
     frame = content.part("comparisons")
     part = None if frame is None else frame.filter(model=model, suite=suite)
     exhibits: list[Table | Drawing] = []
@@ -268,21 +292,21 @@ def comparisons(content: ReportContent, model: str, suite: str, order: list[str]
             name = slug("differences", model, suite)
             shown = others[: many.MAX_DRAWN]
             drawings = against_baseline(name, model, suite, pairs, shown, content.highlight)
-            told = f" Shown are the best {many.MAX_DRAWN} of {len(others):,} variants beside it; the source has all."
+            told = f" Shown: the best {many.MAX_DRAWN} of {len(others):,} other variants; the source has all."
             exhibits += [replace(one, caption=one.caption + told, source=source) for one in drawings]
         elif len(order) > 1 and not why and not few:
             caption = (
                 f"Is the variant of the column better than that of the row, by the accuracy of {model} on {suite}? p "
                 f"of the {TEST}. Outlined cells are above 0.05: no significant difference. "
                 + "Crossed cells are not tested. " * (part["p_value"].null_count() > 0)
-                + "Columns and rows are in order of rank, and of name where averages are equal."
+                + "Columns and rows are in order of rank; ties are in order of name."
                 + without_rank(sorted({variant for variant, _ in content.fewer} & set(part["a"]) - set(order)))
             )
             drawing = matrix(slug("p-values", model, suite), caption, part, order)
             exhibits.append(replace(drawing, source=source))
         caption = COMPARISONS.prints[0].caption.format(model=model, suite=suite, test=TEST)
         if not of_every_pair(part):
-            caption += f" Of so many variants only some pairs are compared: {CHOSEN}"
+            caption += f" Not all pairs are compared, only {CHOSEN}"
             part = content.read(part, order)
         if why:
             caption += f" {why.capitalize()}."
@@ -307,22 +331,23 @@ SAID = (
     f"fewer bits are better. Numbers in brackets and lines are 95 % intervals, {{over}}; {differences.BY_TEST}, by "
     "Holm's procedure."
 )
-"""How a forest is read; ``over`` is what its intervals have in them."""
+"""Explanation of a forest plot; ``over`` names the variation that its intervals include."""
 
 
 def forest(
     content: ReportContent, part: pl.DataFrame, name: str, caption: str, source: NumberSource, size: int
 ) -> list[Drawing]:
-    """The drawing of one family of judged pairs; nothing where none with the baseline has an interval.
+    """Return the forest plot of differences from the baseline; none if no pair with it has an interval.
 
-    Vocabularies that have fewer tokens than others of the size are drawn, and not among those that the text counts.
+    Undersized vocabularies are drawn, but not counted in the finding.
 
     Args:
-        part: pairs with the columns of :func:`tokbench.statistics.judgements.judgement_columns`, each two once.
+        content: content of the report.
+        part: unordered pairs with the columns of :func:`tokbench.statistics.judgements.judgement_columns`.
         name: stem of the files.
-        caption: with ``{baseline}`` in it.
-        source: where the numbers come from.
-        size: of the vocabularies.
+        caption: caption with ``{baseline}``.
+        source: source of the numbers.
+        size: vocabulary size.
     """
     names = set(part["a"]) | set(part["b"])
     baseline = next((one for one in [*content.baselines, *content.variants] if one in names), None)
@@ -360,9 +385,15 @@ def forest(
 
 
 def compared(content: ReportContent) -> list[Table | Drawing]:
-    """What a pilot told; for each corpus, model, suite and size a forest of differences from the baseline, the table of
-    all pairs, and that over languages; the measures beside each model. Nothing of pairs where every model was
-    trained with one seed, as nothing is tested."""
+    """Return the comparisons of language models by bits per byte.
+
+    They are tables of a seed plan, if any; for each corpus, model, suite and size, a forest plot, the table of all
+    pairs and the table over languages; and measures that predict the order of each model. Pairs are left out if every
+    model was trained with one seed, because nothing is tested.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.part(BITS_COMPARISONS.name)
     exhibits: list[Table | Drawing] = [*split(content, SEED_PLAN), *split(content, SEEN_BY_SEEDS)]
     if frame is None or frame["low"].null_count() == len(frame):
@@ -381,7 +412,7 @@ def _forest(content: ReportContent, part: pl.DataFrame, at: dict[str, Any]) -> l
     caption = (
         f"Bits per byte of {at['model']} on the evaluation split of {at['corpus']} at vocabulary size {at['size']:,}, "
         "minus those with {baseline}; "
-    ) + SAID.format(over=f"with seeds ({seeds}) and documents ({documents}) in them")
+    ) + SAID.format(over=f"over seeds ({seeds}) and documents ({documents})")
     if why := why_untested(seeds):
         caption += f" {why.capitalize()}."
     name = slug("bits-differences", *at.values())

@@ -1,8 +1,7 @@
-"""Downstream accuracy: averages by rank, and every task at every size.
+"""Downstream accuracy: averages by rank, accuracy by task, signs of significance, and related tables.
 
-Signs after numbers: verdicts on accuracies that are compared with the best, and shared ranks.
-
-What stands beside accuracies: tokens that straddle the end of a context, and what one segmentation loses; texts.
+The related tables are choices that straddle the end of their context, the cost of a single segmentation, and bits per
+byte on texts of suites.
 """
 
 from collections import Counter
@@ -30,24 +29,25 @@ from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION
 Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""
 FEWEST = 5
-"""Differences that allow a p-value under 0.05: with four, all to one side, it is 1 / 16."""
+"""Fewest differences that allow a p-value under 0.05: with four of one sign, it is 1 / 16."""
 TOO_FEW = " Fewer than five scores differ, and then p is always above 0.05."
 ALIKE, UNCORRECTED, SHARED = "†", "‡", "="
 BELOW, UNSURE = "↓", "○"
-"""Signs of a number that is significantly worse than the best, and of one that is not tested."""
+"""Signs of values that are significantly worse than the reference, and of values that are not tested."""
 
 
 def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str, suite: str) -> tuple[Marks, list[str]]:
-    """Shared ranks, and the verdict of the Wilcoxon test on each average that is ranked below the best.
+    """Return signs of shared ranks and of the Wilcoxon test on each average below the best.
 
     Args:
-        rows: columns ``rank``, ``variant``, ``average``, one row per variant.
-        comparisons: one-sided p-values of every ordered pair, ``holm`` adjusted where there, and ``n``, its differences
-            that are not zero; None where not tested.
-        model, suite: whose averages these are.
+        rows: one row per variant: ``rank``, ``variant``, ``average``.
+        comparisons: ``p_value`` (one-sided) of ordered pairs, optional ``holm``, and ``n``, the number of nonzero
+            differences; None if not tested.
+        model: model of the averages.
+        suite: suite of the averages.
 
     Returns:
-        Signs, and what those that occur mean.
+        Signs, and explanations of those that occur.
     """
     marks: Marks = {}
     differing = []
@@ -91,16 +91,16 @@ def rank_marks(rows: pl.DataFrame, comparisons: pl.DataFrame | None, model: str,
 def accuracy_marks(
     rows: Sequence[Mapping[str, Any]], tests: pl.DataFrame | None, why_not: str = ""
 ) -> tuple[Marks, list[str]]:
-    """Verdicts of the tests over questions on accuracies below the best of their column.
+    """Return signs of the tests over questions on accuracies below the best of their column.
 
     Args:
-        rows: ``variant``, and the accuracies of tasks and their ``average``.
+        rows: ``variant``, the accuracies of tasks, and their ``average``.
         tests: ``variant``, ``task`` (empty for the average) and the two-sided ``p_value`` against the best, of one
-            model, suite and size; None where not tested.
-        why_not: reason why nothing is tested, for the sign of such numbers.
+            model, suite and size; None if not tested.
+        why_not: reason why nothing is tested (default: not tested).
 
     Returns:
-        Signs by (index of the row, column), and what they mean.
+        Signs by (row index, column), and explanations of those that occur.
     """
     marks: Marks = {}
     if tests is not None:
@@ -114,7 +114,7 @@ def accuracy_marks(
                 marks[index, column] = UNSURE if p_value is None else ALIKE if p_value > SIGNIFICANCE else BELOW
     meaning = (
         f"no significant difference from the highest: p > {SIGNIFICANCE}, two-sided, uncorrected, over the same "
-        "questions; of a task by the exact sign test (McNemar's), of the average by the paired bootstrap."
+        "questions; for a task by the exact sign test (McNemar's), for the average by the paired bootstrap."
     )
     below = f"significantly below the highest: p ≤ {SIGNIFICANCE} by these tests."
     return marks, _explained(marks, {ALIKE: meaning, BELOW: below, UNSURE: f"{why_not or NOT_TESTED}."})
@@ -126,7 +126,7 @@ def _explained(marks: Marks, meanings: Mapping[str, str]) -> list[str]:
 
 
 def boundaries(content: ReportContent) -> list[Table]:
-    """Straddling choices by tokenizer and suite, then by task where there are any."""
+    """Return the tables of straddling choices, by tokenizer and suite, and by task; none if no choice straddles."""
     frame = content.part("boundaries")
     if frame is None or not straddles(content):
         return []
@@ -139,25 +139,25 @@ def boundaries(content: ReportContent) -> list[Table]:
 
 
 def straddles(content: ReportContent) -> bool:
-    """Whether any choice of any task straddles."""
+    """Return True if any choice of any task straddles the end of its context."""
     frame = content.part("boundaries")
     return frame is not None and (frame["straddling"].sum() > 0 or frame["straddling_questions"].sum() > 0)
 
 
 def coverings(content: ReportContent) -> list[Table]:
-    """What is left out of contexts' probabilities, where choices straddle."""
+    """Return the table of probabilities of contexts that may be missing where choices straddle; none if absent."""
     frame = content.part("coverings")
     return [] if frame is None or frame.is_empty() else [in_order(content, COVERINGS, frame)]
 
 
 def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
-    """A table of accuracies whose caption says how far scores may be off where choices straddle, and what it is from.
+    """Return a table of accuracies with the possible error of scores, where choices straddle, in its caption.
 
     Args:
-        content: what the report shows.
+        content: content of the report.
         table: the table.
-        at: model, suite and size that it is of, as far as it is of one. Of a model trained with several seeds, which
-            the table of coverings has one by one, all models of the suite are looked at.
+        at: model, suite and size of the table, as far as they are single. The table of coverings has each seed of a
+            model separately; for a model with several seeds, all models of the suite count.
     """
     frame = content.part("coverings")
     if frame is None:
@@ -166,35 +166,41 @@ def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
     if part.is_empty():
         return table
     largest = part["largest"].drop_nulls()
-    told = "by how much their scores may be off was not measured"
+    told = "the possible error of their scores was not measured"
     if len(largest):
         nats = printed(value := float(max(largest)), "real", fitting_decimals([value]))
         told = (
-            f"their scores may be too high by up to {nats} nats, for coverings of the context that the sum leaves out"
+            f"their scores may be too high by up to {nats} nats, for token sequences of the context that the sum omits"
         )
-        told += "; of some it was not measured" * (len(largest) < len(part))
-    caption = f"{table.caption} Where choices straddle the end of their context, {told} (table “{COVERINGS.name}”)."
+        told += "; for some this was not measured" * (len(largest) < len(part))
+    caption = f"{table.caption} If choices straddle the end of their context, {told} (table “{COVERINGS.name}”)."
     return replace(table, caption=caption, see=[*table.see, COVERINGS.name])
 
 
 def one_segmentation(content: ReportContent) -> list[Table]:
-    """What tokenizers lose by their one segmentation, under suites that ask for it."""
+    """Return the table of the cost of a single segmentation, for suites that measure it; none if absent."""
     frame = content.part("one_segmentation")
     return [] if frame is None or frame.is_empty() else [in_order(content, ONE_SEGMENTATION, frame)]
 
 
 def texts(content: ReportContent) -> list[Table]:
-    """Bits per byte on the texts of suites."""
+    """Return the table of bits per byte on the texts of suites; none if absent."""
     frame = content.part("texts")
     return [] if frame is None else [in_order(content, TEXTS, frame)]
 
 
 RANDOM = "random guessing"
-NO_STRADDLING = "No answer to choose from changes how the end of the question before it is tokenized."
+NO_STRADDLING = (
+    "In every question, the context is tokenized in the same way before each answer, so the scores are comparable."
+)
 
 
 def downstream(content: ReportContent) -> Section:
-    """Ranks, then accuracies by task, for each model and suite."""
+    """Return the section of downstream accuracy: ranks, then accuracies by task, for each model and suite.
+
+    Args:
+        content: content of the report.
+    """
     exhibits: list[Exhibit] = []
     missing = []
     ranks, by_size, accuracy = (content.part(name) for name in ("ranks", "ranks_by_size", "accuracy"))
@@ -217,7 +223,9 @@ def downstream(content: ReportContent) -> Section:
         exhibits.append(with_coverings(content, in_order(content, ACCURACY, accuracy, 1)))
     across, one, whole = [*boundaries(content), *coverings(content)], one_segmentation(content), texts(content)
     if across or one or whole:
-        told = ["tokens across the end of a question"] * bool(across) + ["a single segmentation"] * bool(one)
+        told = ["tokens that straddle the end of a context"] * bool(across) + ["cost of a single segmentation"] * bool(
+            one
+        )
         title = listed(told + ["texts of the suites"] * bool(whole))
         exhibits += [Heading("straddling", title[0].upper() + title[1:]), *across, *one, *whole]
     none = content.part("boundaries") is not None and not straddles(content)
@@ -225,19 +233,31 @@ def downstream(content: ReportContent) -> Section:
 
 
 def ranked(ranks: pl.DataFrame) -> list[str]:
-    """The variants of one model and suite that have a rank, the best first, equal averages by name."""
+    """Return the ranked variants of one model and suite, the best first, ties by name.
+
+    Args:
+        ranks: rows of the table of ranks.
+    """
     return ranks.drop_nulls("rank").sort("rank", "variant")["variant"].to_list()
 
 
 def placed(ranks: pl.DataFrame) -> list[str]:
-    """The same, and after them those that have an average and no rank: their vocabularies are smaller than others."""
+    """Return the ranked variants, then those with an average and no rank (undersized vocabularies).
+
+    Args:
+        ranks: rows of the table of ranks.
+    """
     others = ranks.filter(pl.col("rank").is_null(), pl.col("average").is_not_null())
     by_average = others.sort("average", "variant", descending=[True, False])
     return ranked(ranks) + by_average["variant"].to_list()
 
 
 def averages(by_size: pl.DataFrame) -> dict[tuple[str, int], float]:
-    """Average accuracy in percent by (variant, size) of one model and suite."""
+    """Return average accuracy in percent by (variant, size), for one model and suite.
+
+    Args:
+        by_size: rows of the table of ranks by size.
+    """
     known = by_size.filter(pl.col("average").is_not_null())
     return {(row["variant"], row["size"]): 100 * row["average"] for row in known.iter_rows(named=True)}
 
@@ -261,7 +281,7 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
         )
         reasons |= {(index, name): row["reason"] or UNEXPLAINED for name in ("rank", "average", "above")}
         if average is not None:
-            reasons[index, "above"] = "the tasks tell no random baseline"
+            reasons[index, "above"] = "the tasks have no random baseline"
         reasons |= {(index, str(size)): cell.get("reason") or UNEXPLAINED for size, cell in cells.items()}
     percent = [
         PrintedColumn(str(size), f"{size:,}", "percent", None, "highest", {"size": size})
@@ -318,17 +338,18 @@ def _ranks(content: ReportContent, ranks: pl.DataFrame, by_size: pl.DataFrame) -
     )  # fmt: skip
     by = "by rank and vocabulary size" if numbered else "by vocabulary size"
     caption = f"Average accuracy of {model} over the tasks of {suite}, {by}.{once}"
-    caption += " Without ranks, as no difference is significant." * (not numbered and not once)
+    caption += " No ranks, because no difference is significant." * (not numbered and not once)
     caption += content.left_out(order, ranked=True) + without_rank(smaller) + content.in_brackets
     return [Drawing(slug("accuracy-by-rank", model, suite), caption, draw, source, says=says), table]
 
 
 def differs(comparisons: pl.DataFrame | None, model: str, suite: str) -> bool:
-    """Return whether any two tokenizers differ significantly in accuracy, corrected where p-values are.
+    """Return True if any two tokenizers differ significantly in accuracy, after correction if available.
 
     Args:
-        comparisons: p-values of ordered pairs; without them nothing is known against it.
-        model, suite: whose accuracies.
+        comparisons: p-values of ordered pairs; None counts as True.
+        model: model of the accuracies.
+        suite: suite of the accuracies.
     """
     if comparisons is None:
         return True
@@ -338,7 +359,7 @@ def differs(comparisons: pl.DataFrame | None, model: str, suite: str) -> bool:
 
 
 def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list[Drawing]:
-    """Lines across models, at the vocabulary sizes that all models of the suite share."""
+    """Return the figure of lines across models, at the vocabulary sizes that all models of the suite share."""
     models = by_size["model"].unique(maintain_order=True).to_list()
     shared = set.intersection(*(set(by_size.filter(model=model)["size"]) for model in models))
     means = (
@@ -368,7 +389,7 @@ def _by_model(content: ReportContent, suite: str, by_size: pl.DataFrame) -> list
     )
     at = " and ".join(f"{size:,}" for size in sorted(shared))
     caption = RANKS_BY_SIZE.prints[0].caption.format(suite=suite, sizes=at) + content.left_out(order)
-    caption += f" Left out, with fewer tokens than others of a size: {join_some(smaller)}." * bool(smaller)
+    caption += f" Left out (fewer tokens than others of a size): {join_some(smaller)}." * bool(smaller)
     name, source = slug("accuracy-by-model", suite), source_of(RANKS_BY_SIZE)
     return [Drawing(name, caption, draw, source, says=says)]
 
@@ -387,7 +408,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     variants = [variant for (variant,) in content.in_order({(variant,) for variant, _ in scores})]
     guesses = {row["task"]: row["random_baseline"] for row in part.iter_rows(named=True)}
     rows: list[dict[str, object]] = [{"variant": RANDOM, **{task: guesses[task] for task in tasks}}]
-    reasons = {(0, task): "the task tells no random baseline" for task in tasks}
+    reasons = {(0, task): "the task has no random baseline" for task in tasks}
     for index, variant in enumerate(variants, 1):
         cells = {task: scores.get((variant, task)) for task in tasks}
         rows.append({"variant": variant, **{task: cell and cell["accuracy"] for task, cell in cells.items()}})
@@ -396,7 +417,7 @@ def _tasks(content: ReportContent, model: str, suite: str, size: int, part: pl.D
     for index, row in enumerate(rows):
         known = [row[task] for task in tasks if row[task] is not None]
         row["average"] = sum(known) / len(tasks) if len(known) == len(tasks) else None  # type: ignore[arg-type]
-        reasons[index, "average"] = "a task is missing, and means over different tasks cannot be compared"
+        reasons[index, "average"] = "a task is missing, and means over different tasks are not comparable"
     counts = {task: part.filter(task=task)["n"].unique().sort().to_list() for task in tasks}
     over = "; ".join(f"{task} {' or '.join(f'{n:,}' for n in ns)}" for task, ns in counts.items())
     trainings = int(str(part["seeds"].min()))

@@ -1,6 +1,4 @@
-"""The scoreboard, and the headline figures: tokens by size and by language, bits and tokens, and the forests of
-differences from the best.
-"""
+"""Scoreboard section and headline figures: tokens by size and language, bits against tokens, and forest plots."""
 
 from collections import Counter
 from dataclasses import replace
@@ -27,7 +25,7 @@ from tokbench.tabulation import columns
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 LARGER = ", larger marks are larger vocabularies"
-SINGLE = " Variants with one size alone have a mark and no line."
+SINGLE = " Variants with a single size have a mark and no line."
 _FAR = {
     TOKENS: ("difference in tokens (%)", 100, "%", 1),
     BITS: ("difference in bits per byte", 1, "", 3),
@@ -35,13 +33,17 @@ _FAR = {
     ACCURACY: ("difference in accuracy (points)", 100, "", 1),
     ALIGNMENT: ("difference in F1", 1, "", 3),
 }
-"""Label of the axis, factor, unit and decimals of differences from the best."""
+"""Axis label, factor, unit and decimals of differences from the best, by measure."""
 _LEAST_SIZES = 3
-"""Vocabulary sizes from which on tokens are drawn as lines; of fewer, dots in another section show as much."""
+"""Fewest vocabulary sizes for lines of tokens by size; another section has dots for fewer."""
 
 
 def evidence(content: ReportContent) -> Section:
-    """Figures that show at a glance what the scoreboard has in numbers."""
+    """Return the section of figures for the numbers of the scoreboard.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return Section("evidence", "The evidence in figures")
@@ -56,7 +58,7 @@ def _of(told: list[Claim], measure: str) -> Claim | None:
 
 
 def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
-    """Tokens against vocabulary size, a line for each variant, on every corpus with two sizes or more."""
+    """Return figures of tokens against vocabulary size, one for each corpus with three sizes or more."""
     drawings = []
     claim = _of(told, TOKENS)
     known = frame.filter(measure=TOKENS).drop_nulls("value")
@@ -80,7 +82,7 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
         )
         draw = partial(dots.by_model_draw, values, names, labels, looks, "tokens, thousands")
         caption = (
-            f"Tokens that the evaluation split of {corpus} takes, by vocabulary size; the lower the better."
+            f"Tokens of the evaluation split of {corpus} by vocabulary size; fewer are better."
             f"{SINGLE * (Counter(part['variant'].to_list()).most_common()[-1][1] < 2)}{content.left_out(order)}"
             f"{content.in_brackets}"
         )
@@ -93,9 +95,9 @@ def _by_size(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
 
 
 def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
-    """How far each tokenizer is behind the best of a measure, with the interval of the difference.
+    """Return forest plots of differences from the best of a measure.
 
-    One figure for each size, see :func:`tokbench.report.sections.rows.drawn_sizes`, and for the size of the claim.
+    There is one for each size of :func:`tokbench.report.sections.rows.drawn_sizes` and for the size of the claim.
     """
     drawings = []
     for claim in told:
@@ -111,7 +113,7 @@ def _forests(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> 
 
 
 def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int) -> Drawing:
-    """The figure of one size; rows are those of the claim's corpus, model, suite and pre-tokenizer."""
+    """Return the forest plot of one size; rows are those of the claim's corpus, model, suite and pre-tokenizer."""
     label, factor, unit, decimals = _FAR[claim.measure]
     best = str(part.filter(verdict=BEST)["variant"][0])
     look = styles([*content.variants, *sorted(part["variant"].to_list())], content.highlight)
@@ -131,11 +133,11 @@ def _forest(content: ReportContent, part: pl.DataFrame, claim: Claim, size: int)
     kept = lines[: columns.MAX_DRAWN] if content.many else lines
     of = f" with the pre-tokenizer {claim.pretokenizer}" * bool(claim.pretokenizer)
     caption = (
-        f"How far each tokenizer{of} is behind the best, {best}, at a vocabulary of {size:,}, {_what(claim)}. "
+        f"Difference of each tokenizer{of} from the best, {best}, at a vocabulary of {size:,}, {_what(claim)}. "
         f"Lines and brackets are 95 % intervals of the difference; {BY_TEST}."
     )
     if len(kept) < len(lines):
-        caption += f" Shown are the {len(kept)} nearest of {len(lines):,}."
+        caption += f" Shown: the {len(kept)} nearest of {len(lines):,}."
     name = slug("behind-the-best", claim.measure, claim.corpus, claim.model, claim.suite, size)
     draw = partial(
         differences.draw, kept, label, against=best, unit=unit, decimals=decimals,
@@ -152,18 +154,18 @@ def _what(claim: Claim) -> str:
         NGRAM: f"in bits per byte of n-gram models on the evaluation split of {claim.corpus}",
         BITS: f"in bits per byte of {claim.model} on the evaluation split of {claim.corpus}",
         ACCURACY: f"in average accuracy of {claim.model} on {claim.suite}",
-        ALIGNMENT: "in alignment with morphemes, each on the words that it can be scored on",
+        ALIGNMENT: "in alignment with morphemes, each on the words for which it has a score",
     }[claim.measure]
 
 
 def _source(*measures: str, **at: str) -> NumberSource:
-    """The scoreboard, and the files of what is drawn of it."""
+    """Return the source of figures: the scoreboard and the files of its measures."""
     known = {key: value for key, value in at.items() if value and not SEVERAL.search(value)}
     return NumberSource([path_of(SCOREBOARD)], list(dict.fromkeys(FILES[one] for one in measures)), known)
 
 
 def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
-    """Rows of the scoreboard of the claim's measure and pre-tokenizer at all sizes that have a best one."""
+    """Return rows of the scoreboard for the claim's measure and pre-tokenizer, at all sizes with a best tokenizer."""
     filled = frame.with_columns(pl.col("corpus", "model", "suite").fill_null(""))
     same = {"measure": claim.measure, "corpus": claim.corpus, "model": claim.model, "suite": claim.suite}
     own = pl.col("pretokenization").eq_missing(pl.lit(claim.best["pretokenization"], pl.String))
@@ -172,7 +174,7 @@ def _compared(frame: pl.DataFrame, claim: Claim) -> pl.DataFrame:
 
 
 def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> list[Drawing]:
-    """Bits per byte against tokens."""
+    """Return the figure of bits per byte against tokens."""
     trained = next((one for one in numbers(content) if one.measure == BITS), None)
     claim = _of(told, BITS) or trained or _of(told, NGRAM)
     if claim is None:
@@ -196,8 +198,8 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
         others=[point for key, point in points.items() if key[0] not in shown],
     )  # fmt: skip
     caption = (
-        f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; low and left is "
-        f"better{LARGER * (len({size for _, size in points}) > 1)}; n = {pluralise(len(points), 'tokenizer')}."
+        f"Bits per byte {of} against tokens of the same text, the evaluation split of {claim.corpus}; the lower left "
+        f"is best{LARGER * (len({size for _, size in points}) > 1)}; n = {pluralise(len(points), 'tokenizer')}."
         f"{content.left_out(order, ranked=True)}"
         f"{content.in_brackets}"
     )
@@ -210,12 +212,12 @@ def _beside(content: ReportContent, frame: pl.DataFrame, told: list[Claim]) -> l
 
 
 def _fewest_of_both(points: dict[str, tuple[float, float]], claim: Claim) -> str:
-    """Which tokenizer of one size has the fewest tokens, and which the fewest bits per byte."""
+    """Return a sentence on the tokenizers of one size with the fewest tokens and with the fewest bits per byte."""
     if not points:
         return said(claim)
     few, low = (min(points, key=lambda one: (points[one][place], one)) for place in (0, 1))
     says = f"At a vocabulary of {claim.size:,}, {few} has the fewest tokens and {points[few][1]:.4f} bits per byte"
-    return says + (", the fewest, too." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")
+    return says + (", also the fewest." if few == low else f"; {low} has the fewest bits, {points[low][1]:.4f}.")
 
 
 def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
@@ -224,9 +226,9 @@ def _values(part: pl.DataFrame) -> dict[tuple[str, int], float]:
 
 
 def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
-    """Tokens by language at each size or the largest, as a ratio to the fewest that any of the tokenizers needs.
+    """Return figures of tokens by language, relative to the fewest of any tokenizer, one for each drawn size.
 
-    Those that the scoreboard does not rank by tokens would be ranked by the ratio, and are left out.
+    Tokenizers that the scoreboard does not rank by tokens are left out, because the ratio would rank them.
     """
     intrinsic = content.part("intrinsic")
     if intrinsic is None:
@@ -249,7 +251,7 @@ def _by_language(content: ReportContent, frame: pl.DataFrame) -> list[Drawing]:
 
 
 def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: int, unranked: list[str]) -> Drawing:
-    """Tokens by language at one size."""
+    """Return the figure of tokens by language at one size."""
     least = here.with_columns((pl.col("value") / pl.col("value").min().over("language")).alias("ratio"))
     ratios = {(variant, one): ratio for variant, one, ratio in least.select("variant", "language", "ratio").rows()}
     order = [variant for (variant,) in content.in_order({(variant,) for variant, _ in ratios})]
@@ -258,9 +260,9 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     languages = sorted({one for _, one in values})
     worst = max(ratios, key=lambda key: (ratios[key], key))
     caption = (
-        f"Tokens of each language of {corpus} at a vocabulary of {size:,}, over the fewest that any tokenizer here "
-        f"needs for the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
-        + f" Left out, as they are not ranked: {join_some(unranked)}."
+        f"Tokens of each language of {corpus} at a vocabulary of {size:,}, relative to the fewest of any tokenizer for "
+        f"the language; 1 is the fewest.{content.left_out(order)}{content.in_brackets}"
+        + f" Left out, because they are not ranked: {join_some(unranked)}."
         * bool(unranked)
     )
     needs = f"{content.label(worst[0])} needs {ratios[worst]:.2f} times the fewest tokens"
@@ -275,11 +277,15 @@ def _languages(content: ReportContent, here: pl.DataFrame, corpus: str, size: in
     return Drawing(slug("tokens-by-language", corpus), caption, draw, source, shown, says)
 
 
-BEHIND = "What is behind the answer: all sizes and corpora, intervals, and what is not ranked"
+BEHIND = "Details of the answer: all sizes and corpora, intervals, and tokenizers that are not ranked"
 
 
 def ranking(content: ReportContent) -> Section:
-    """The scoreboard, and in full what it says, which is folded."""
+    """Return the section of the scoreboard, with the full answer in a fold.
+
+    Args:
+        content: content of the report.
+    """
     board, sentences = scoreboard(content), summary(content)
     lacking = [] if board else [f"The scoreboard: {content.why_missing('scoreboard')}"]
     return Section(

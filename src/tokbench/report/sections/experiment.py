@@ -1,9 +1,4 @@
-"""What was run: the experiment in numbers, the recipes, the configuration, the provenance.
-
-Published values beside ours.
-
-How tokenizers cut the same sentences.
-"""
+"""The experiment: facts, recipes, configuration, provenance, published values, and example sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +22,11 @@ _FIRST = ("pretokenization", "construction", "initial", "segmentation")
 
 
 def experiment(content: ReportContent) -> Section:
-    """How many variants, sizes, corpora, models and tasks, and what evaluation splits share with others."""
+    """Return the section on variants, sizes, corpora, models and tasks, and on leakage into evaluation splits.
+
+    Args:
+        content: content of the report.
+    """
     facts = [f"{pluralise(len(content.variants), 'tokenizer variant')}: {join_some(content.variants)}."]
     intrinsic, accuracy = content.part("intrinsic"), content.part("accuracy")
     sized = [frame for frame in (intrinsic, accuracy) if frame is not None]
@@ -38,7 +37,7 @@ def experiment(content: ReportContent) -> Section:
         named = [one for one in content.corpora_of(intrinsic) if one != ALL_RESOURCES]
         corpora, gold = ([one for one in named if (one in content.resources) == of] for of in (False, True))
         if corpora:
-            facts.append(f"{pluralise(len(corpora), 'corpus', 'corpora')} to measure on: {listed(corpora)}.")
+            facts.append(f"{pluralise(len(corpora), 'evaluation corpus', 'evaluation corpora')}: {listed(corpora)}.")
         if gold:
             facts.append(f"{pluralise(len(gold), 'resource')} of gold data: {listed(gold)}.")
     if accuracy is not None:
@@ -53,7 +52,11 @@ def experiment(content: ReportContent) -> Section:
 
 
 def tokenizers(content: ReportContent) -> Section:
-    """One row per recipe, its phases in the order of the work, and one per tokenizer that was made elsewhere."""
+    """Return the section with a row per recipe, its phases in order of execution, and a row per external tokenizer.
+
+    Args:
+        content: content of the report.
+    """
     keys = dict.fromkeys(key for recipe in content.recipes.values() for key in recipe)
     keys = dict.fromkeys([*(key for key in _FIRST if key in keys), *keys])
     rows = [
@@ -75,7 +78,7 @@ def tokenizers(content: ReportContent) -> Section:
 
 
 def _setting(value: object) -> str | None:
-    """``method (key value, key value)`` for a mapping that names a method; other values as they are."""
+    """Return ``method (key value, key value)`` for a mapping with a method, and other values as text."""
     if isinstance(value, Mapping):
         others = {key: inner for key, inner in value.items() if key not in ("method", "type")}
         told = ", ".join(f"{words(str(key))} {_setting(inner)}" for key, inner in others.items())
@@ -87,25 +90,33 @@ def _setting(value: object) -> str | None:
 
 
 def configuration(content: ReportContent) -> Section:
-    """The configuration file as it was."""
+    """Return the section with the configuration file.
+
+    Args:
+        content: content of the report.
+    """
     return Section(
         "configuration",
         "Configuration",
-        ["Everything in this report follows from this file and the source revision below."],
+        ["This file and the source revision below determine all results of this report, except times."],
         verbatim=content.configuration,
     )
 
 
 def provenance(content: ReportContent) -> Section:
-    """Versions, revision, hardware and time, nested mappings written out."""
+    """Return the section on versions, revision and hardware, with nested mappings as rows.
+
+    Args:
+        content: content of the report.
+    """
     rows = list(_leaves(content.provenance))
     if not rows:
         return Section("provenance", "Provenance", missing=[f"Provenance: {content.why_missing('provenance')}"])
     frame = pl.DataFrame(rows, schema={"what": pl.String, "value": pl.String}, orient="row")
-    times = "How long each stage took is told beside this page, in run.html, since times differ from run to run."
-    files = "For programs: leaderboard.json and leaderboard.csv. For a paper: references.bib, what this run rests on. "
-    files += "All three are beside this page."
-    table = Table("provenance", "What made these results.", frame, folded=True, finding="versions and hardware")
+    times = "The times of all stages are in run.html, because they differ from run to run."
+    files = "Machine-readable results: leaderboard.json and leaderboard.csv. Publications to cite: references.bib. "
+    files += "All of these files are in the folder of this page."
+    table = Table("provenance", "Provenance of these results.", frame, folded=True, finding="versions and hardware")
     return Section("provenance", "Provenance", [times, files], exhibits=[table])
 
 
@@ -126,31 +137,39 @@ def _written(value: object) -> str:
 
 
 def published(content: ReportContent) -> Section:
-    """One row per published value, its source named; empty where the experiment has no published counterpart."""
+    """Return the section with a row per published value and its source; empty if there are no published values.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.part("published")
     shown = [] if frame is None else [frame.with_columns(pl.col("measure").str.replace_all("_", " "))]
     tables = [*(rows(BESIDE, one) for one in shown), *split_all(content, PUBLISHED_TRANSLATIONS)]
-    return Section("published", "Beside published values", exhibits=tables)
+    return Section("published", "Comparison with published values", exhibits=tables)
 
 
 HOW = (
-    "Each row is one tokenizer{sizes}; the small number counts its tokens. Orange: {baseline} has no token with these "
-    "bounds. ␣ is a space, ⟨brackets⟩ have bytes in hexadecimal. Point at a token to see its id."
+    "Each row is one tokenizer{sizes}; the small number is its number of tokens. Orange: {baseline} has no token with "
+    "these bounds. ␣ is a space; bytes in hexadecimal are in ⟨brackets⟩. Point at a token to see its id."
 )
-NAMED = "Sentences that the configuration names come first. The others are"
+NAMED = "Sentences of the configuration come first. The others are"
 CHOSEN = (
-    "chosen automatically from the evaluation split: those with the most boundaries, for each byte, on which these "
-    f"tokenizers differ. Candidates: the first {OF_LANGUAGE} sentences of each language in the first shard, mostly "
-    f"letters, of {SHORTEST} to {LONGEST} bytes. At most three are of one language, and one of a document."
+    "chosen automatically from the evaluation split: the sentences with the most disagreement on boundaries per byte. "
+    f"Candidates: the first {OF_LANGUAGE} sentences of each language in the first shard that are mostly letters and "
+    f"have {SHORTEST} to {LONGEST} bytes. At most three are of one language, and one of a document."
 )
 Span = tuple[int | None, int | None]
 
 
 def examples(content: ReportContent) -> Section:
-    """Every sentence as each tokenizer splits it; nothing where none were split."""
+    """Return the section with every sentence as each tokenizer splits it; empty if none were split.
+
+    Args:
+        content: content of the report.
+    """
     sentences, cuts = content.part("examples"), content.part("cuts")
     if sentences is None or cuts is None:
-        return Section("examples", "The same sentences, cut by each tokenizer")
+        return Section("examples", "Example sentences, split by each tokenizer")
     variants = cuts["variant"].unique(maintain_order=True).to_list()
     baseline = next((one for one in content.baselines if one in variants), variants[0])
     sizes = cuts["size"].unique().to_list()
@@ -160,25 +179,25 @@ def examples(content: ReportContent) -> Section:
     if sources != {CONFIGURED}:
         told.append(f"{NAMED if CONFIGURED in sources else 'The sentences are'} {CHOSEN}")
     if len(variants) < len(content.variants):
-        which = "the baseline, then the first of the configuration, each at one vocabulary size"
-        told.append(f"Shown are {len(variants):,} of {pluralise(len(content.variants), 'variant')}: {which}.")
+        which = "the baseline, then the first in the configuration, each at one vocabulary size"
+        told.append(f"Shown: {len(variants):,} of {pluralise(len(content.variants), 'variant')}, {which}.")
     by_example = {number: part for (number,), part in cuts.group_by("example", maintain_order=True)}
     exhibits = [
         _cutting(row, by_example[row["example"]], baseline, len(sizes) > 1)
         for row in sentences.iter_rows(named=True)
         if row["example"] in by_example
     ]
-    return Section("examples", "The same sentences, cut by each tokenizer", told, exhibits)
+    return Section("examples", "Example sentences, split by each tokenizer", told, exhibits)
 
 
 def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame, baseline: str, several: bool) -> Cutting:
-    """One sentence; tokens that the baseline does not have are marked.
+    """Return one sentence, in which tokens that the baseline does not have are marked.
 
     Args:
         sentence: row of the table of sentences.
         cuts: its tokens.
-        baseline: variant that the others are compared with, at its largest size here.
-        several: whether names are followed by their size.
+        baseline: variant that the others are compared with, at its largest size.
+        several: True to print sizes after names.
     """
     tokenizers = {
         (str(variant), int(str(size))): list(part.select("start", "end", "id", "token").iter_rows())
@@ -195,7 +214,7 @@ def _cutting(sentence: dict[str, Any], cuts: pl.DataFrame, baseline: str, severa
 
 
 def _tokens(rows: Sequence[tuple[int | None, int | None, int, str]], bounds: set[Span] | None) -> Iterator[ShownToken]:
-    """Tokens of one row; none of them differs where the bounds of one side are not known."""
+    """Yield the tokens of one row; none differs if bounds are unknown."""
     for start, end, one, token in rows:
         data = bytes.fromhex(token)
         differs = bounds is not None and start is not None and (start, end) not in bounds
@@ -204,12 +223,12 @@ def _tokens(rows: Sequence[tuple[int | None, int | None, int, str]], bounds: set
 
 def _caption(sentence: dict[str, Any]) -> str:
     if sentence["source"] == CONFIGURED:
-        return "Named in the configuration."
+        return "From the configuration."
     language = f", {sentence['language']}" if sentence["language"] else ""
     return f"From {sentence['corpus']}{language}, document {sentence['document']:,}."
 
 
 def _direction(text: str) -> str:
-    """That of the first letter with one."""
+    """Return the direction of the first letter that has one."""
     strong = next((kind for one in text if (kind := bidirectional(one)) in ("L", "R", "AL")), "L")
     return "ltr" if strong == "L" else "rtl"

@@ -1,7 +1,4 @@
-"""All other measures: a table for each subject and corpus, and dots by variant for the best known of them.
-
-Distributions of tokens by length and by how often they occur, drawn.
-"""
+"""All other measures: a table for each subject and corpus, dot plots of the best-known measures, and distributions."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,22 +27,22 @@ from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.table import Kind
 
 DISTRIBUTIONS_DRAWN = {
-    "token_length_distribution": ("Tokens of the vocabulary by their length in bytes", "bytes", "% of the vocabulary"),
+    "token_length_distribution": ("Tokens of the vocabulary by length in bytes", "bytes", "% of the vocabulary"),
     "token_frequency_distribution": (
-        "Tokens of the vocabulary by how often {about} has them", "occurrences", "% of the vocabulary",
+        "Tokens of the vocabulary by number of occurrences in {about}", "occurrences", "% of the vocabulary",
     ),
 }  # fmt: skip
-"""What each distribution is, and the names of its axes."""
+"""Title and axis labels of each distribution."""
 
 
 def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about: str) -> list[Drawing]:
-    """The distributions of one corpus, at each size or the largest, see :func:`drawn_sizes`.
+    """Return the distributions of one corpus, at the sizes of :func:`drawn_sizes`.
 
     Args:
-        content: what the report shows.
-        part: the corpus's rows of the intrinsic table.
-        corpus: its name.
-        about: what was measured, in words.
+        content: content of the report.
+        part: rows of the intrinsic table for the corpus.
+        corpus: name of the corpus.
+        about: measured text, in words.
     """
     drawings = []
     for metric in DISTRIBUTIONS_DRAWN:
@@ -62,7 +59,6 @@ def distributions(content: ReportContent, part: pl.DataFrame, corpus: str, about
 
 
 def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpus: str, about: str) -> Drawing:
-    """One distribution at one size."""
     title, xlabel, ylabel = DISTRIBUTIONS_DRAWN[metric]
     classes = here["definition"].unique(maintain_order=True).sort().to_list()
     classes.sort(key=lambda one: ("more than" in one or "or more" in one, one))
@@ -94,13 +90,13 @@ def _distribution(content: ReportContent, here: pl.DataFrame, metric: str, corpu
     most = max(peaks.values(), key=lambda one: (list(peaks.values()).count(one), one))
     share = f"{list(peaks.values()).count(most)} of {len(peaks)} tokenizers"
     have, their = ("has", "its") if list(peaks.values()).count(most) == 1 else ("have", "their")
-    says = f"{share} {have} the largest part of {their} vocabulary at {most} {xlabel}."
+    says = f"{share} {have} the largest share of {their} vocabulary at {most} {xlabel}."
     source = NumberSource([path_of(INTRINSIC)], [TEXT])
     return Drawing(slug(metric.replace("_", "-"), corpus), caption, draw, source, shown, says)
 
 
 def _class(definition: str) -> str:
-    """The class alone: ``3``, ``8 to 15``."""
+    """Return the class of a definition: ``3``, ``8 to 15``."""
     powers = re.search(r"uses (.*) times", definition)
     text = powers[1] if powers else definition.removeprefix("tokens of the vocabulary of ").removesuffix(" bytes")
     text = re.sub(r"2\^0*(\d+)( - 1)?", lambda one: f"{2 ** int(one[1]) - bool(one[2]):,}", text)
@@ -109,30 +105,34 @@ def _class(definition: str) -> str:
 
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
-UNLIKE = " Compare only tokenizers of the same pre-tokenizer by it."
+UNLIKE = " Compare only tokenizers with the same pre-tokenizer."
 DRAWN = ("corpus_token_count", "gap", "renyi_efficiency_2.5", "mean_token_length")
-"""Metrics that are drawn where they were measured, each under its first definition."""
+"""Metrics with a figure, each for its first definition."""
 
 VOCABULARY = "tokenizers/{variant}/{size}/tokens.vocab"
 OF_VOCABULARY = ("vocabulary_size", "common_token_share", "removed_tokens", "dropped_tokens", "added_tokens")
 OF_TOKENS = re.compile(r"^(?!.*(text|uses)).*/ tokens of the vocabulary$|\(added\)|\(dropped\)|removed")
-"""What counts tokens of vocabularies, not of a text; of definitions it is those that say so."""
+"""Definitions that count tokens of vocabularies, not of a text."""
 EXCHANGED = re.compile(r"\((added|dropped)\)")
-THE_BASELINE = "it is the baseline: nothing is added or dropped"
+THE_BASELINE = "the baseline itself: nothing is added or dropped"
 REMOVED = "removed_tokens"
-"""What few constructions do, and is left out where none of a table's does."""
+"""Metric that is left out of tables in which no construction removes tokens."""
 ABOVE = "above the optimum"
-"""What pages call the metric ``gap``."""
+"""Name of the metric ``gap`` on pages."""
 GAPS = "compression"
-"""The subject that has the gaps; the table of bounds follows it."""
+"""Subject with the gaps; the table of bounds follows it."""
 OWN, GROUP = "pretokenization", "size and pre-tokenizer"
-"""Columns of tables: the pre-tokenizer, and the tokenizers among which the best is chosen, which is not shown."""
+"""Columns of tables: the pre-tokenizer, and the group in which the best is chosen (not shown)."""
 ALL = "all resources"
-"""What stands in place of a corpus where resources are averaged."""
+"""Name in place of a corpus for averages over resources."""
 
 
 def intrinsic(content: ReportContent) -> Section:
-    """Every metric of every tokenizer, with its definition and n."""
+    """Return the section on intrinsic measures, with definitions and n.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.part("intrinsic")
     if frame is None:
         return Section(
@@ -149,7 +149,7 @@ def intrinsic(content: ReportContent) -> Section:
         figures = f"{_title(content, corpus)}: figures" if several else "Figures"
         exhibits.append(Heading(slug("measures", corpus), figures))
         exhibits += _drawings(content, overall, corpus, texts)
-        # What is of vocabularies alone is the same on every corpus.
+        # Distributions of vocabularies are the same for every corpus; show each once.
         drawn = [(one.caption, one.variants, one.says) for one in exhibits if isinstance(one, Drawing)]
         exhibits += [
             one
@@ -165,21 +165,20 @@ def intrinsic(content: ReportContent) -> Section:
 
 
 def _led(exhibits: list[Exhibit]) -> Iterator[Exhibit]:
-    """Exhibits without headings that nothing follows."""
+    """Yield exhibits without the headings that have no exhibit."""
     for one, following in zip(exhibits, [*exhibits[1:], None], strict=True):
         if not isinstance(one, Heading) or (following is not None and not isinstance(following, Heading)):
             yield one
 
 
 def _title(content: ReportContent, corpus: str) -> str:
-    """A text or gold data, at the head of a title."""
     return "All resources" if corpus == ALL else corpus
 
 
 def _tables(
     content: ReportContent, part: pl.DataFrame, corpus: str, texts: str, several: bool, by_language: bool = False
 ) -> Iterator[Exhibit]:
-    """A heading and a table for each subject."""
+    """Yield a heading and a table for each subject."""
     known = part.filter(~pl.col("metric").is_in(IN_PARTS))
     if by_language:
         spoken = known.filter(pl.col("language") != "")["metric"].unique().to_list()
@@ -197,14 +196,14 @@ def _tables(
 
 
 def _bounds(content: ReportContent, shown: set[str]) -> list[Table]:
-    """What gaps are above, of corpora of which nothing else is shown."""
+    """Return the tables of bounds for corpora without other tables."""
     found = content.part("bounds")
     corpora = [] if found is None else content.corpora_of(found)
     return [table for corpus in corpora if corpus not in shown for table in _bounds_of(content, corpus)]
 
 
 def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
-    """What the gaps of one corpus are above, without columns that say nothing."""
+    """Return the tables of bounds for one corpus, without columns that are constant."""
     tables = []
     for table in split(content, BOUNDS, corpus=corpus):
         by_language = (table.frame["language"] != "").any()
@@ -214,17 +213,20 @@ def _bounds_of(content: ReportContent, corpus: str) -> list[Table]:
 
 
 def _what(content: ReportContent, corpus: str) -> str:
-    """What was measured, in words: a text or gold data."""
+    """Return the measured text or gold data, in words."""
     if corpus in content.resources:
         return f"the words of {corpus}"
     return ALL if corpus == ALL else f"the text of the evaluation split of {corpus}"
 
 
 def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """One row per (variant, size, metric, definition) of one corpus, and how many languages each is a mean of.
+    """Return one row per (variant, size, metric, definition) of one corpus, and the number of averaged languages.
 
-    Rows without a language speak for the whole corpus. Where there are none, the languages' values are averaged; a mean
-    over fewer languages than all has no value and names those that lack one.
+    Rows without a language are for the entire corpus, and the number is then 1. If there are none, values are averaged
+    over languages, unweighted. A mean has no value if a language has none; the reason names these languages.
+
+    Args:
+        part: rows of the intrinsic table for one corpus.
     """
     languages = part["language"].n_unique()
     overall = whole_corpus_rows(part)
@@ -243,15 +245,15 @@ def whole_corpus(part: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def whole_corpus_rows(part: pl.DataFrame) -> pl.DataFrame:
-    """The rows without a language, or all rows of a corpus that has a single one."""
+    """Return the rows without a language, or all rows of a corpus with a single language."""
     alone = pl.col("language").n_unique().over("corpus") == 1
     return part.filter((pl.col("language").fill_null("") == "") | alone)
 
 
 def own_denominators(content: ReportContent) -> set[tuple[str, str, str]]:
-    """Corpus, metric and definition of measures that divide by what tokenizers make, where these are not equally many.
+    """Return corpus, metric and definition of measures whose denominator depends on the tokenizer, if n differs.
 
-    Values of one size are not compared by them, and even less those of several.
+    Tokenizers are not compared by these measures.
     """
     frame = content.part("intrinsic")
     if frame is None:
@@ -311,7 +313,7 @@ def _table(
     caption = INTRINSIC.prints[0].caption.format(metrics=title, texts=_measured_on(measures, texts))
     if any(column.best for column in columns):
         each = "size and pre-tokenizer" if content.several_pretokenizers else "size"
-        caption += f" Bold: the best at each {each}, in columns of which one end is plainly better."
+        caption += f" Bold: the best at each {each}, in columns with a better end."
     frame = pl.DataFrame(data, infer_schema_length=None)
     unranked, fewer = content.unranked(
         {(row, column.name): one[:2] for row, one in enumerate(tokenizers) for column in columns if column.best}
@@ -320,35 +322,35 @@ def _table(
         name, caption, frame, [*heads, *columns], reasons, unranked=unranked, best_within="" if by_language else GROUP,
         definitions=defined(notes),
         notes=[
-            *[f"Without a best, as tokenizers divide by their own numbers: {listed(unlike)}."] * bool(unlike),
+            *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
             *fewer,
-            *[f"Left out, as no tokenizer here has a value: {listed(empty)}."] * bool(empty),
+            *[f"Left out, because no tokenizer has a value: {listed(empty)}."] * bool(empty),
         ],
         source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
 
 
 def plainly(definition: str) -> str:
-    """A definition as the report tells it: what a nominal size is need not be known."""
-    return definition.replace(NOMINAL, f"{NOMINAL}, the one asked for, whether or not there are as many tokens")
+    """Return a definition for readers, with an explanation of the nominal vocabulary size."""
+    return definition.replace(NOMINAL, f"{NOMINAL}, i.e. the requested number of tokens")
 
 
 def _measured_on(measures: list[tuple[Measure, str]], texts: str) -> str:
-    """What the measures of a table were measured on: the text, vocabularies, or embeddings of models."""
+    """Return the measured objects of a table, in words: the text, vocabularies, or embeddings of models."""
     kinds = {_kind(*measure) for measure, _ in measures}
     told = {TEXT: texts, EMBEDDINGS: "the input embeddings of language models", VOCABULARY: "the vocabularies"}
     return listed([where for kind, where in told.items() if kind in kinds])
 
 
 def _kind(metric: str, definition: str) -> str:
-    """The file that a measure is of: of a text, of embeddings, or of the vocabulary alone."""
+    """Return the file of a measure: of a text, of embeddings, or of a vocabulary."""
     if measured_in(metric) == (EMBEDDINGS,):
         return EMBEDDINGS
     return VOCABULARY if metric in OF_VOCABULARY or OF_TOKENS.search(definition) else TEXT
 
 
 def _over(counts: list[int]) -> str:
-    """``; over 7 things``, where all values are over as many; what differs is told by the values themselves."""
+    """Return ``; over 7`` if n is the same for all values and greater than 1; empty otherwise."""
     return f"; over {min(counts):,}" if counts and min(counts) == max(counts) > 1 else ""
 
 
@@ -361,7 +363,12 @@ def _source(content: ReportContent, corpus: str, measures: Sequence[tuple[Measur
 
 
 def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, int], float]]:
-    """The first definition of a metric and its values by (variant, size); nothing where it was not measured."""
+    """Return the first definition of a metric and its values by (variant, size); empty if it was not measured.
+
+    Args:
+        overall: rows of the entire corpus, see :func:`whole_corpus`.
+        metric: name of the metric.
+    """
     rows = overall.filter(pl.col("metric") == metric, pl.col("value").is_not_null())
     if rows.is_empty():
         return "", {}
@@ -371,14 +378,14 @@ def measured(overall: pl.DataFrame, metric: str) -> tuple[str, dict[tuple[str, i
 
 
 def _grouped(content: ReportContent, rows: Sequence[Row]) -> list[Row]:
-    """Rows that begin with a variant, by pre-tokenizer, the baselines' first; otherwise in the same order."""
+    """Return rows that begin with a variant sorted by pre-tokenizer, the baselines' first (stable)."""
     return sorted(rows, key=lambda row: content.place_of_pretokenizer(content.pretokenizers.get(row[0])))
 
 
 def _of_each_pretokenizer(
     content: ReportContent, values: Mapping[tuple[str, int], float]
 ) -> dict[str, dict[tuple[str, int], float]]:
-    """Values by variant and size of each pre-tokenizer, the baselines' first."""
+    """Return values by variant and size for each pre-tokenizer, the baselines' first."""
     found: dict[str, dict[tuple[str, int], float]] = {}
     for key in _grouped(content, list(values)):
         found.setdefault(content.pretokenizer(key[0]), {})[key] = values[key]
@@ -413,7 +420,7 @@ def _drawings(content: ReportContent, overall: pl.DataFrame, corpus: str, texts:
             caption = f"{title} on {texts}, by variant and vocabulary size: {plainly(definition)}."
             if smaller:
                 named = join_some([f"{variant} at {size:,}" for variant, size in smaller])
-                caption += f" Not to be ranked, as they have fewer tokens than others of their size: {named}."
+                caption += f" Not ranked (fewer tokens than others of their size): {named}."
             if own:
                 caption += UNLIKE
                 says += UNLIKE

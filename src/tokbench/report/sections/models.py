@@ -1,7 +1,4 @@
-"""Language models: what they read, training curves, convergence, norms of embeddings and bits per byte.
-
-Checkpoints along the way: a figure and a table for each model and suite that were asked for them.
-"""
+"""Language models: training text, training curves, convergence, norms of embeddings, and bits per byte."""
 
 from dataclasses import replace
 from functools import partial
@@ -25,7 +22,11 @@ MEASURES = {"bits_per_byte": "bits per byte", "accuracy": "accuracy (%)"}
 
 
 def convergences(content: ReportContent) -> list[Table | Drawing]:
-    """A figure and its numbers for each model and suite; none where no checkpoints were kept."""
+    """Return a figure of convergence and its numbers for each model and suite; none without checkpoints.
+
+    Args:
+        content: content of the report.
+    """
     part = content.part("convergence")
     if part is None:
         return []
@@ -60,15 +61,19 @@ def _convergence(content: ReportContent, model: str, suite: str, part: pl.DataFr
 
 
 CAUTION = (
-    "Losses are in bits per byte. Loss per token cannot be compared between tokenizers, since their tokens differ in "
+    "Losses are in bits per byte. Loss per token is not comparable between tokenizers, because their tokens differ in "
     "length."
 )
 
-SMOOTHED = " Lines are a running mean over a fiftieth of the curve, with the raw curve behind it."
+SMOOTHED = " Lines are running means over a fiftieth of the curve, with the raw curve behind them."
 
 
 def models(content: ReportContent) -> Section:
-    """Curves, norms of embeddings and a table of bits per byte for each model, and what all of them read."""
+    """Return the section on language models: curves, norms of embeddings, bits per byte, and training text.
+
+    Args:
+        content: content of the report.
+    """
     exhibits: list[Table | Drawing] = []
     missing = []
     losses = content.part("curves")
@@ -100,7 +105,7 @@ def models(content: ReportContent) -> Section:
 
 
 def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Drawing]:
-    """Losses in bits per byte, of tokenizers whose models are known to have read so many bytes; none without any."""
+    """Return the figure of losses in bits per byte, for models with known bytes of training text; none without any."""
     read = content.part("trained_on")
     if read is None:
         return []
@@ -119,7 +124,7 @@ def _curves(content: ReportContent, model: str, part: pl.DataFrame) -> list[Draw
         return []
     last = {key: loss[-1] for key, (_, loss) in losses.items()}
     says = between(f"Training loss of {model} in bits per byte after its last batch", content.alike(last))
-    says += " One batch is noisy and was trained on; bits per byte of held-out text compare tokenizers better."
+    says += " This is one noisy batch of training text; bits per byte of held-out text compare tokenizers better."
     order = [one for one in _of(content, part) if any(variant == one for variant, _ in losses)]
     shown = content.drawn(order)
     losses = {key: curve for key, curve in losses.items() if key[0] in shown}
@@ -147,7 +152,7 @@ def _norms(content: ReportContent, model: str, size: int, part: pl.DataFrame) ->
 
 
 def _of(content: ReportContent, part: pl.DataFrame) -> list[str]:
-    """The variants of a part, in the order of reading."""
+    """Return the variants of a part, in the order of reading."""
     return [variant for (variant,) in content.in_order(part.select("variant").unique().rows())]
 
 
@@ -199,7 +204,7 @@ def _bits_per_byte(content: ReportContent, names: list[str], part: pl.DataFrame)
     caption = f"Bits per byte of {', '.join(names)} on the evaluation split, by variant and vocabulary size."
     caption += content.left_out(order, ranked=True) + content.in_brackets
     if gone := [one for one in variants if one in lossy]:
-        caption += f" Left out, since they do not give back all of a text: {listed(gone)}."
+        caption += f" Left out, because they lose text: {listed(gone)}."
     says = between(f"Bits per byte of {', '.join(names)}", content.labelled_sizes(content.alike(values)))
     says += f" {ONE_TRAINING.capitalize()}."
     return [Drawing(table.name, caption, draw, source, says=says), table]

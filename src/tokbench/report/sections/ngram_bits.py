@@ -1,4 +1,4 @@
-"""Token n-gram models: bits per byte by order, budget and language; what the documents tell apart."""
+"""Token n-gram models: bits per byte by order, budget and language, and comparisons over documents."""
 
 from functools import partial
 from typing import Any
@@ -22,7 +22,11 @@ from tokbench.tabulation.ngram_bits import NGRAM_BITS
 
 
 def measured(content: ReportContent) -> list[Table | Drawing]:
-    """For each corpus a figure, a table for each budget, and one by language; nothing where none was asked for."""
+    """Return, for each corpus, a figure, a table for each budget, and a table by language; empty without results.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.part("ngram_bits")
     exhibits: list[Table | Drawing] = []
     if frame is None:
@@ -41,7 +45,11 @@ def measured(content: ReportContent) -> list[Table | Drawing]:
 
 
 def tested(content: ReportContent) -> list[Table | Drawing]:
-    """For each corpus and size the ranks and comparisons of the highest order on the largest budget."""
+    """Return, for each corpus and size, ranks and comparisons for the highest order and the largest budget.
+
+    Args:
+        content: content of the report.
+    """
     ranks = content.part("ngram_ranks")
     exhibits: list[Table | Drawing] = []
     if ranks is None:
@@ -73,7 +81,7 @@ def tested(content: ReportContent) -> list[Table | Drawing]:
 
 
 def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
-    """Differences from the baseline by Student's t over documents."""
+    """Return the forest plot of differences from the baseline, by Student's t over documents."""
     frame = content.part(NGRAM_VERDICTS.name)
     part = None if frame is None else frame.filter(**at)
     if part is None or part.is_empty():
@@ -87,7 +95,7 @@ def _forest(content: ReportContent, at: dict[str, Any]) -> list[Drawing]:
 
 
 def _last(part: pl.DataFrame) -> dict[str, int]:
-    """The largest budget, and the highest order."""
+    """Return the largest budget and the highest order."""
     return {name: int(str(part[name].max())) for name in ("training_bytes", "order")}
 
 
@@ -99,8 +107,8 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         panel = values.setdefault((row["training_bytes"], row["size"]), {})
         panel.setdefault(row["variant"], {})[row["order"]] = row["value"]
     caption = (
-        f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}: how far each variant "
-        f"lies above the lowest. A panel for each vocabulary size and number of bytes trained on. {CANNOT}"
+        f"Bits per byte of token n-gram models by order, on the evaluation split of {corpus}, relative to the lowest "
+        f"variant. One panel for each vocabulary size and number of training bytes. {CANNOT}"
     )
     draw = partial(curves.ngram_bits_draw, values, order, styles([*content.variants, *order], content.highlight))
     source = source_of(NGRAM_BITS, corpus=corpus)
@@ -111,7 +119,7 @@ def _drawing(content: ReportContent, corpus: str, part: pl.DataFrame) -> Drawing
         for variant, size, value in last.select("variant", "size", "value").rows()
         if variant not in lossy
     }
-    what = f"Bits per byte of {corpus} by the models of the highest order and the most training text"
+    what = f"Bits per byte of {corpus} with the models of the highest order and the most training text"
     says = between(what, content.alike(bits)) if bits else ""
     caption += content.left_out(order)
     return Drawing(slug("ngram-bits", corpus), caption, draw, source, content.drawn(order), says)
@@ -151,7 +159,7 @@ def _table(content: ReportContent, corpus: str, budget: int, part: pl.DataFrame)
 
 
 def _why(row: dict[str, Any] | None) -> str:
-    """Why a number does not stand among the others."""
+    """Return the reason why a value is left out."""
     if row is None:
         return "not measured for this tokenizer"
-    return f"{row['value']:.4f}, but {row['bytes_lost']:,} of {row['bytes']:,} bytes of the text do not come back"
+    return f"{row['value']:.4f}, but {row['bytes_lost']:,} of {row['bytes']:,} bytes of the text are lost"

@@ -1,9 +1,4 @@
-"""Tables printed row by row, as they are declared.
-
-What is said of vocabularies that have fewer tokens than the size that was asked for, or than others of it.
-
-Where the numbers of each kind of table come from, by paths within the experiment's folder.
-"""
+"""Tables printed as declared, notes on undersized vocabularies, and sources of numbers."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,11 +17,11 @@ from tokbench.tabulation.table import TidyTable
 
 
 def told_of_smaller(content: ReportContent, table: Table) -> Table:
-    """A table of measures whose caption says how many tokenizers are left out of those by the nominal size.
+    """Return a table whose caption gives the number of tokenizers left out of measures by nominal size.
 
     Args:
-        content: what the report shows.
-        table: one whose caption ends as declared, with :data:`tokbench.statistics.correlation.SMALLER`.
+        content: content of the report.
+        table: table whose caption ends with :data:`tokbench.statistics.correlation.SMALLER`.
     """
     measured = content.frames.get("intrinsic")
     if measured is None or not content.smaller:
@@ -37,42 +32,42 @@ def told_of_smaller(content: ReportContent, table: Table) -> Table:
         return table
     out = f"{pluralise(len(gone), 'tokenizer')} {'is' if len(gone) == 1 else 'are'} left out"
     told = (
-        "Tokenizers with fewer tokens than their size are among the others, but for measures that divide by the "
-        f"nominal size, which is the one asked for: {out} of these."
+        "Tokenizers with fewer tokens than requested are included, except in measures that divide by the nominal "
+        f"(requested) size: {out} of these."
     )
     return replace(table, caption=table.caption.replace(SMALLER, told))
 
 
 def unequal(content: ReportContent, variants: Iterable[str], size: int) -> str:
-    """What is said beside pairs of variants of which some have fewer tokens than others of the size; nothing of none.
+    """Return a note on pairs with undersized vocabularies; empty if there are none.
 
     Args:
-        content: what the report shows.
-        variants: those of the pairs.
-        size: that all were asked for.
+        content: content of the report.
+        variants: variants of the pairs.
+        size: requested vocabulary size.
     """
     names = [name for name in sorted(set(variants)) if (name, size) in content.fewer]
     if not names:
         return ""
-    return f"Pairs with {join_some(names)} are not of equal size: fewer tokens than others came of the text."
+    return f"Pairs with {join_some(names)} are not of equal size: fewer tokens than others of this size."
 
 
 def pairs_told_of_fewer(content: ReportContent, table: Table, size: int) -> Table:
-    """A table of pairs, columns ``a`` and ``b``, with a note of those whose vocabularies are not of equal size."""
+    """Return a table of pairs, columns ``a`` and ``b``, with a note on pairs of unequal size."""
     note = unequal(content, [*table.frame["a"], *table.frame["b"]], size)
     return replace(table, notes=[*table.notes, note]) if note else table
 
 
 LEAST_DRAWN = 6
-"""Numbers from which on a figure shows more than the table that follows it."""
+"""Fewest numbers for a figure in addition to a table."""
 LEAST_CORRELATED = 10
-"""Points from which on a correlation is drawn, or called a finding."""
+"""Fewest points for a correlation to be drawn or called a finding."""
 _MAX_SIZES = 4
-"""Vocabulary sizes up to which figures of one size are drawn for each."""
+"""Most vocabulary sizes for one figure per size."""
 
 
 def drawn_sizes(sizes: Iterable[int]) -> list[int]:
-    """The vocabulary sizes for which a figure of one size is drawn: all of up to four, else the largest."""
+    """Return the vocabulary sizes for figures of one size: all if there are at most four, else the largest."""
     ordered = sorted(set(sizes))
     return ordered if len(ordered) <= _MAX_SIZES else ordered[-1:]
 
@@ -85,18 +80,24 @@ _EMBEDDED = ("embedding_norm", "mean_embedding_norm", "mean_token_probability", 
 
 
 def source_of(table: TidyTable, which: int = 0, **at: object) -> NumberSource:
-    """A table and the files of the stages behind one of its prints; a model of several seeds has several files."""
+    """Return the source of one print of a table: its path and the files behind it.
+
+    Args:
+        table: the declaration.
+        which: number of the print (default: 0).
+        at: values of columns that all rows share; a model with several seeds has several files and is ignored.
+    """
     shared = {key: one for key, one in at.items() if not SEVERAL.search(str(one))}
     return NumberSource([path_of(table)], table.prints[which].files, shared)
 
 
 def path_of(table: TidyTable) -> str:
-    """Where a table lies."""
+    """Return the path of a table."""
     return f"{table.folder}/{table.name}.csv"
 
 
 def measured_in(metric: str) -> tuple[str, ...]:
-    """Files of an intrinsic metric that is not of one tokenizer on one text; none for one that is."""
+    """Return the files of an intrinsic metric that needs more than one tokenizer and one text; empty for others."""
     if metric.startswith(_EMBEDDED):
         return (EMBEDDINGS,)
     if metric in _BOUNDED:
@@ -105,17 +106,17 @@ def measured_in(metric: str) -> tuple[str, ...]:
 
 
 def column_of(declared: tidy.Column) -> PrintedColumn:
-    """How a declared column is shown."""
+    """Return the printed column of a declared column."""
     return PrintedColumn(declared.name, declared.heading, declared.kind, declared.decimals)
 
 
 def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) -> Table:
-    """A table as one of its prints says.
+    """Return a table as one of its prints declares.
 
     Args:
         table: the declaration.
-        frame: the rows to print, with the columns that are shown.
-        which: number of the print.
+        frame: rows to print, with the columns that are shown.
+        which: number of the print (default: 0).
         at: values of the columns that the table is split by.
     """
     place = table.prints[which]
@@ -139,20 +140,27 @@ def rows(table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) ->
 
 
 def in_order(content: ReportContent, table: TidyTable, frame: pl.DataFrame, which: int = 0, **at: object) -> Table:
-    """The same with variants, the first column shown, in the order of the configuration."""
+    """Return a table as :func:`rows` does, with variants, the first column shown, in the order of reading."""
     chosen = frame.select([column.name for column in table.prints[which].columns(table)])
     return rows(table, pl.DataFrame(content.in_order(chosen.rows()), chosen.schema, orient="row"), which, **at)
 
 
 def split(content: ReportContent, table: TidyTable, which: int = 0, **at: object) -> list[Table]:
-    """The rows with these values in the columns by which a table is split; nothing where there are none."""
+    """Return the table of the rows with given values, as one of its prints declares; empty if there are none.
+
+    Args:
+        content: content of the report.
+        table: the declaration.
+        which: number of the print (default: 0).
+        at: values of columns.
+    """
     frame = content.part(table.name)
     part = None if frame is None else frame.filter(**at) if at else frame
     return [] if part is None or part.is_empty() else [rows(table, content.read(part), which, **at)]
 
 
 def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[Table]:
-    """A table for each value of the columns by which a table is split; nothing where there are none."""
+    """Return a table for each value of the columns that a table is split by; empty if it has no rows."""
     frame, by = content.part(table.name), table.prints[which].by
     if frame is None:
         return []
@@ -161,7 +169,7 @@ def split_all(content: ReportContent, table: TidyTable, which: int = 0) -> list[
 
 
 def remaining(content: ReportContent, section: str) -> list[Table]:
-    """What is declared for a section and no module of it arranges."""
+    """Return the tables that are declared for a section and that its module does not arrange."""
     made: list[Table] = []
     for table in content.declared:
         for which, place in enumerate(table.prints):

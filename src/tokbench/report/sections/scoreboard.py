@@ -1,4 +1,4 @@
-"""The scoreboard: a row for each tokenizer, a column for each thing that is asked first."""
+"""Scoreboard: a row for each tokenizer, a column for each main measure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,29 +29,29 @@ FILES = {TOKENS: TEXT, NGRAM: "ngram_bits/{variant}/{size}.json", BITS: DOWNSTRE
          ALIGNMENT: RESOURCE, GAP: "bounds/{corpus}/*/{size}.json",
          SPEED: "speeds/{variant}/{size}/*.json"}  # fmt: skip
 ABOUT = {
-    TOKENS: "tokens that the text takes; the fewer the better",
-    GAP: "how many more tokens than a proven lower bound for any vocabulary of this size and the same pre-tokens, in "
-    "percent. Compare only tokenizers of the same pre-tokenizer by it",
-    NGRAM: "how well models that count runs of tokens predict the text; the fewer bits the better. A quick stand-in "
-    "for a language model, good for ordering tokenizers; its level says nothing",
-    BITS: "how well a language model trained with the tokenizer predicts held-out text; the fewer bits the better",
-    ACCURACY: "questions answered right, an unweighted mean over the tasks, in percent; the more the better",
-    ALIGNMENT: "how often tokens of a word end where its morphemes do (F1, from 0 to 1); the more the better. Each "
-    "tokenizer is scored on words of its own: those that are no token while all their morphemes are",
-    SPEED: "megabytes per second of one thread's processor time, cold: the first pass of a fresh tokenizer over the "
-    "text; the median of several rounds. It differs from run to run, as other jobs ran at the same time",
+    TOKENS: "tokens of the text; fewer are better",
+    GAP: "tokens above a proven lower bound for any vocabulary of this size and the same pre-tokens, in percent; fewer "
+    "are better. Compare only tokenizers with the same pre-tokenizer",
+    NGRAM: "bits per byte of the text with token n-gram models; fewer are better. A cheap substitute for a language "
+    "model that orders tokenizers; its absolute value has no meaning",
+    BITS: "bits per byte of held-out text with a language model trained with the tokenizer; fewer are better",
+    ACCURACY: "questions answered correctly, unweighted mean over the tasks, in percent; more are better",
+    ALIGNMENT: "agreement of token boundaries with morpheme boundaries of words (F1, from 0 to 1); higher is better. "
+    "The words differ by tokenizer: those that are not a token and whose morphemes all are tokens",
+    SPEED: "megabytes per second of one thread's processor time, cold: first pass of a new tokenizer over the text, "
+    "median of several rounds; more are better. It varies between runs, because other jobs run at the same time",
 }
 TIMES = "times of one run are not independent"
 WITHOUT_INTERVAL = {
     GAP: "the bound is of this very text, not of others like it",
     SPEED: TIMES,
 }
-"""Why columns have no interval whatever was measured."""
+"""Reasons why columns never have an interval."""
 SEEDS = (
     f"Language models with one seed have no {FIRST} and no difference from the baseline: another seed can change their "
     "order."
 )
-FEW_PAIRS = f"Of so many variants only the pairs with the best and with the baseline are tested. {SELECTED}"
+FEW_PAIRS = f"Because variants are many, only pairs with the best and with the baseline are tested. {SELECTED}"
 
 
 _DIFFERENCE = ("difference", "difference_low", "difference_high")
@@ -64,7 +64,7 @@ _TIMED = dict.fromkeys(
     "difference_reason": TIMES,
 }
 Cell = dict[str, Any]
-"""A row of the scoreboard, which is a cell of the table."""
+"""A row of the scoreboard, i.e. a cell of the printed table."""
 Place = tuple[int, str]
 
 
@@ -78,7 +78,7 @@ LACKING = "not measured for this tokenizer"
 
 
 class Key(NamedTuple):
-    """A column: what is measured, by which model on which suite."""
+    """A column: measure, model and suite; the latter two are empty for other measures."""
 
     measure: str
     model: str
@@ -89,10 +89,10 @@ class Key(NamedTuple):
         return ".".join(filter(None, self))
 
     def header(self, of: str) -> str:
-        """What stands above the column.
+        """Return the header of the column.
 
         Args:
-            of: what tells it from others of its measure, see :func:`_told_apart`.
+            of: model and suite, or the one of them that differs between columns, see :func:`_told_apart`.
         """
         return {
             TOKENS: "tokens",
@@ -110,7 +110,11 @@ class Key(NamedTuple):
 
 
 def scoreboard(content: ReportContent) -> Table | None:
-    """The table; None where nothing of it was measured."""
+    """Return the scoreboard; None if it has no values.
+
+    Args:
+        content: content of the report.
+    """
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return None
@@ -187,7 +191,7 @@ def _table(content: ReportContent, keys: list[Key], cells: dict[tuple[str, int, 
 def _first(
     known: Sequence[tuple[Place, Key, Cell]], rows: Sequence[tuple[str, int, str]], of: Mapping[str, str | None]
 ) -> frozenset[Place]:
-    """The best cells of columns: of each corpus, size and pre-tokenizer of which two or more are ranked."""
+    """Return the best cells of columns, for each corpus, size and pre-tokenizer with two or more ranked."""
     ranked: Counter[tuple[Any, ...]] = Counter()
     groups = {}
     for place, key, cell in known:
@@ -199,19 +203,19 @@ def _first(
 
 
 def _difference(key: Key, cell: Cell, column: Sequence[Cell]) -> str:
-    """The difference from the baseline with its interval; "baseline" for that one, nothing where there is neither."""
+    """Return the difference from the baseline with its interval; "baseline" for the baseline; empty for others."""
     if cell["difference_verdict"] == BASELINE:
         return BASELINE
     return "" if cell["difference"] is None else "; ".join(filter(None, difference_texts(key.measure, cell, column)))
 
 
 def difference_texts(measure: str, cell: Cell, column: Sequence[Cell]) -> tuple[str, str]:
-    """A difference from the baseline with its unit, and its interval or nothing, in digits that fit a column.
+    """Return a difference from the baseline with its unit, and its interval (empty if none), in print.
 
     Args:
-        measure: what the difference is of.
-        cell: the row of the scoreboard.
-        column: rows of the same measure.
+        measure: measure of the difference.
+        cell: row of the scoreboard.
+        column: rows of the same column, which determine the decimals.
     """
     kind: Kind = "percent" if measure in (TOKENS, GAP, ACCURACY) else "real"
     parts = [abs(value) for one in column for name in _DIFFERENCE if (value := one[name])]
@@ -228,7 +232,7 @@ def difference_texts(measure: str, cell: Cell, column: Sequence[Cell]) -> tuple[
 def _of_other_groups(
     rows: Sequence[tuple[str, int, str]], found: Sequence[Sequence[Cell | None]], of: Mapping[str, str | None]
 ) -> dict[Place, str]:
-    """A remark on rows whose baseline has another pre-tokenizer."""
+    """Return remarks on rows whose baseline has another pre-tokenizer."""
     told = {}
     for index, (row, cells) in enumerate(zip(rows, found, strict=True)):
         baseline = next((cell["baseline"] for cell in cells if cell and cell["baseline"]), None)
@@ -238,14 +242,14 @@ def _of_other_groups(
         if other != of[row[2]]:
             mine, theirs = of[row[2]] or UNKNOWN_PRETOKENIZER, other or UNKNOWN_PRETOKENIZER
             told[index, "pretokenization"] = (
-                f"pre-tokenizer {mine}, baseline {baseline} has {theirs}: differences from the baseline are of "
-                "pre-tokenizers, too"
+                f"pre-tokenizer {mine}, baseline {baseline} has {theirs}: differences from the baseline include that "
+                "of pre-tokenizers"
             )
     return told
 
 
 def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Sequence[Cell]]) -> dict[Place, str]:
-    """Why cells are not tested, where the definition of the column does not say it of all of them."""
+    """Return reasons why cells are not tested, except where the definition of the column has the only reason."""
     return {
         place: in_full(cell["difference_reason"] or UNEXPLAINED)
         for place, key, cell in valued
@@ -254,12 +258,12 @@ def _reasons(valued: Sequence[tuple[Place, Key, Cell]], by_key: Mapping[Key, Seq
 
 
 def _why_untested(column: Sequence[Cell]) -> set[str | None]:
-    """The reasons of a column; None is among them where a cell is tested."""
+    """Return the reasons of a column, including None if a cell is tested."""
     return {cell["difference_reason"] for cell in column if cell["difference_verdict"] != BASELINE}
 
 
 def _told_apart(key: Key, keys: Sequence[Key]) -> str:
-    """Model and suite of a column of accuracy, or the one of them that differs where there are several columns."""
+    """Return model and suite of a column of accuracy, or the one of them that differs if there are several columns."""
     models, suites = ({one[place] for one in keys if one.measure == key.measure} for place in (1, 2))
     if len(models) == len(suites) == 1 or (len(models) > 1 and len(suites) > 1):
         return f"{key.model} on {key.suite}"
@@ -273,7 +277,7 @@ def _place(content: ReportContent, model: str) -> int:
 
 
 def _level(cells: dict[tuple[str, int, str, Key], dict[str, Any]], keys: list[Key], *row: Any) -> float:
-    """What rows of a size are ordered by: the first column."""
+    """Return the sort key of rows of a size: the value of the first column."""
     cell = cells.get((*row, keys[0])) or cells.get(("", *row[1:], keys[0]))
     return cell["value"] if cell and cell["value"] is not None else float("inf")
 
@@ -325,35 +329,35 @@ def _caption(
         which = f"baseline {baselines[0]}" if len(baselines) == 1 else f"baseline of its corpus ({listed(baselines)})"
         told += f" Small numbers: the difference from the {which}, with its 95 % interval."
     one = "size on one corpus" if len(corpora) > 1 else "size"
-    return f"{told} Compare only tokenizers of one {one}."
+    return f"{told} Compare only tokenizers of the same {one}."
 
 
 def _key(corpora: list[str], groups: bool) -> list[tuple[str, str]]:
-    """The signs and their meanings."""
+    """Return the signs and their meanings."""
     several = len(corpora) > 1
     of = ["size", *["corpus"] * several, *["pre-tokenizer"] * groups]
     return [
-        (FIRST, f"and bold: best number of its {listed(of)}, where two or more are ranked"),
+        (FIRST, f"and bold: best value of its {listed(of)}, if two or more are ranked"),
         (SIGNS[BETTER], "significantly better than the baseline"),
         (SIGNS[NO_DIFFERENCE], "no significant difference from the baseline"),
         (SIGNS[WORSE], "significantly worse than the baseline"),
         (SIGNS[UNTESTED], "not tested"),
-        ("–", "no number, for the reason at its letter"),
+        ("–", "no value; the letter refers to the reason below"),
     ]
 
 
 def _tests(corpora: list[str]) -> str:
-    """What a sign and an interval are of."""
+    """Return a note on the tests behind signs and intervals."""
     on = " on one corpus" * (len(corpora) > 1)
     return (
-        "A difference, its interval and its sign are of one paired test, over the documents, words, questions or seeds "
-        f"that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}; "
-        f"intervals are not corrected, so that one next to {SIGNS[NO_DIFFERENCE]} may exclude zero."
+        "A difference, its interval and its sign come from one paired test over the documents, words, questions or "
+        f"seeds that the column names. Signs are at level 0.05, corrected for all pairs of the column at one size{on}. "
+        f"Intervals are not corrected, so one next to {SIGNS[NO_DIFFERENCE]} may exclude zero."
     )
 
 
 def _bars(valued: Sequence[tuple[Place, Key, Cell]], rows: Sequence[tuple[str, int, str]]) -> dict[Place, float]:
-    """Differences from the baseline as shares of the largest of the column at one size and on one corpus."""
+    """Return differences from the baseline, relative to the largest of the column at one size and on one corpus."""
     known = {
         place: ((key, *rows[place[0]][:2]), cell["difference"])
         for place, key, cell in valued

@@ -1,4 +1,4 @@
-"""Statistics: p-values of every pair, correlations with accuracy, agreement between vocabulary sizes."""
+"""Statistics: pairwise comparisons, correlations with accuracy, and agreement between vocabulary sizes."""
 
 from dataclasses import replace
 from functools import partial
@@ -35,20 +35,24 @@ from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
 
 FISHER = (
-    "Small numbers: 95 % intervals of r by Fisher's z. It assumes that tokenizers are independent draws; they are not, "
-    "so the intervals are too narrow. There is none from fewer than four, nor of an r of 1 or −1."
+    "Small numbers: 95 % intervals of r by Fisher's z. They are too narrow, because tokenizers are not independent "
+    "draws. There is no interval for fewer than four tokenizers, nor for r = 1 or −1."
 )
-UNLIKE = "Left out, as tokenizers divide by their own numbers: {}."
+UNLIKE = "Left out, because the denominator depends on the tokenizer: {}."
 LARGER = "; larger marks are larger vocabularies"
-OTHER_N = "n beside an r: so many tokenizers have both values, and not as many as the row says."
+OTHER_N = "n next to an r: number of tokenizers with both values, if it differs from n of the row."
 HEADED = {R_SQUARED.name: "R² of accuracies at two vocabulary sizes"}
-ONE_SIZE = "No model was tested at more than one."
+ONE_SIZE = "Every model was tested at a single size."
 SCATTERED = NumberSource([path_of(INTRINSIC), path_of(RANKS_BY_SIZE)])
-"""Where the points of a scatter diagram come from."""
+"""Source of the points of scatter plots."""
 
 
 def statistics(content: ReportContent) -> Section:
-    """What the accuracies allow to be said."""
+    """Return the section of statistical tests and correlations.
+
+    Args:
+        content: content of the report.
+    """
     exhibits: list[Exhibit] = []
     missing = []
     ranks = content.part("ranks")
@@ -62,7 +66,7 @@ def statistics(content: ReportContent) -> Section:
             exhibits.append(Heading(slug("accuracy-of", model, suite), f"Accuracy of {model} on {suite}, pair by pair"))
             exhibits += compared(content, model, suite, order)
             for asked in split(content, QUESTION_COMPARISONS, **at):
-                some = "" if of_every_pair(asked.frame) else f" Of so many variants only some are compared: {CHOSEN}"
+                some = "" if of_every_pair(asked.frame) else f" Not all pairs are compared, only {CHOSEN}"
                 notes = [*asked.notes, *smaller_notes(asked.frame)]
                 exhibits.append(replace(asked, caption=asked.caption + some, notes=notes))
             exhibits += split(content, QUESTION_INTERVALS, **at)
@@ -94,12 +98,12 @@ def statistics(content: ReportContent) -> Section:
         else:
             beside.append(told_of_smaller(content, make(frame)))
     if beside:
-        exhibits += [Heading("correlations", "Measures beside each other, and beside accuracy"), *beside]
+        exhibits += [Heading("correlations", "Correlations of measures with accuracy and each other"), *beside]
     return Section("statistics", "Statistics", paragraphs, exhibits, missing=missing)
 
 
 def _why_missing(content: ReportContent, name: str) -> str:
-    """Why there is no table of correlations; between sizes there is none where models have one size each."""
+    """Return the reason why a table of correlations is missing."""
     accuracy = content.part("accuracy")
     if name != R_SQUARED.name or accuracy is None:
         return content.why_missing(name)
@@ -119,7 +123,7 @@ def _power(content: ReportContent) -> list[str]:
             told.append(f"Accuracy of {model} on {suite}: {why}.")
             continue
         beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
-        questions = " Tests over the questions, below, do not take so many cells." if beside else ""
+        questions = " The tests over questions, below, need no minimum of cells." if beside else ""
         told.append(f"Accuracy of {model} on {suite}: {power_statement(part)}{questions}")
     return told
 
@@ -127,14 +131,14 @@ def _power(content: ReportContent) -> list[str]:
 def _seeds_in_words(content: ReportContent) -> str:
     if content.part("seeds") is None:
         return (
-            "Every model was trained with one seed. The variation of accuracy from seed to seed is not known, and no "
+            "Every model was trained with one seed. The variation of accuracy between seeds is unknown, and no "
             "interval on this page includes it."
         )
-    return "Accuracies of models that differ only in their seed are averaged before anything else is computed."
+    return "Accuracies of models that differ only in their seed are averaged before all other computations."
 
 
 def _scatters(content: ReportContent) -> list[Drawing]:
-    """Corpus token count against average accuracy, for each model, suite and corpus that has both."""
+    """Return figures of corpus token count against average accuracy, for each model, suite and corpus with both."""
     intrinsic, ranks, by_size = (content.part(name) for name in ("intrinsic", "ranks", "ranks_by_size"))
     if intrinsic is None or ranks is None or by_size is None:
         return []
@@ -169,12 +173,12 @@ def _scatters(content: ReportContent) -> list[Drawing]:
                 f"of {model} on {suite}{LARGER * (len({size for _, size in points}) > 1)}. r is Pearson's "
                 "correlation, n the number of tokenizers."
             )
-            told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none from so few"
+            told = f"{printed(ends[0], 'real', 2)} to {printed(ends[1], 'real', 2)}" if ends else "none, too few values"
             if correlation is not None:
-                caption += f" The 95 % interval of r: {told}. Tokenizers are no random draw, so it is too narrow."
+                caption += f" 95 % interval of r: {told}. It is too narrow, because tokenizers are no random sample."
             if others:
                 named = pluralise(len({variant for variant, _ in drawn}), "variant")
-                caption += f" Named are {named}, the best and the baseline; grey points are all others."
+                caption += f" Named: {named}, the best and the baseline; grey points are all others."
             says = f"{words(metric).capitalize()} and average accuracy of {model} on {suite}: "
             says += (
                 f"r = {printed(correlation[0], 'real', 2)} (95 % interval: {told}), n = {correlation[1]}."
@@ -187,7 +191,7 @@ def _scatters(content: ReportContent) -> list[Drawing]:
 
 
 def _compared(content: ReportContent, frame: pl.DataFrame, *sides: str) -> tuple[pl.DataFrame, list[str]]:
-    """The rows of which every measure compares tokenizers of all pre-tokenizations, and a note on those left out."""
+    """Return rows whose measures are comparable across pre-tokenizers, and a note on measures left out."""
     apart = own_denominators(content)
     out = [
         (row["corpus"], row[f"metric{side}"], row[f"definition{side}"])
@@ -213,12 +217,12 @@ def _correlations(content: ReportContent, frame: pl.DataFrame) -> Table:
 
 
 def _few(points: int) -> str:
-    """What the line of a table of correlations says where their points are few; nothing where they are enough."""
-    return f"no finding: from {points} tokenizers at most, fewer than {LEAST_CORRELATED}" * (points < LEAST_CORRELATED)
+    """Return the finding of a table of correlations from too few tokenizers; empty if there are enough."""
+    return f"no finding: at most {points} tokenizers, fewer than {LEAST_CORRELATED}" * (points < LEAST_CORRELATED)
 
 
 def _metrics(content: ReportContent, frame: pl.DataFrame) -> Table:
-    """Each measure of a whole corpus against those that are drawn; the table it is from has every two measures."""
+    """Return the table of correlations of each measure with the drawn measures."""
     every, left_out = _compared(content, whole_corpus_rows(frame), "_a", "_b")
     pairs: dict[tuple[str, Measure, Measure], dict[str, Any]] = {}
     for row in every.iter_rows(named=True):

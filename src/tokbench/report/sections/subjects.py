@@ -1,8 +1,7 @@
-"""Intrinsic measures by subject, in an order of reading, each under a name of its own.
+"""Subjects of intrinsic measures, their order, and distinct names of columns.
 
-Which subject a measure belongs to and what its column is called stands with its family of metrics, see
-:class:`tokbench.metric.Shown`; here stands only in which order families are read. A measure that no family places comes
-last of all, under its metric's name.
+The family of a metric defines its subject and its column's name, see :class:`tokbench.metric.Shown`. This module
+defines the order of families. Measures without a subject come last, with the name of their metric.
 """
 
 import re
@@ -16,18 +15,18 @@ from tokbench.report.wording import words
 Measure = tuple[str, str]
 """A metric and its definition."""
 Place = tuple[str, int, Shown]
-"""Where a family places a measure: the family's name, the how manieth of its columns this is, and the column."""
+"""Place of a measure: name of the family, index among its columns, and the column."""
 
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """Measures that are read together.
+    """Measures of one subject.
 
     Attributes:
-        identifier: of the heading's link, one of :data:`tokbench.metric.Subject`.
-        title: of the heading.
-        families: those that come first, each with its columns in its own order; others follow by name. A metric may be
-            named, too, that does not stand with its family.
+        identifier: anchor of the heading, one of :data:`tokbench.metric.Subject`.
+        title: heading.
+        families: families that come first, each with its columns in its order; others follow by name. A metric may be
+            named to separate it from its family.
     """
 
     identifier: str
@@ -42,7 +41,7 @@ SUBJECTS = (
     MetricGroup("reading", "Reading times of people (cognitive plausibility)", ("cognition",)),
     MetricGroup("vocabulary", "Vocabulary", ("vocabulary", "length", "removed")),
     MetricGroup("lengths", "Token lengths", ("length", "removed")),
-    MetricGroup("exchanged", "Vocabulary beside the baseline's", ("vocabulary", "length")),
+    MetricGroup("exchanged", "Vocabulary compared with the baseline's", ("vocabulary", "length")),
     MetricGroup("renyi", "Evenness of use (Rényi efficiency)", ("renyi",)),
     MetricGroup("frequency", "How often tokens occur", ("frequency", "unigram_objective")),
     MetricGroup(
@@ -52,13 +51,20 @@ SUBJECTS = (
     MetricGroup("embeddings", "Embeddings of the trained models", ("undertrained",)),
 )
 SAME = {"single_byte_token_share": "byte_fallback"}
-"""Metrics of which another has the same number under another name, which is shown where both were measured."""
+"""Metrics with equal values under another metric's name; only the latter is shown if both were measured."""
 OTHERS = MetricGroup("others", "Further measures")
 _MODEL = re.compile(r"model (\S+)$")
 
 
 def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tuple[Measure, str]]]]:
-    """The measures of each subject in order, with a name that no other column of the subject has."""
+    """Return the measures of each subject in order, each with a distinct column name.
+
+    Args:
+        measures: metrics and definitions.
+
+    Returns:
+        Subjects that have measures, each with (measure, column name).
+    """
     every = set(measures)
     known = {metric for metric, _ in every}
     found: defaultdict[str, list[tuple[Place, Measure]]] = defaultdict(list)
@@ -74,13 +80,13 @@ def by_subject(measures: Iterable[Measure]) -> list[tuple[MetricGroup, list[tupl
 
 
 def _place(metric: str, definition: str) -> Place | None:
-    """Where a measure is shown; None where no family says so."""
+    """Return the place of a measure; None if no family defines one."""
     fitting = [place for place in metrics.derived(_places).get(metric, []) if place[-1].definition in definition]
     return max(fitting, key=lambda place: len(place[-1].definition), default=None)
 
 
 def _places(families: Sequence[Metric]) -> dict[str, list[Place]]:
-    """Where families place their measures, by metric."""
+    """Return the places of measures by metric."""
     places: dict[str, list[Place]] = {}
     for family in families:
         for number, shown in enumerate(family.shown):
@@ -98,7 +104,7 @@ def _in_order(subject: MetricGroup, placed: list[tuple[Place, Measure]]) -> list
 
 
 def _distinct(named: list[tuple[Measure, str]]) -> list[tuple[Measure, str]]:
-    """Names that several measures share are told apart by the model, or by a number."""
+    """Append the model or a number to names that several measures share."""
     names = [name for _, name in named]
     seen: dict[str, int] = {}
     told = []

@@ -1,7 +1,4 @@
-"""Translation: what corpora were cleaned of, the scores of each test, and the tokenizers compared on it.
-
-Vocabularies: how many tokens they share.
-"""
+"""Sections on translation (parallel corpora, scores and comparisons) and on the overlap of vocabularies."""
 
 from dataclasses import replace
 from functools import partial
@@ -22,13 +19,17 @@ from tokbench.tabulation.translations import PARALLEL_CORPORA, TRANSLATION_SCORE
 from tokbench.tabulation.vocabularies import OVERLAPS, VENN
 
 CAUTION = (
-    "Every model is trained on the same pairs and tested on the same sentences, whatever its tokenizers. BLEU and chrF "
-    "compare words and characters with one reference each; scores of different tests or languages cannot be compared."
+    "All models are trained on the same pairs and tested on the same sentences. BLEU compares words and chrF compares "
+    "characters with a single reference. Scores of different tests or languages are not comparable."
 )
 
 
 def translation(content: ReportContent) -> Section:
-    """The section on translations; nothing where there are none."""
+    """Return the section on translations; empty if there are none.
+
+    Args:
+        content: content of the report.
+    """
     scores = split_all(content, TRANSLATION_SCORES)
     compared = [_with_reasons(table) for table in split_all(content, TRANSLATION_COMPARISONS)]
     exhibits: list[Table | Drawing] = [*split(content, PARALLEL_CORPORA), *scores, *compared, *_norms(content)]
@@ -37,7 +38,7 @@ def translation(content: ReportContent) -> Section:
 
 
 def _with_reasons(table: Table) -> Table:
-    """Return a table of comparisons with the reason why p-values are empty where trainings are few."""
+    """Return a table of comparisons with reasons for empty p-values where trainings are few."""
     untested = {index: why for index, seeds in enumerate(table.frame["seeds"]) if (why := why_untested(seeds))}
     reasons = {place: untested.get(place[0], reason) for place, reason in table.reasons.items()}
     told = "; ".join(dict.fromkeys(untested.values()))
@@ -45,7 +46,7 @@ def _with_reasons(table: Table) -> Table:
 
 
 def _norms(content: ReportContent) -> list[Drawing]:
-    """A figure for each side of each model, one panel a tokenizer."""
+    """Return a figure for each side of each model, one panel per tokenizer."""
     frame, by = content.part(TRANSLATION_EMBEDDING_NORMS.name), TRANSLATION_EMBEDDING_NORMS.prints[0].by
     drawings = []
     for names, part in [] if frame is None else frame.group_by(by, maintain_order=True):
@@ -62,7 +63,11 @@ def _norms(content: ReportContent) -> list[Drawing]:
 
 
 def vocabularies(content: ReportContent) -> Section:
-    """Three vocabularies as circles, and the overlap of every pair."""
+    """Return the section on vocabularies: Venn diagrams of three, and the overlap of every pair.
+
+    Args:
+        content: content of the report.
+    """
     exhibits: list[Table | Drawing] = []
     missing = []
     regions = content.part("venn")

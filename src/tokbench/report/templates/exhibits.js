@@ -1,8 +1,7 @@
 "use strict";
 
-/* Exhibits: every table is copied as Markdown or LaTeX, the configuration as text, what is folded opens together or where a
-   link leads into it, and the contents mark the section in view. Without this script files are linked and folds open one
-   by one. */
+/* Exhibits: copy tables as Markdown or LaTeX and the configuration as text; open folds together or by a link into them;
+   mark the visible section in the contents. Without this script, files are linked and folds open one by one. */
 
 {
   function button(text, act) {
@@ -32,7 +31,7 @@
     setTimeout(() => { made.textContent = name; }, 1500);
   }
 
-  /* The text of a cell and its parts: sign, note and interval; a header's button has the words of the header. */
+  /* Return text, sign, note and interval of a cell. The text of a header is that of its button. */
   function parts(cell) {
     const rest = cell.cloneNode(true);
     const taken = (selector) => {
@@ -131,9 +130,9 @@
   window.addEventListener("hashchange", unfoldTarget);
   unfoldTarget();
 
-  /* The contents mark the last heading that was scrolled past, of those that they have. */
+  /* Contents: mark the last heading that was scrolled past. */
 
-  const SEEN = 0.3; // The upper part of the window, in which a heading becomes the current one.
+  const SEEN = 0.3; // Upper share of the window in which a heading becomes current.
   const marked = new Map();
   for (const link of document.querySelectorAll("nav a[href^='#']")) {
     const target = document.getElementById(link.getAttribute("href").slice(1));

@@ -1,14 +1,14 @@
 "use strict";
 
-/* A text of the reader's own, cut by the tokenizers of the page with the ids of the library. Strings of bytes are
-   JavaScript strings of code units 0 to 255. tests/report/test_own_text.py compares the ids with Tokenizer.encode. */
+/* Tokenization of the reader's text by the tokenizers of the page, with the ids of the library. Bytes are JavaScript
+   strings of code units 0 to 255. tests/report/test_own_text.py compares the ids with Tokenizer.encode. */
 
 const ownText = (() => {
   const SEPARATOR = "\u0100";
   const START = 1;
   const byte = String.fromCharCode;
 
-  /* UTF-8 of a text. A lone surrogate has three bytes, as in Python with "surrogatepass". */
+  /* Return UTF-8 of a text. A lone surrogate has three bytes, as in Python with "surrogatepass". */
   function utf8(text) {
     let bytes = "";
     for (const character of text) {
@@ -21,7 +21,7 @@ const ownText = (() => {
     return bytes;
   }
 
-  /* Code points with their number of bytes. A byte outside of valid UTF-8 is a lone surrogate from U+DC80 on. */
+  /* Return code points with their number of bytes. A byte outside valid UTF-8 is a lone surrogate from U+DC80 on. */
   function decoded(bytes) {
     const characters = [];
     for (let place = 0; place < bytes.length;) {
@@ -42,7 +42,7 @@ const ownText = (() => {
     return characters;
   }
 
-  /* Pre-tokens: where each begins and the last one ends, in bytes. */
+  /* Pre-tokens: byte offset of each, and the end of the last one. */
 
   function symbolsOf(automaton, characters) {
     if (!automaton.starts) {
@@ -107,7 +107,7 @@ const ownText = (() => {
     return bounds;
   }
 
-  /* Random draws: SplitMix64 from the FNV-1a hash of the bytes, the place and the seed. */
+  /* Random draws: SplitMix64, seeded with the FNV-1a hash of the bytes, the place and the seed. */
 
   const GOLDEN = 0x9e3779b97f4a7c15n;
   const word = (value) => BigInt.asUintN(64, value);
@@ -183,7 +183,7 @@ const ownText = (() => {
     return pairsOf(merges, vocabulary);
   }
 
-  /* Rank and result of each pair that is merged, by its first merge. */
+  /* Return rank and result of each merged pair, from its first merge. */
   function pairsOf(merges, vocabulary) {
     const pairs = new Map();
     merges.forEach(([, left, right], rank) => {
@@ -198,7 +198,7 @@ const ownText = (() => {
 
   const single = (vocabulary, text) => Array.from(text, (one) => vocabulary.every.get(one));
 
-  /* Joins the pair of the lowest rank, the leftmost of several, until no pair has a rank. */
+  /* Join the pair of the lowest rank (leftmost on ties) until no pair has a rank. */
   function join(ids, pairOf) {
     const known = (place) => place >= 0 && place + 1 < ids.length ? pairOf(ids[place], ids[place + 1]) : undefined;
     const pairs = ids.map((_, place) => known(place));
@@ -251,7 +251,7 @@ const ownText = (() => {
     }
   }
 
-  /* Within the limit of options, the longest token that a text has at a place, by one step in its length. */
+  /* Return the most bytes of a token, within the limit of the options. */
   const limitOf = (vocabulary, options) => Math.min(vocabulary.longest, options.max_token_bytes || Infinity);
 
   function longestPrefix(text, vocabulary, options) {
@@ -278,7 +278,7 @@ const ownText = (() => {
     return ids.reverse();
   }
 
-  /* The best last token of each beginning, the tokens that end there met from the narrowest to the widest. */
+  /* Find the best last token of each prefix; tokens that end there are tried from the shortest to the longest. */
   function bestPath(text, vocabulary, options, better) {
     const most = limitOf(vocabulary, options);
     const costs = [0];
@@ -387,7 +387,7 @@ const ownText = (() => {
     post_removal: postRemoval,
   };
 
-  /* Tokens of a text in bytes: places in the vocabulary, ids, and where each token ends. */
+  /* Tokenize a text in bytes: places in the vocabulary, ids, and ends of tokens. */
   function cut(data, tokenizer, bytes) {
     const vocabulary = prepare(data.vocabularies[tokenizer.vocabulary]);
     const bounds = boundaries(data.pretokenizers[tokenizer.pretokenizer], decoded(bytes));
@@ -407,7 +407,7 @@ const ownText = (() => {
     return { places, ids: places.map((place) => vocabulary.ids ? vocabulary.ids[place] : place), ends };
   }
 
-  /* A token as it is shown, as tokbench.examples.cut.visible does it, by the browser's edition of Unicode. */
+  /* Return a token in visible characters, like tokbench.examples.cut.visible, with the browser's version of Unicode. */
 
   const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u2800]/u;
   const MARK = /[\p{M}\u1160-\u11ff\ud7b0-\ud7ff]/u;
@@ -439,7 +439,7 @@ const ownText = (() => {
     return made;
   }
 
-  /* One row: the tokens, marked where the first row does not have the same piece. */
+  /* Return one row; tokens that the first row does not have are marked. */
   function rowOf(tokenizer, bytes, done, pieces) {
     const name = tokenizer.name.split("_").flatMap((part, number) => number ? ["_", element("wbr"), part] : [part]);
     const tokens = element("dd");
@@ -462,7 +462,7 @@ const ownText = (() => {
     return `${size}. Fewest tokens: ${least.toLocaleString("en")} by ${names.join(", ")}.`;
   }
 
-  const PAUSE = 700; // Milliseconds without a key before the result is announced.
+  const PAUSE = 700; // Milliseconds after the last key before the result is announced.
 
   function open(box) {
     const data = JSON.parse(document.getElementById("own-data").textContent);

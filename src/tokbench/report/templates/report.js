@@ -1,8 +1,7 @@
 "use strict";
 
-/* Tables can be sorted by a click on a header and filtered by words, a number tells its files when it is clicked, and
-   marks in figures say what they are; numbers and marks are reached by Tab and arrow keys, too. Without this script they
-   read as they stand, marks by their titles. */
+/* Tables: sort by a click on a header, filter by words, show the source files of a clicked number. Figures: tooltips of
+   marks. Tab and arrow keys also reach numbers and marks. Without this script, tables are static and marks have titles. */
 
 function key(row, column) {
   const cell = row.cells[column];
@@ -14,8 +13,8 @@ function compare(a, b) {
   return typeof a === "number" ? a - b : a.localeCompare(b, "en", { numeric: true });
 }
 
-/* The better end of a column comes first, and the other end after a second click. Groups that a column does not compare
-   stay together, and cells without a number come last in theirs. */
+/* Sort a table: the better end first, the other end after a second click. Groups that a column does not compare stay
+   together; cells without a number are last in their group. */
 function sort(table, column, reversed) {
   const heads = Array.from(table.tHead.rows[0].cells);
   const header = heads[column];
@@ -43,7 +42,7 @@ function sort(table, column, reversed) {
   if (table === board) remember();
 }
 
-/* A row is shown that has every word of the filter and every value that was chosen. */
+/* Show rows that match every word of the filter and every selected value. */
 function filter(table) {
   const figure = table.closest("figure");
   const field = figure.querySelector("input.filter");
@@ -60,7 +59,7 @@ function filter(table) {
   stopAt(table, firstNumber(table));
 }
 
-/* One number of a table whose numbers tell their files is a stop of the Tab key; arrow keys move it. */
+/* Make one number of a table with source files a stop of the Tab key; arrow keys move it. */
 function stopAt(table, cell) {
   for (const other of table.querySelectorAll("td[tabindex]")) other.removeAttribute("tabindex");
   if (cell) cell.tabIndex = 0;
@@ -86,8 +85,8 @@ function neighbour(cell, way) {
   return shown[shown.indexOf(cell) + STEPS[way]];
 }
 
-/* Columns without a number in any row of what was chosen, such as a model of another size, are named and left out; a
-   column of which one value was chosen is left out, since its selection says it. */
+/* Hide and list columns without a number in the selected rows, such as a model of another size. Also hide columns of
+   which one value is selected. */
 function leaveOut(table, told, chosen) {
   const rows = Array.from(table.tBodies[0].rows).filter((row) => !row.hidden);
   const lacking = [];
@@ -97,14 +96,14 @@ function leaveOut(table, told, chosen) {
     if (none) lacking.push(head.textContent);
     for (const row of [table.tHead.rows[0], ...table.tBodies[0].rows]) row.cells[column].hidden = none || said;
   });
-  told.textContent = lacking.length ? `Left out, without a number in these rows: ${lacking.join("; ")}.` : "";
+  told.textContent = lacking.length ? `Hidden, no values in these rows: ${lacking.join("; ")}.` : "";
 }
 
 function bySize(a, b) {
   return Number(digits(a)) - Number(digits(b));
 }
 
-/* Elements with data-size are of one vocabulary size, and are shown when it is chosen, or all of them. */
+/* Show the elements of the selected vocabulary size (data-size), or of all sizes. */
 function follow(size) {
   for (const one of document.querySelectorAll("[data-size]")) one.hidden = size !== "" && one.dataset.size !== size;
 }
@@ -113,8 +112,8 @@ function digits(text) {
   return text.replaceAll(",", "");
 }
 
-/* Selections above a table: at first the size is chosen that the answer is about, of other columns the first row's
-   value, and all where no size has two rows. */
+/* Add selections above a table. Initial values: the size of the answer, or all sizes if no size has two rows; for other
+   columns, the value of the first row. */
 function choices(table, names) {
   const heads = Array.from(table.tHead.rows[0].cells, (head) => head.dataset.name);
   const bar = document.createElement("div");
@@ -141,7 +140,7 @@ function choices(table, names) {
   above(table).before(bar, told);
 }
 
-/* The place of what is added above a table: over the meanings of its signs. */
+/* Return the element before which controls are inserted: the key of signs, or the table. */
 function above(table) {
   return table.closest("figure").querySelector(".key") || table.parentElement;
 }
@@ -159,8 +158,8 @@ function choose(table, select) {
   if (table === board) remember();
 }
 
-/* The address has the choices of the scoreboard after the place on the page: #evidence&size=1024&sort=tokens&filter=bpe.
-   A minus before the column is the worse end first. */
+/* The address stores the anchor and the settings of the scoreboard: #evidence&size=1024&sort=tokens&filter=bpe. A minus
+   before the column means the worse end first. */
 
 const board = document.querySelector("#table-scoreboard table");
 let restoring = false;
@@ -259,7 +258,7 @@ if (board) {
 
 for (const help of document.querySelectorAll("#help")) help.hidden = false;
 
-/* On a narrow window the contents are folded, since they are above the tables there. */
+/* On narrow windows the contents are above the tables, so fold them. */
 if (window.matchMedia("(max-width: 72rem)").matches) document.querySelector("nav details").open = false;
 
 const told = document.getElementById("told");
@@ -285,7 +284,7 @@ function hide() {
   traced = null;
 }
 
-/* Numbers: the files that a cell's number is from, and the recipe of its variant. */
+/* Numbers: source files of a cell, and the recipe of its variant. */
 
 function trace(cell) {
   const figure = cell.closest("figure.table");
@@ -326,7 +325,7 @@ function tracing(event) {
   if (traced && !told.contains(event.target)) hide();
 }
 
-/* Enter tells a number's files, the next Tab goes to the recipe among them, and Escape back to the number. */
+/* Enter shows the source files of a number, the next Tab moves to the link to the recipe, Escape back to the number. */
 function keyed(event) {
   if (event.key === "Escape") {
     const back = told.contains(document.activeElement) ? traced : null;
@@ -356,7 +355,7 @@ function keyed(event) {
 document.addEventListener("click", tracing);
 document.addEventListener("keydown", keyed);
 
-/* Figures: the nearest mark within a finger's breadth tells what it is, and lights all marks of its group. */
+/* Figures: show the tooltip of the nearest mark within a few pixels, and highlight all marks of its group. */
 
 const RINGS = [0, 3, 6, 10];
 
@@ -406,7 +405,7 @@ for (const svg of document.querySelectorAll(".drawing svg")) {
   svg.addEventListener("pointermove", answer);
   svg.addEventListener("pointerdown", answer);
   svg.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") leave(); // A finger leaves as soon as it is lifted.
+    if (event.pointerType !== "touch") leave(); // Lifting a finger also fires pointerleave.
   });
 }
 
