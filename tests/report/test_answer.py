@@ -14,8 +14,11 @@ import pytest
 
 from tests.support.fake_results import shown_apart
 from tests.support.small_report import altered, board_of_seeds, whole
+from tokbench.config.experiment import Experiment
 from tokbench.io.provenance import last_day
+from tokbench.options import validated
 from tokbench.report.answer import answers, caveats, in_bytes
+from tokbench.report.content import shown
 from tokbench.report.html import made_of, render
 from tokbench.report.layout import Table
 from tokbench.report.leaderboard import read_splits
@@ -35,6 +38,23 @@ def test_each_sentence_is_of_the_baseline_and_has_the_interval_of_the_difference
         low, high = sorted(-100 * row[end] for end in ("difference_low", "difference_high"))
         assert tokens.head == f"Fewest tokens: {row['variant']}, {-100 * row['difference']:.1f} % fewer than bpe"
         assert tokens.text.startswith(f"(95 % interval {low:.1f} to {high:.1f}; significant). {row['value']:,.0f}.")
+
+
+def test_each_corpus_has_its_answers() -> None:
+    """Accuracy is of no corpus, and is part of the answer on each."""
+    content = altered(whole(), scoreboard=board_of_two_corpora(), leakage=None, corpora=["books", "news"])
+    made = answers(content)
+    assert [(one.corpus, one.size) for one in made] == [
+        (name, size) for name in ("books", "news") for size in (2048, 1024)
+    ]
+    assert [one.introduction.rpartition(" ")[2] for one in made] == ["books.", "books.", "news.", "news."]
+    assert len({len(one.statements) for one in made}) == 1
+    assert [one.text for one in caveats(content) if one.corpus] == ["The text is books.", "The text is news."]
+
+
+def board_of_two_corpora() -> pl.DataFrame:
+    board = whole().frames["scoreboard"]
+    return pl.concat([board, board.filter(pl.col("corpus") == "books").with_columns(corpus=pl.lit("news"))])
 
 
 def test_one_training_has_no_ranking() -> None:
@@ -71,6 +91,16 @@ def test_caveats_are_computed() -> None:
     assert "This is a demonstration." not in {one.head for one in caveats(content)}
     assert caveats(altered(whole(), scoreboard=None)) == []
     assert [in_bytes(size) for size in (1, 999, 12_345, 2_100_000)] == ["1 byte", "999 bytes", "12.3 kB", "2.1 MB"]
+
+
+@pytest.mark.parametrize(("source", "expected"), [("embedded", True), ({"type": "text", "path": "a.txt"}, False)])
+def test_the_demonstration_is_of_the_embedded_corpus(source: object, expected: bool) -> None:
+    settings = {
+        "name": "small", "corpora": {"texts": {"source": source}}, "sizes": [512],
+        "variants": {"bpe": {"pretokenization": "gpt2", "construction": "bpe"}},
+    }  # fmt: skip
+    experiment = validated(settings, Experiment, "here")
+    assert shown(experiment, settings, [], {}, {}).demonstration is expected
 
 
 def test_day_and_documents_are_of_the_files(tmp_path: Path) -> None:
@@ -134,7 +164,50 @@ found.contents = document.querySelector("nav details").open;
 document.getElementById("found").textContent = JSON.stringify(found);
 }
 </script></body>"""
+OF_CORPORA = """
+<pre id="found"></pre><script>
+{
+const select = document.querySelector("#table-scoreboard select[data-name=corpus]");
+const seen = () => [
+  Array.from(document.querySelectorAll("#answer [data-corpus]")).filter((one) => !one.hidden)
+    .map((one) => [one.dataset.size, one.dataset.corpus].filter(Boolean).join(" ")),
+  document.getElementById("no-answer").hidden,
+];
+const found = [seen()];
+for (const value of ["books", ""]) {
+  select.value = value;
+  select.dispatchEvent(new Event("change"));
+  found.push(seen());
+}
+document.getElementById("found").textContent = JSON.stringify(found);
+}
+</script></body>"""
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def shown_by_browser(page: Path, size: str, place: str) -> Any:
+    """Return the JSON that a trial writes into the page in a window of this size, opened at a place."""
+    call = [
+        str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={page.parent / 'profile'}",
+        f"--window-size={size}", "--dump-dom", f"{page.as_uri()}{place}",
+    ]  # fmt: skip
+    dump = subprocess.run(call, check=True, capture_output=True, text=True, timeout=120).stdout
+    match = re.search(r'<pre id="found">(.*?)</pre>', dump)
+    assert match is not None
+    return json.loads(unescape(match[1]))
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+def test_a_corpus_moves_its_answers_and_caveats(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    render(altered(whole(), scoreboard=board_of_two_corpora(), leakage=None, corpora=["books", "news"]), page)
+    text = page.read_text(encoding="utf-8").replace("</body>", OF_CORPORA)
+    page.write_text(text, encoding="utf-8")
+    assert shown_by_browser(page, "1280,900", "#corpus=news") == [
+        [["2048 news", "news"], True],
+        [["2048 books", "books"], True],
+        [["2048 books", "2048 news", "books", "news"], True],
+    ]
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
@@ -146,14 +219,7 @@ def test_the_address_has_the_choices_and_a_size_moves_all_of_that_size(tmp_path:
     assert text.index('id="answer"') < text.index("<nav") < text.index('id="table-scoreboard"')
     assert re.findall(r'data-size="(\d+)"( hidden)?>', text)[:2] == [("2048", ""), ("1024", " hidden")]
     page.write_text(text.replace("</body>", TRIAL), encoding="utf-8")
-    call = [
-        str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
-        f"--window-size={size}", "--dump-dom", f"{page.as_uri()}#evidence&size=1024&sort=-tokens&filter=a",
-    ]  # fmt: skip
-    shown = subprocess.run(call, check=True, capture_output=True, text=True, timeout=120).stdout
-    match = re.search(r'<pre id="found">(.*?)</pre>', shown)
-    assert match is not None
-    found: dict[str, Any] = json.loads(unescape(match[1]))
+    found: dict[str, Any] = shown_by_browser(page, size, "#evidence&size=1024&sort=-tokens&filter=a")
     sizes, address, chosen, words, rows, hidden = found["start"]
     assert (set(sizes), chosen, words, hidden) == ({"1024"}, "1,024", "a", True)
     assert address == "#evidence&size=1024&sort=-tokens&filter=a"

@@ -1,7 +1,7 @@
 """The answer of the report: the best of each measure against the baseline at every size, with caveats."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import polars as pl
@@ -46,6 +46,8 @@ _LESS_MORE = {
 }
 _UNITS = {TOKENS: " % of tokens", ACCURACY: " points of accuracy", ALIGNMENT: " of alignment (F1)"}
 _PERCENT = (TOKENS, ACCURACY)
+_OF_ALL_CORPORA = (ACCURACY, ALIGNMENT)
+"""Measures that are not of a text."""
 DECIMALS = 3
 """Digits after the point of bits per byte and F1."""
 LEAST_SHARED = 0.01
@@ -54,33 +56,62 @@ LEAST_SHARED = 0.01
 
 @dataclass(frozen=True)
 class Statement:
-    """A line of the answer: a short heading and its sentences."""
+    """A line of the answer.
+
+    Attributes:
+        head: short heading.
+        text: sentences under the heading.
+        corpus: the corpus of a statement on one of several corpora; empty otherwise.
+    """
 
     head: str
     text: str
+    corpus: str = ""
 
 
 @dataclass(frozen=True)
 class SizedAnswer:
-    """The answer at one vocabulary size.
+    """The answer at one vocabulary size on one corpus.
 
     Attributes:
         size: vocabulary size.
+        corpus: the corpus, if the scoreboard has several; empty otherwise.
         introduction: size, baseline and text of the comparison.
         statements: one for each measure.
     """
 
     size: int
+    corpus: str
     introduction: str
     statements: Sequence[Statement]
 
 
 def answers(content: ReportContent) -> list[SizedAnswer]:
-    """Return the answer at every size at which tokenizers are compared, the largest size first."""
+    """Return the answer on every corpus at every size at which tokenizers are compared, the largest size first."""
     frame = content.frames.get(SCOREBOARD.name)
     sizes = [] if frame is None else sorted(frame["size"].unique().drop_nulls(), reverse=True)
-    sized = [SizedAnswer(size, _introduction(content, size), _statements(content, size)) for size in sizes]
+    sized = [
+        SizedAnswer(size, corpus, _introduction(part, size), _statements(part, size))
+        for corpus, part in _by_corpus(content)
+        for size in sizes
+    ]
     return [one for one in sized if one.statements]
+
+
+def _by_corpus(content: ReportContent) -> list[tuple[str, ReportContent]]:
+    """Return each corpus of the scoreboard with its rows and those of all corpora, in the order of reading.
+
+    With a single corpus or none, it is the content as it is, with an empty name.
+    """
+    frame = content.frames.get(SCOREBOARD.name)
+    if frame is None:
+        return [("", content)]
+    of_all = pl.col("measure").is_in(_OF_ALL_CORPORA)
+    names = content.corpora_of(frame.filter(~of_all, pl.col("corpus").fill_null("") != ""))
+    if len(names) < 2:
+        return [("", content)]
+    parts = {name: frame.filter(of_all | (pl.col("corpus") == name)) for name in names}
+    return [(name, replace(content, frames={**content.frames, SCOREBOARD.name: part})) for name, part in parts.items()]
 
 
 def _statements(content: ReportContent, size: int) -> list[Statement]:
@@ -250,9 +281,13 @@ def caveats(content: ReportContent) -> list[Statement]:
     frame = content.frames.get(SCOREBOARD.name)
     if frame is None or frame.is_empty():
         return []
-    made = [_other_texts(content), *_shared(content), _other_models(content), _seeds(frame), _groups(content)]
-    made += [_small(content), _demonstration(content)]
-    return [one for one in made if one is not None]
+    of_text = [
+        replace(statement, corpus=corpus)
+        for corpus, part in _by_corpus(content)
+        for statement in (*_other_texts(part), *_shared(part))
+    ]
+    made = [_other_models(content), _seeds(frame), _groups(content), _small(content), _demonstration(content)]
+    return [*of_text, *(statement for statement in made if statement is not None)]
 
 
 def _corpus(content: ReportContent) -> str | None:
@@ -277,16 +312,16 @@ def in_bytes(size: int) -> str:
     return pluralise(size, "byte")
 
 
-def _other_texts(content: ReportContent) -> Statement | None:
+def _other_texts(content: ReportContent) -> list[Statement]:
     corpus = _corpus(content)
     if corpus is None:
-        return None
+        return []
     extent = _extent(content, corpus, "evaluation")
     text = f"The text is {corpus}{f': {extent}' * bool(extent)}."
     built = [(one, _extent(content, one, "tokenizer")) for one in content.built_from]
     known = [f"{one} ({size})" if one != corpus or len(built) > 1 else size for one, size in built if size]
     text += f" Vocabularies were built from {listed(known)}." if 0 < len(known) < 4 else ""
-    return Statement("Another text can change the order.", text)
+    return [Statement("Another text can change the order.", text)]
 
 
 def _shared(content: ReportContent) -> list[Statement]:

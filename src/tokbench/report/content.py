@@ -402,7 +402,7 @@ def shown(
         corpora=sorted(experiment.corpora, key=lambda name: name not in own_corpora),
         built_from=[name for name in experiment.corpora if name in building],
         baselines=list(dict.fromkeys(experiment.baselines().values())),
-        demonstration=all(one.source == "embedded" for one in experiment.corpora.values()) and bool(experiment.corpora),
+        demonstration={corpus.source.type for corpus in experiment.corpora.values()} == {"embedded"},
         highlight=experiment.report.highlight or "",
     )
 

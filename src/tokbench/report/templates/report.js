@@ -103,9 +103,14 @@ function bySize(a, b) {
   return Number(digits(a)) - Number(digits(b));
 }
 
-/* Show the elements of the selected vocabulary size (data-size), or of all sizes. */
-function follow(size) {
-  for (const one of document.querySelectorAll("[data-size]")) one.hidden = size !== "" && one.dataset.size !== size;
+/* Show the elements of the selected vocabulary size (data-size) and corpus (data-corpus), or of all. */
+function follow(figure) {
+  const chosen = Array.from(figure.querySelectorAll(".choose select"), (one) => [one.dataset.name, written(one, one.value)]);
+  for (const one of document.querySelectorAll("[data-size], [data-corpus]")) {
+    one.hidden = chosen.some(([name, value]) => name in one.dataset && ![one.dataset[name], "all"].includes(value));
+  }
+  const answers = Array.from(document.querySelectorAll("#answer div[data-size]"));
+  for (const none of document.querySelectorAll("#no-answer")) none.hidden = answers.some((one) => !one.hidden) || !answers.length;
 }
 
 function digits(text) {
@@ -131,7 +136,7 @@ function choices(table, names) {
     for (const value of values) select.add(new Option(value, value));
     select.dataset.start = name === "size" ? startOf(values, table, column) : values[0];
     select.value = select.dataset.start;
-    select.addEventListener("change", () => choose(table, select));
+    select.addEventListener("change", () => choose(table));
     label.append(name === "size" ? "vocabulary size " : `${name} `, select);
     bar.append(label);
   }
@@ -152,9 +157,9 @@ function startOf(sizes, table, column) {
   return asked || sizes.filter((size) => count(size) > 1).pop() || "";
 }
 
-function choose(table, select) {
+function choose(table) {
   filter(table);
-  if (select.dataset.name === "size") follow(digits(select.value));
+  follow(table.closest("figure"));
   if (table === board) remember();
 }
 
@@ -205,8 +210,8 @@ function restore() {
     const values = Array.from(select.options, (option) => option.value);
     const asked = values.find((value) => written(select, value) === settings.get(select.dataset.name));
     select.value = asked === undefined ? select.dataset.start : asked;
-    choose(board, select);
   }
+  if (selects.length) choose(board);
   field.value = settings.get("filter") || "";
   filter(board);
   const by = settings.get("sort") || "";
