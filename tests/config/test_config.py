@@ -1,8 +1,11 @@
 """The configuration: short forms, paths from the command line, its JSON schema and its documentation."""
 
 import copy
+import io
 import json
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -82,6 +85,44 @@ def test_pages_are_in_plain_english() -> None:
         found = re.findall(rf"\b(?:{pattern})\b", prose, re.IGNORECASE)
         share = 1000 * len(found) / words
         assert share <= most, f"{name}: {share:.2f} in 1,000 words of docs, more than {most}; say it in plain words"
+
+
+VAGUE_WORDS_IN_CODE = {
+    "what": 0.2,
+    "tell": 0.05,
+    "stand": 0.05,
+    "beside": 0.05,
+    "whole": 0.2,
+    "hold": 0.15,
+    "so many": 0.1,
+    "whatever": 0.02,
+    "anew": 0.05,
+}
+"""The same words, and the limit in 1,000 words of docstrings and comments. Lower a limit, never raise it."""
+
+
+def prose_of(path: Path) -> Iterator[str]:
+    """The docstrings and comments of a file of Python or Cython, without what is in backticks."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline))
+    before = tokenize.NEWLINE
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            yield token.string
+        elif token.type == tokenize.STRING and before in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            yield re.sub(r"`[^`]*`", " ", token.string)
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            before = token.type
+
+
+def test_docstrings_are_in_plain_english() -> None:
+    sources = [path for path in sorted((ROOT / "src" / "tokbench").rglob("*.py*")) if path.suffix in (".py", ".pyx")]
+    prose = "\n".join(text for path in sources for text in prose_of(path))
+    words = len(re.findall(r"[A-Za-z']+", prose))
+    assert words > 100_000
+    for name, most in VAGUE_WORDS_IN_CODE.items():
+        found = re.findall(rf"\b(?:{VAGUE_WORDS[name][0]})\b", prose, re.IGNORECASE)
+        share = 1000 * len(found) / words
+        assert share <= most, f"{name}: {share:.2f} in 1,000 words, more than {most}; say it in plain words"
 
 
 def test_schema_command(tokbench: Tokbench) -> None:
