@@ -205,7 +205,7 @@ class SpillingCounter:
         give_back()
 
     def _write(self, language: str, *, wider: bool = False) -> None:
-        """Write a table to a run and empty it, with twice as many slots if ``wider``."""
+        """Write a table to a run and empty it, with double the slots if ``wider``."""
         table = self._tables[language]
         run = self._folder / f"counted-{sum(map(len, self._runs.values()))}"
         table.spill(os.fsencode(run), wider)

@@ -82,7 +82,7 @@ def stratified_sums(
 ) -> NDArray[np.float64]:
     """Return sums of values that are drawn with replacement within each stratum.
 
-    As many values are drawn as the stratum has. Equal values are drawn together by a multinomial draw of their counts,
+    A sample has the size of its stratum. Equal values are drawn together by a multinomial draw of their counts,
     which has the same distribution and needs little memory for tasks with many questions.
 
     Args:

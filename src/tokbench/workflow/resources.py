@@ -53,7 +53,7 @@ def estimated_runtime(seconds: float, attempt: int) -> int:
 
 
 def double_on_retry(mem_mb: int) -> Request:
-    """Return a request of ``mem_mb`` MB at first and twice as many on each retry."""
+    """Return a request of ``mem_mb`` MB at first, doubled on each retry."""
     return lambda wildcards, attempt: memory_on_attempt(mem_mb, attempt)
 
 
