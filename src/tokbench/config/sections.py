@@ -413,9 +413,9 @@ class BoundsOptions(Options):
     pre-tokens are excluded from the bound and from the token counts compared with it; the table ``bounds`` has their
     number and share."""
     steps: int = Field(400, ge=1)
-    """Maximum number of steps of the search, default: 400. Each language of a multilingual text has another search of at
-    most this number. 2 MB in 22 languages need 0.4 s a step. More steps give a tighter bound if the search has not converged
-    (``unsettled`` in the table ``bounds``)."""
+    """Maximum number of steps of the search, default: 400. Each language of a multilingual text has another search, of
+    at most this number. 2 MB in 22 languages need 0.4 s a step. More steps give a tighter bound if the search has not
+    converged (``unsettled`` in the table ``bounds``)."""
 
 
 class NgramBitsOptions(Options):
