@@ -20,13 +20,14 @@ from scipy.stats import t as student
 from tests.conftest import Tokbench
 from tests.support.fake_results import LEVELS, documents_of
 from tokbench.corpus.units import read_units
+from tokbench.statistics.distributions import ndtri
 from tokbench.statistics.equal_size import undersized_vocabularies
 from tokbench.statistics.inputs import sum_by_unit
 from tokbench.statistics.measures import NO_PAIR, claimed_end, clopper_pearson, measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.seed_plan import RULE, Pilot, pilots, plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import with_seeds
-from tokbench.statistics.student import detectable, power_of, quantile
+from tokbench.statistics.student import detectable, power_of, quantile, two_sided
 from tokbench.statistics.verdicts import NOT_TESTED, NOT_TOLD
 from tokbench.tabulation.intrinsic import INTRINSIC
 from tokbench.tabulation.ngram_bits import NGRAM_BITS
@@ -462,3 +463,13 @@ def test_no_pair_told_apart_gives_a_reason() -> None:
     assert order.to_list() == many["definition"].unique(maintain_order=True).to_list()
     row = measures_against_models(comparisons, intrinsic, pl.DataFrame(schema=NGRAM_BITS.schema)).row(0, named=True)
     assert (row["pairs"], row["share"], row["low"], row["reason"]) == (0, None, None, NO_PAIR)
+
+
+def test_quantiles_are_those_of_scipy_stats() -> None:
+    """The functions of ``scipy.special`` give the last digit of ``scipy.stats``."""
+    for degrees in (1, 2, 2.5, 7, 30, 199.25, 1e6):
+        for level in (1e-12, 0.001, 0.05 / 45, 0.05, 0.2, 0.5, 1):
+            assert quantile(level, degrees) == student.isf(level / 2, degrees)
+            assert ndtri(level / 2) == -norm.isf(level / 2)
+        for statistic in (0.0, 0.3, -1.96, 12.0, 1e4):
+            assert two_sided(statistic, degrees) == min(1.0, 2 * student.sf(abs(statistic), degrees))

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -242,6 +242,10 @@ class AdaptedTokenizer(Tokenizer):
             "name": self.name,
             "origin": self.origin,
         }
+
+    def __copy__(self) -> Self:
+        """Return a tokenizer with a new object of the library, whose cache is empty."""
+        return type(self)(**self.__getstate__())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

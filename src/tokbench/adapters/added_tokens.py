@@ -10,6 +10,7 @@ token that the files name, or one with a known name.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import regex
@@ -17,7 +18,7 @@ import regex
 from tokbench.adapters.forms import ParsedTokenizer
 from tokbench.errors import TokbenchError, listed, shortened
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.hugging_face import END_OF_TEXT, spell
+from tokbench.tokenizer.hugging_face import CONTINUATION, END_OF_TEXT, spell
 from tokbench.vocabulary import Vocabulary
 
 BLANKS_BEFORE = regex.compile(r"\s*\Z")
@@ -134,7 +135,10 @@ def spellings(tokenizer: Tokenizer) -> list[str]:
     """Return the tokens' printable spellings, in the order of the vocabulary; all different."""
     flags = tokenizer.vocabulary.continuation
     marks = [False] * len(tokenizer) if flags is None else flags.tolist()
-    return [spell(token, mark) for token, mark in zip(tokenizer.vocabulary.tokens, marks, strict=True)]
+    data, offsets = tokenizer.vocabulary.flat()
+    text = spell(data.tobytes())  # It has one character for each byte.
+    places = zip(pairwise(offsets.tolist()), marks, strict=True)
+    return [CONTINUATION * mark + text[start:end] for (start, end), mark in places]
 
 
 def ids_of(vocabulary: Vocabulary) -> list[int]:

@@ -17,7 +17,7 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain, count
+from itertools import chain, compress, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,7 +28,7 @@ from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
-from tokbench.tokenizer.hugging_face import PADDING, spell
+from tokbench.tokenizer.hugging_face import CHARACTERS, PADDING, spell
 from tokbench.vocabulary import Vocabulary, usable_scores
 
 MODEL = "tokenizer.model"
@@ -105,9 +105,13 @@ def _pieces(vocabulary: Vocabulary, kind: str) -> Iterator[tuple[float, int]]:
         yield (float(score), NORMAL if usable else UNUSED)
 
 
+@cache
 def spelt(character: str) -> bool:
     """Return whether the normalization table contains a character."""
-    category = unicodedata.category(character)
+    return _is_spelt(character, unicodedata.category(character))
+
+
+def _is_spelt(character: str, category: str) -> bool:
     return character != "\0" and category not in ("Cn", "Cs") and not (category == "Co" and ord(character) > 0xFFFF)
 
 
@@ -116,12 +120,18 @@ def _tables() -> bytes:
     """Return a serialised model with only the two tables, which only SentencePiece's trainer can compile."""
     import sentencepiece
 
-    rules = [(ord(character), spell(character.encode())) for character in map(chr, range(0x110000)) if spelt(character)]
+    characters = [*map(chr, range(0x110000))]
+    assigned = [*compress(characters, map("Cn".__ne__, map(unicodedata.category, characters)))]
+    names = [f"{ord(character):X}" for character in CHARACTERS]
+    rules = [
+        (f"{ord(character):X}", " ".join([names[byte] for byte in character.encode()]))
+        for character in assigned
+        if _is_spelt(character, unicodedata.category(character))
+    ]
     trained = io.BytesIO()
     with TemporaryDirectory() as folder:
         there, back = (Path(folder) / name for name in ("there.tsv", "back.tsv"))
-        pairs = [(f"{code:X}", " ".join(f"{ord(sign):X}" for sign in spelling)) for code, spelling in rules]
-        changed = [(code, spelling) for code, spelling in pairs if code != spelling]
+        changed = [(code, spelling) for code, spelling in rules if code != spelling]
         there.write_text("".join(f"{code}\t{spelling}\n" for code, spelling in changed), encoding="ascii")
         back.write_text("".join(f"{spelling}\t{code}\n" for code, spelling in changed), encoding="ascii")
         sentencepiece.SentencePieceTrainer.train(

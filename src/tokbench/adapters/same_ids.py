@@ -1,7 +1,7 @@
 """Comparison of the ids of a tokenizer with those of another library, pre-token by pre-token."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from tokbench.pretokens import PretokenCounts
@@ -64,8 +64,9 @@ def compare(
             left_out += len(batch)
             batch = list(filter(known, batch))
             left_out -= len(batch)
-        for ids, text in zip(encode(batch), batch, strict=True):
-            if list(ids) != tokenizer.encode(text).tolist():
+        ours, bounds = (array.tolist() for array in tokenizer.encode_flat(batch))
+        for ids, (start, end), text in zip(encode(batch), pairwise(bounds), batch, strict=True):
+            if list(ids) != ours[start:end]:
                 return Comparison(seen - left_out, 0, text, left_out)
     more = counts is not None and next(texts, None) is not None
     return Comparison(seen - left_out, len(counts) if more and counts is not None else 0, None, left_out)

@@ -210,9 +210,9 @@ def wilson(share: float, n: int, confidence: float = CONFIDENCE) -> tuple[float,
         n: number of questions, at least one.
         confidence: confidence level (default: 0.95).
     """
-    from tokbench.statistics.distributions import norm
+    from tokbench.statistics.distributions import ndtri
 
-    z = float(norm.isf((1 - confidence) / 2))
+    z = -float(ndtri((1 - confidence) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return max(0.0, centre - half), min(1.0, centre + half)
@@ -236,9 +236,9 @@ def average_intervals(accuracy: pl.DataFrame, confidence: float = CONFIDENCE) ->
         TokbenchError: a column is missing, or an accuracy is not a share between 0 and 1.
     """
     require(accuracy, ACCURACY, "accuracy table")
-    from tokbench.statistics.distributions import norm
+    from tokbench.statistics.distributions import ndtri
 
-    z = float(norm.isf((1 - confidence) / 2))
+    z = -float(ndtri((1 - confidence) / 2))
     rows: list[tuple[str | float | int | None, ...]] = []
     keys = ["model", "suite", "variant"]
     ordered = accuracy.sort(*keys, "size", "task").with_columns(pl.col("accuracy").fill_nan(None))

@@ -1,5 +1,8 @@
 """Distributions: all imports from SciPy, and tail probabilities that are equal on every machine.
 
+``scipy.stats`` takes four times as long to import as ``scipy.special``, whose functions it calls. It is imported when
+one of its names is first used.
+
 Double-precision libraries depend on the machine's logarithms and exponentials. Their last digit differs between
 processors, so the tails here are computed with 40 digits and rounded once.
 """
@@ -7,16 +10,25 @@ processors, so the tails here are computed with 40 digits and rounded once.
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 import mpmath
-from scipy.special import ndtr
-from scipy.stats import beta, chi2, false_discovery_control, norm, rankdata, studentized_range, t
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-__all__ = ["beta", "chi2", "false_discovery_control", "ndtr", "norm", "rankdata", "studentized_range", "t"]
+__all__ = ["binomial_tail", "chi_squared_tail", "correlation_tail", "ndtr", "ndtri", "stdtr", "stdtrit"]
 
-
+OF_STATS = ("beta", "chi2", "false_discovery_control", "rankdata", "studentized_range")
+"""Names of ``scipy.stats`` that this module has as well."""
 DIGITS = 40
 """Decimal digits of the arithmetic; a double has 17."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OF_STATS:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from scipy import stats
+
+    return getattr(stats, name)
 
 
 @lru_cache(maxsize=4096)

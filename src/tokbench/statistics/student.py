@@ -15,17 +15,17 @@ REACH = 10.0
 
 def two_sided(statistic: float, degrees: float) -> float:
     """Return the probability that t reaches the statistic on either side."""
-    from tokbench.statistics.distributions import t
+    from tokbench.statistics.distributions import stdtr
 
-    return float(min(1.0, 2 * t.sf(abs(statistic), degrees)))
+    return min(1.0, 2 * float(stdtr(degrees, -abs(statistic))))
 
 
 @lru_cache(maxsize=4096)
 def quantile(alpha: float, degrees: float) -> float:
     """Return the two-sided critical value of t at level ``alpha``: half an interval's width / the standard error."""
-    from tokbench.statistics.distributions import t
+    from tokbench.statistics.distributions import stdtrit
 
-    return float(t.isf(alpha / 2, degrees))
+    return -float(stdtrit(degrees, alpha / 2))
 
 
 def power_of(difference: float, degrees: float, alpha: float = ALPHA) -> float:

@@ -105,6 +105,6 @@ def detectable_difference(
 
 @cache
 def _quantiles(alpha: float, power: float) -> float:
-    from tokbench.statistics.distributions import norm
+    from tokbench.statistics.distributions import ndtri
 
-    return float(norm.isf(alpha) + norm.isf(1 - power))
+    return -float(ndtri(alpha) + ndtri(1 - power))

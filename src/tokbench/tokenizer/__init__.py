@@ -7,7 +7,7 @@ vocabulary. Any bytes can be encoded, and decoding returns exactly the bytes tha
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -117,6 +117,13 @@ class Tokenizer:
             "name": self.name,
             "origin": self.origin,
         }
+
+    def __copy__(self) -> Self:
+        """Return a tokenizer that shares vocabulary and kernels with this one, with an empty cache."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied._encoder = TextEncoder(self.scheme, self._segmenter, self.vocabulary)
+        return copied
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

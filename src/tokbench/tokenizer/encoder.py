@@ -225,7 +225,8 @@ def as_bytes(text: Any) -> bytes:
     """
     if type(text) is bytes:
         return text
-    text = plain(text)
+    if type(text) is not str:
+        text = plain(text)
     if isinstance(text, str):
         return text.encode("utf-8", "surrogatepass")
     if is_text(text):

@@ -90,12 +90,13 @@ def _characters() -> tuple[str, ...]:
 
 CHARACTERS: tuple[str, ...] = _characters()
 """Character of each of the 256 bytes."""
+SPELLED = dict(enumerate(CHARACTERS))
 BYTE_OF = {character: byte for byte, character in enumerate(CHARACTERS)}
 
 
 def spell(token: bytes, continuation: bool = False) -> str:
     """Return the printable spelling of a token."""
-    return (CONTINUATION if continuation else "") + "".join(CHARACTERS[byte] for byte in token)
+    return (CONTINUATION if continuation else "") + token.decode("latin-1").translate(SPELLED)
 
 
 def unspell(spelling: str) -> bytes:

@@ -181,8 +181,8 @@ CHECKS = (
 LONGEST_RUN = 40
 SOME = 7
 """Step through numbers and blocks of code points, to limit the time of several libraries."""
-Theirs = Callable[[str], list[int] | None]
-"""Function that encodes a text with an exported form; returns None if the form cannot represent the text."""
+Theirs = Callable[[list[str]], Sequence[list[int] | None]]
+"""Function that encodes texts with an exported form; returns None for a text that the form cannot represent."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,8 @@ def exports(subject: TokenizerUnderTest) -> Finding:
     if not isinstance(tokenizer, Tokenizer) or tokenizer.library_name:
         return not_applicable("it is not a native Tokbench tokenizer")
     beside = subject.folder is not None and (subject.folder / EXPORTED).is_file()
-    texts = {text: subject.encode(text) for text in plain_texts(subject, SOME)}
+    plain = plain_texts(subject, SOME)
+    texts = dict(zip(plain, subject.batch(plain), strict=True))
     runs = [one.encode() * LONGEST_RUN for one in RUNS]
     given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]
     pretokens = count_pretokens(given, tokenizer.pretokenization)
@@ -252,7 +253,8 @@ def _tried(
         export(tokenizer, form, pretokens, Path(folder))
         theirs = READERS[form](Path(folder), tokenizer)
         with told(f"{form}: its library fails on a text"):
-            found = {text: ids for text in texts if (ids := theirs(text.decode())) is not None}
+            every = zip(texts, theirs([text.decode() for text in texts]), strict=True)
+            found = {text: ids for text, ids in every if ids is not None}
             wrong = [text for text, ids in found.items() if ids != texts[text]]
         if not wrong:
             return Tried(len(found))
@@ -260,14 +262,13 @@ def _tried(
     special = special_names(subject)
 
     def differs(text: bytes) -> bool:
-        return is_plain(text, special) and theirs(text.decode()) not in (None, subject.encode(text))
+        return is_plain(text, special) and theirs([text.decode()])[0] not in (None, subject.encode(text))
 
     return Tried(len(found), len(wrong), shortest(min(wrong, key=len), differs))
 
 
 def _tokenizer_json(folder: Path, tokenizer: Tokenizer) -> Theirs:
-    ids_of = ids_of_file(folder / EXPORTED)
-    return lambda text: ids_of([text])[0]
+    return ids_of_file(folder / EXPORTED)
 
 
 def _tiktoken(folder: Path, tokenizer: Tokenizer) -> Theirs:
@@ -275,7 +276,7 @@ def _tiktoken(folder: Path, tokenizer: Tokenizer) -> Theirs:
 
     settings = parse_json((folder / SETTINGS).read_bytes(), SETTINGS)
     library = open_library("tiktoken", (folder / RANKS).read_bytes(), {"pattern": settings["pat_str"]}, RANKS)
-    return lambda text: list(library.encode(text))
+    return lambda texts: [list(library.encode(text)) for text in texts]
 
 
 def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
@@ -291,14 +292,14 @@ def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
         pieces = [data[start:end] for start, end in pairwise(tokenizer.scheme.boundaries(data).tolist())]
         return [one for piece in pieces for one in library.encode(piece.decode())]
 
-    return ids
+    return lambda texts: [*map(ids, texts)]
 
 
 def _tokens(folder: Path, tokenizer: Tokenizer) -> Theirs:
     """Rebuild the tokenizer from the token list, with the same pre-tokenization and segmentation."""
     vocabulary = Vocabulary(read_tokens(folder / TOKENS))
     again = Tokenizer(vocabulary, tokenizer.scheme, tokenizer.segmentation, tokenizer.options)
-    return lambda text: again.encode(text).tolist()
+    return lambda texts: [ids.tolist() for ids in again.encode_batch(texts)]
 
 
 READERS: Mapping[str, Callable[[Path, Tokenizer], Theirs]] = {
