@@ -375,7 +375,7 @@ def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.Monkey
     assert found.passes
     assert re.fullmatch(
         r"the same ids in tokenizer_json \(([\d,]+) texts\), tiktoken \(\1 texts\), sentencepiece \([\d,]+ texts\); "
-        "it cannot be written as tokens",
+        "it cannot be exported as tokens",
         found.told,
     )
     assert list(found.numbers["held"]) == ["tokenizer_json", "tiktoken", "sentencepiece"]
@@ -386,7 +386,7 @@ def test_check_holds_every_form_against_the_tokenizer(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     found = exports(subject)
     assert found.passes is False
-    assert re.match(r"tiktoken gives other ids for [\d,]+ of [\d,]+ texts; it cannot be written as tok", found.told)
+    assert re.match(r"tiktoken returns other ids for [\d,]+ of [\d,]+ texts; it cannot be exported as tok", found.told)
     assert "'tokenizers' is not installed" in found.numbers["not"]["tokenizer_json"]
     [example] = found.examples
     assert (len(example.data), example.what) == (3, "in tiktoken")
