@@ -24,6 +24,7 @@ def row(peer: str, number: int, measure: str, seconds: float | None, **others: A
         "round": number,
         "measure": measure,
         "seconds": seconds,
+        "processor": seconds,
         "bytes": 10**6,
         "tokens": 5,
         "ids": "0",
@@ -54,7 +55,7 @@ def test_ratios_are_within_a_round(rows: Rows) -> None:
 
 
 def test_faster_libraries_are_named_if_their_ids_are_the_same(rows: Rows) -> None:
-    assert list(page.behind(rows)) == ["- `gigatoken`: one text, warm (0.50)"]
+    assert list(page.behind(rows)) == ["- `gigatoken`: one text, warm (own English 0.50)"]
     assert "`tokie` in one text (own, English)" in page.differing(rows)
 
 

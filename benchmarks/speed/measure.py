@@ -142,9 +142,9 @@ class Bench:
         for line in measured:
             self.rows.append({**common, "error": "", "ids": "", **line})
         if error:
-            empty = {"measure": "", "seconds": None, "bytes": None, "tokens": None, "ids": ""}
+            empty = {"measure": "", "seconds": None, "processor": None, "bytes": None, "tokens": None, "ids": ""}
             self.rows.append({**common, **empty, "error": error})
-        shown = " ".join(f"{line['measure']} {line['seconds']:.4f}" for line in measured)
+        shown = " ".join(f"{line['measure']} {line['seconds']:.4f} ({line['processor']:.4f})" for line in measured)
         name = f"{task.kind} {task.text} {task.tokenizer} {task.threads}"
         print(f"{name:28}{peer:12}{result.wall:7.2f} s {result.peak_mib:6.0f} MiB {shown} {error}", file=sys.stderr)
         return result

@@ -41,6 +41,7 @@ def main() -> None:
         if task.kind in (arguments.only or (task.kind,)):
             bench.measure(task)
             about["load"].append(round(os.getloadavg()[0], 1))
+            (arguments.folder / "rows.json").write_text(json.dumps(bench.rows), encoding="utf-8")
     about["minutes"] = round((time.monotonic() - began) / 60, 1)
     bench.write(results / "runs.parquet")
     shutil.copy(arguments.folder / "facts.json", results / "texts.json")

@@ -51,6 +51,11 @@ def read(path: Path) -> Rows:
     return pl.read_parquet(path).to_dicts()
 
 
+def time_of(row: dict[str, Any]) -> float:
+    """Return the seconds that the tables show: processor time of one thread, wall-clock time of several."""
+    return float(row["processor"] if row["threads"] == 1 else row["seconds"])
+
+
 def tasks_of(rows: Rows, kind: str) -> Iterator[tuple[Key, list[Entry]]]:
     """Yield the tasks of a kind with an entry for each library, Tokbench first, then the fastest first."""
     chosen = [row for row in rows if row["kind"] == kind]
@@ -78,9 +83,9 @@ def entry(rows: Rows, ours: dict[tuple[int, str], dict[str, Any]]) -> Entry:
     speed: dict[str, float] = {}
     for row in good:
         measure = row["measure"]
-        seconds.setdefault(measure, []).append(row["seconds"])
+        seconds.setdefault(measure, []).append(time_of(row))
         if reference := ours.get((row["round"], measure)):
-            ratios.setdefault(measure, []).append(row["seconds"] / reference["seconds"])
+            ratios.setdefault(measure, []).append(time_of(row) / time_of(reference))
     medians = {measure: statistics.median(values) for measure, values in seconds.items()}
     sizes = {row["measure"]: row["bytes"] for row in good}
     speed = {measure: sizes[measure] / value / 1e6 for measure, value in medians.items()}

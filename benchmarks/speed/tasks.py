@@ -82,8 +82,8 @@ TASKS = (
     *(Task("batch", "languages", "cl100k", PARALLEL, threads) for threads in (1, 2)),
     *(Task("start", "", tokenizer, able(ENCODERS, tokenizer)) for tokenizer in ("cl100k", "own")),
     Task("decode", "unseen", "cl100k", ENCODERS),
-    *(Task("long", run, "cl100k", (*FAST, "tokie", "tiktoken"), limit=5, rounds=3) for run in RUNS),
+    *(Task("long", run, "cl100k", (*FAST, "tokie", "tiktoken"), limit=4, rounds=3) for run in RUNS),
     *(Task("count", text, "gpt2", ("gigatoken",)) for text in TEXTS),
-    *(Task("train", text, "bpe", TRAINERS["bpe"]) for text in ("unseen", "languages")),
-    *(Task("train", "unseen", method, TRAINERS[method]) for method in ("wordpiece", "unigram")),
+    *(Task("train", "english", method, peers) for method, peers in TRAINERS.items()),
+    *(Task("train", text, "bpe", ("gigabpe", "sentencepiece")) for text in ("languages", "unseen")),
 )

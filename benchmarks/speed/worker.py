@@ -42,16 +42,22 @@ def flat_ids(ids: Any) -> Any:
     return np.asarray(ids).astype(np.uint32)
 
 
+def clocked(measure: str, size: int, work: Callable[[], Any]) -> tuple[Measurement, Any]:
+    """Return the wall-clock time and the processor time of a call that reads ``size`` bytes, and its result."""
+    start, processor = time.perf_counter(), time.process_time()
+    result = work()
+    processor, seconds = time.process_time() - processor, time.perf_counter() - start
+    return {"measure": measure, "seconds": seconds, "processor": processor, "bytes": size}, result
+
+
 def timed(measure: str, size: int, work: Callable[[], Any]) -> Measurement:
-    """Return the seconds of a call that encodes ``size`` bytes, and a digest of the ids that it returns."""
+    """Return the times of a call that encodes ``size`` bytes, and a digest of the ids that it returns."""
     import hashlib
 
-    start = time.perf_counter()
-    ids = work()
-    seconds = time.perf_counter() - start
+    times, ids = clocked(measure, size, work)
     array = flat_ids(ids)
     digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
-    return {"measure": measure, "seconds": seconds, "bytes": size, "tokens": len(array), "ids": digest}
+    return {**times, "tokens": len(array), "ids": digest}
 
 
 def as_text(peer: Any, data: bytes) -> Any:
@@ -110,8 +116,8 @@ def start(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Measure the time from the start of the process, at ``job["started"]``, to the first ids."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     ids = getattr(peer, "encode_short", peer.encode)(tokenizer, as_text(peer, FIRST))
-    seconds = time.monotonic() - job["started"]
-    yield {**timed("start", len(FIRST), lambda: ids), "seconds": seconds}
+    times = {"seconds": time.monotonic() - job["started"], "processor": time.process_time()}
+    yield {**timed("start", len(FIRST), lambda: ids), **times}
 
 
 def decode(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
@@ -125,11 +131,9 @@ def decode(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     if not getattr(peer, "DECODES_ARRAYS", False):
         ids = flat_ids(ids).tolist()
     peer.decode(tokenizer, ids[:10])
-    start = time.perf_counter()
-    decoded = peer.decode(tokenizer, ids)
-    seconds = time.perf_counter() - start
+    times, decoded = clocked("decode", len(data), lambda: peer.decode(tokenizer, ids))
     same = (decoded.encode() if isinstance(decoded, str) else bytes(decoded)) == data
-    yield {"measure": "decode", "seconds": seconds, "bytes": len(data), "tokens": len(ids), "ids": str(same)}
+    yield {**times, "tokens": len(ids), "ids": str(same)}
 
 
 def run_of(kind: str, length: int, folder: Path) -> bytes:
@@ -158,9 +162,8 @@ def count(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Count the pre-tokens of a text."""
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
     peer.count(FIRST)
-    start = time.perf_counter()
-    unique = peer.count(data)
-    yield {"measure": "count", "seconds": time.perf_counter() - start, "bytes": len(data), "tokens": unique}
+    times, unique = clocked("count", len(data), lambda: peer.count(data))
+    yield {**times, "tokens": unique}
 
 
 def train(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
@@ -170,10 +173,8 @@ def train(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     function = getattr(peer, f"train_{job['tokenizer']}")
     if peer.__name__.endswith(".tokbench"):
         peer.import_constructions()
-    start = time.perf_counter()
-    tokens = function(path, documents, job["size"])
-    seconds = time.perf_counter() - start
-    yield {"measure": "train", "seconds": seconds, "bytes": path.stat().st_size, "tokens": tokens}
+    times, tokens = clocked("train", path.stat().st_size, lambda: function(path, documents, job["size"]))
+    yield {**times, "tokens": tokens}
 
 
 def versions(packages: Sequence[str]) -> dict[str, str | None]:
