@@ -21,7 +21,7 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
-    *("ids.txt", "special_ids.tsv", "substring_counts.tsv"),
+    *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv"),
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -107,6 +107,8 @@ class Vocabulary:
             none.
         substring_counts: strings that may be parts of a split, including the 256 bytes, for segmentation by split
             trees. Default: None.
+        tuples: parts of each merge, two or more, in order of rank, for segmentation by merges of tuples; joined, they
+            are the token that it makes. Default: None.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -124,9 +126,10 @@ class Vocabulary:
     ids: NDArray[np.int32] | None = None
     special: Mapping[int, bytes] = field(default_factory=dict)
     substring_counts: SubstringCounts | None = None
+    tuples: tuple[tuple[bytes, ...], ...] | None = None
 
     def __repr__(self) -> str:
-        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts")
+        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples")
         parts = [name for name in optional if getattr(self, name) is not None]
         return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
 
@@ -218,6 +221,7 @@ class Vocabulary:
         ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
         the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
         ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
+        ``tuples.tsv`` has the parts of one merge in hexadecimal per line.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -237,6 +241,8 @@ class Vocabulary:
             _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
         if self.events is not None:
             _write(folder / "events.tsv", map(_event_line, self.events))
+        if self.tuples is not None:
+            _write(folder / "tuples.tsv", map(_tuple_line, self.tuples))
         if self.ids is not None:
             _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
         if self.special:
@@ -257,6 +263,7 @@ class Vocabulary:
         scores = _read_file(folder / "scores.txt", _each(_read_score))
         continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
         events = _read_file(folder / "events.tsv", _each(_read_event))
+        tuples = _read_file(folder / "tuples.tsv", _each(_read_tuple))
         own = _read_file(folder / "ids.txt", _each(_read_id))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
@@ -273,6 +280,7 @@ class Vocabulary:
                 None if own is None else np.array(own, np.int32),
                 dict(special or ()),
                 SubstringCounts.from_pairs(substrings) if substrings else None,
+                None if tuples is None else tuple(tuples),
             )
             vocabulary.check_order()
         except TokbenchError as error:
@@ -308,6 +316,17 @@ def _read_merges(lines: Sequence[str], tokens: Sequence[bytes]) -> NDArray[np.in
     lefts, rights = parts[::2], parts[1::2]
     columns = (lefts, rights, map(add, lefts, rights))
     return np.stack([np.fromiter(map(ids.__getitem__, column), np.int32, len(lines)) for column in columns], axis=1)
+
+
+def _tuple_line(parts: tuple[bytes, ...]) -> str:
+    return "\t".join(part.hex() for part in parts) + "\n"
+
+
+def _read_tuple(line: str) -> tuple[bytes, ...]:
+    parts = tuple(map(bytes.fromhex, line.split("\t")))
+    if _tuple_line(parts).rstrip("\n") != line or not all(parts) or len(parts) < 2:
+        raise ValueError(line)
+    return parts
 
 
 def _event_line(event: Event) -> str:

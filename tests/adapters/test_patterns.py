@@ -134,7 +134,7 @@ def test_editions_of_unicode_are_named(dialect: Dialect, library: str, monkeypat
     assert f"the library has Unicode {found.theirs}, Tokbench {found.ours}; first: U+" in str(found)
 
 
-def test_nothing_is_left_out() -> None:
+def test_nothing_is_drawn() -> None:
     """Proved for every text, by the automaton."""
     for pattern in (made.CL100K, r"[a-z]+|[^a-z]", r"\s+(?!\S)|\s+|\S", r".|\n"):
         assert left_out(pattern) is None

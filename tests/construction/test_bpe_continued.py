@@ -45,7 +45,7 @@ def vocabulary_of(pairs: list[tuple[int, int]]) -> Vocabulary:
     """A vocabulary whose tokens may be unreachable, or made by several merges."""
     tokens = list(BYTES)
     symbols = [97, 98, 0xC3, 0xA9, 32]
-    rows = []
+    rows: list[tuple[int, int, int]] = []
     for left, right in pairs:
         left, right = symbols[left % len(symbols)], symbols[right % len(symbols)]
         token = tokens[left] + tokens[right]

@@ -142,7 +142,7 @@ LONG = "".join(Random(0).choices("abcdefgh", k=20_000)).encode()
 """A run of letters without a blank, as text of the web has."""
 
 
-def test_a_long_pretoken_is_left_out_of_both_sides(tmp_path: Path) -> None:
+def test_a_long_pretoken_is_drawn_of_both_sides(tmp_path: Path) -> None:
     """The bound is that of the text without it, and so are the tokens and the pairs that are compared with it."""
     words = text_counts(50, 1)
     counts_of(words).write(short := tmp_path / "short.parquet")

@@ -179,7 +179,7 @@ def test_tokens_are_shown_as_in_the_sentences(supply: Strings, tmp_path: Path) -
     assert back == [text.decode("latin-1") for text in spoken]
 
 
-def test_what_is_left_out_is_named() -> None:
+def test_what_is_drawn_is_named() -> None:
     made = Vocabulary((*BYTES, b"</script>", b"a" * 60_000))
     first = Tokenizer(made, "gpt2", "greedy", name="first")
     digits = Tokenizer(Vocabulary(BYTES), {"method": "digits", "group": 3}, "greedy", name="digits")

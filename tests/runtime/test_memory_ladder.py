@@ -46,6 +46,7 @@ MAKERS = {
     "likeliest_shortest_path": "mingram",
     "post_removal": "bpe_trimmed",
     "split_tree": "toast",
+    "merge_tuples": "bpe_knockout",
 }
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 COMMANDS = ("build", "encode", "measure")

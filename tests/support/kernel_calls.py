@@ -64,6 +64,7 @@ MAKERS = {
     "likeliest_shortest_path": "mingram",
     "post_removal": "bpe_trimmed",
     "split_tree": "toast",
+    "merge_tuples": "bpe_knockout",
 }
 """Constructions for segmentations whose data BPE vocabularies do not have."""
 

@@ -400,7 +400,7 @@ def test_the_page_has_every_stage_and_says_what_is_over_its_bound(tmp_path: Path
     assert "1 took more than their bound: prepare (0)" in page.page(rows, facts())
 
 
-def test_a_stage_that_was_not_measured_is_left_out() -> None:
+def test_a_stage_that_was_not_measured_is_drawn() -> None:
     rows = [row for row in planted() if row["stage"] != "build sage"]
     sage = next(stage for stage in STAGES if stage.name == "build sage")
     assert taken(rows, sage, 1.0) is None
@@ -451,7 +451,7 @@ def test_a_job_is_what_its_rule_says() -> None:
         of_rule("pretrain")
 
 
-def test_a_construction_that_would_take_too_long_is_left_out(tmp_path: Path) -> None:
+def test_a_construction_that_would_take_too_long_is_drawn(tmp_path: Path) -> None:
     runs = run.Scale(tmp_path / "scale.csv", [], 1200)
     for gigabytes, seconds in ((0.25, 100.0), (0.5, 400.0)):
         runs.add(run.Process(gigabytes, "build x", "x", 1, 1, 1, seconds, 1, 1, 1, 1))

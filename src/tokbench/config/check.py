@@ -99,6 +99,26 @@ def _built(experiment: Experiment) -> Iterator[str]:
         if variant.byte_lm is not None:
             yield from unknown_names(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
         yield from _segmentation(key, variant)
+        yield from _leaks(experiment, name, variant)
+
+
+def _leaks(experiment: Experiment, name: str, variant: Variant) -> Iterator[str]:
+    """Yield one line for each resource that measures on gold words which a construction reads."""
+    options = variant.construction
+    gold = getattr(options, "gold", None)
+    if gold is None:
+        return
+    for key, resource in experiment.resources.items():
+        try:
+            files = {path.resolve() for _, path in resource_files(resource.type, resource)}
+        except TokbenchError:
+            continue
+        apart = resource.left_out >= options.gold_share and resource.left_out_seed == options.gold_seed
+        if gold.resolve() in files and not apart:
+            yield (
+                f"resources.{key}.left_out: variant '{name}' is built from words of '{gold}'; set left_out: "
+                f"{options.gold_share} and left_out_seed: {options.gold_seed}, so that other words are measured"
+            )
 
 
 def _files(variant: Variant) -> dict[str, Path]:

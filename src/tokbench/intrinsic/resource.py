@@ -15,7 +15,7 @@ from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.io.text_files import size_of
 from tokbench.metric.measurement import in_groups
 from tokbench.metric.words import Words
-from tokbench.resource import Gold, ResourceOptions, resource_files, resource_types
+from tokbench.resource import Gold, ResourceOptions, is_drawn, resource_files, resource_types
 
 TABLES: dict[Gold, Callable[..., pl.DataFrame]] = {
     "segmentations": segmentation_table,
@@ -57,6 +57,9 @@ def read_resource(kind: str, options: ResourceOptions, files: Sequence[tuple[str
     table = TABLES[method.gold](rows)
     if options.languages is not None:
         table = table.filter(pl.col("language").is_in(options.languages))
+    if options.left_out:
+        drawn = [is_drawn(word, options.left_out, options.left_out_seed) for word in table["word"]]
+        table = table.filter(~pl.Series(drawn, dtype=pl.Boolean))
     if table.is_empty():
         named = ", ".join(str(path) for _, path in chosen) or "no file"
         raise TokbenchError(f"{named}: no word of a resource of type '{kind}'; set its own files and languages")

@@ -7,6 +7,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from itertools import islice, pairwise
 
 import numpy as np
@@ -127,6 +128,43 @@ def of_mingram(text: Text) -> Iterator[str]:
         found = build(text.words, occurrences, text.size)
         yield f"{name}: {len(tokens) - 256} tokens of BPE, cut to {len(found) - 256}, with their costs"
         yield from numbered([(token, cost) for token, cost in found.items() if len(token) > 1])
+
+
+def of_continue_training(text: Text) -> Iterator[str]:
+    half = text.merges[: len(text.merges) // 2]
+    old, size = text.tokens[: 256 + len(half)], 256 + text.size
+    made, tokens = bpe.continue_training(text.words, old, half, list(range(len(old))), size, 1, WHOLE)
+    for number, (left, right, result) in enumerate(made):
+        origin = "old" if number < len(half) else "new"
+        yield f"{origin}: {shown(tokens[left])} + {shown(tokens[right])} -> {shown(tokens[result])}"
+
+
+def of_prune(text: Text) -> Iterator[str]:
+    left = text.tokens
+    for size in range(len(text.tokens) - 1, 255, -1):
+        before, left = left, bpe.prune(text.words, text.tokens, text.merges, size)
+        yield from (f"{size}: without {shown(token)}" for token in before if token not in left)
+
+
+def pairs_of(text: Text) -> list[tuple[bytes, ...]]:
+    """Return the two parts of each merge of BPE."""
+    return [(text.tokens[left], text.tokens[right]) for left, right, _ in text.merges]
+
+
+def of_knock_out(text: Text) -> Iterator[str]:
+    words = [(word, {len(word) - 1} if word.endswith((b"s", b"a")) else set[int]()) for word, _ in text.words]
+    yield "gold: the last s or a of a word is a morpheme"
+    for parts in morphology.knock_out(pairs_of(text), words, Fraction(1, 2)):
+        yield f"{' + '.join(map(shown, parts))} -> {shown(b''.join(parts))}"
+
+
+def of_merge_tuples(text: Text) -> Iterator[str]:
+    first, *others = pairs_of(text) or [(b"a", b"b")]
+    whole = b"".join(first)
+    tuples = [tuple(part for each in pair for part in (first if each == whole else (each,))) for pair in others]
+    yield f"without {shown(whole)}, whose parts are merged with the next ones"
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(segmentation.merge_tuples(word, tuples))}"
 
 
 def of_cover(text: Text) -> Iterator[str]:
@@ -299,6 +337,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe_dropout": of_bpe_dropout,
     "byte_prices": of_byte_prices,
     "bytespan": of_bytespan,
+    "continue_training": of_continue_training,
     "count": lambda text: numbered(list(ngram.count_count([text.text], PATTERN))),
     "cover": of_cover,
     "covered": lambda text: iter(
@@ -314,6 +353,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "events": of_events,
     "greedtok": of_greedtok,
     "greedy": lambda text: text.cut(lambda word: segmentation.greedy(word, text.ids, text.ids)),
+    "knock_out": of_knock_out,
     "likelihood": of_likelihood,
     "likeliest_shortest": of_likeliest_shortest,
     "longest_suffix": lambda text: text.cut(lambda word: segmentation.longest_suffix(word, text.ids)),
@@ -322,6 +362,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     ),
     "merge": lambda text: text.cut(lambda word: segmentation.merge(word, text.merges)),
     "mingram": of_mingram,
+    "merge_tuples": of_merge_tuples,
     "morphology": of_morphology,
     "ngram": lambda text: numbered(list(ngram.top_ngrams(text.words, text.size, 8))),
     "ngram_lm": lambda text: (
@@ -333,6 +374,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
+    "prune": of_prune,
     "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
     "relaxation": of_relaxation,
     "shares": of_shares,

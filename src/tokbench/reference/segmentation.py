@@ -1,9 +1,9 @@
 """Segmentation methods, the encoder, token matches, derivations, the trie, and pre-token boundaries.
 
 - Segmentations: greedy and longest prefix; longest suffix; PathPiece's shortest path (algorithm 1 of the paper);
-  likelihood; MinGram's likeliest shortest path; merging; rank of the joined token; whole or merge; events and
-  post-removal; BPE dropout (algorithm 1 of the paper, and the probability of each outcome); partition cover;
-  derivations.
+  likelihood; MinGram's likeliest shortest path; merging, also of tuples; rank of the joined token; whole or merge;
+  events and post-removal; BPE dropout (algorithm 1 of the paper, and the probability of each outcome); partition
+  cover; derivations.
 - Counts: matches of tokens at every position, and adjacent byte pairs covered by a token.
 - Boundaries: pre-tokens by regular expression, the definition that the scanners implement.
 """
@@ -220,6 +220,20 @@ def post_removal(
     removals = {b"".join(parts): parts for split, parts in events if split}
     while removed := [i for i, token in enumerate(cut) if token not in tokens]:
         cut[removed[0] : removed[0] + 1] = removals[cut[removed[0]]]
+    return cut
+
+
+def merge_tuples(text: bytes, merges: Sequence[tuple[bytes, ...]]) -> list[bytes]:
+    """Join the leftmost parts of the earliest merge until no merge has all its parts side by side."""
+    cut = [bytes([byte]) for byte in text]
+    while found := [
+        (rank, i)
+        for rank, parts in enumerate(merges)
+        for i in range(len(cut))
+        if tuple(cut[i : i + len(parts)]) == parts
+    ]:
+        rank, i = min(found)
+        cut[i : i + len(merges[rank])] = [b"".join(merges[rank])]
     return cut
 
 

@@ -5,6 +5,7 @@ Every reader returns rows for one of two tables, :data:`~tokbench.intrinsic.gold
 """
 
 import glob
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic import Field
 
 from tokbench.corpus.sources import Paths
 from tokbench.errors import TokbenchError
-from tokbench.options import Options
+from tokbench.options import Options, Seed
 from tokbench.registry import Method, Registry
 
 Gold = Literal["segmentations", "lexical_decisions"]
@@ -29,6 +30,13 @@ class ResourceOptions(Options):
 
     languages: list[str] | None = None
     """Read only words with these language tags (default: all)."""
+
+    left_out: float = Field(0.0, ge=0, lt=1)
+    """Share of the words that are left out (default: 0), because a construction reads them: the ``gold_share`` of
+    ``bpe_knockout``."""
+
+    left_out_seed: Seed = 0
+    """Seed of the choice of words that are left out (default: 0): the ``gold_seed`` of ``bpe_knockout``."""
 
 
 class Read(Protocol):
@@ -109,6 +117,12 @@ def resource_files(kind: str, options: ResourceOptions) -> list[tuple[str, Path]
     """
     tagged = options.path if isinstance(options.path, dict) else {"": options.path}
     return [(tag, file) for tag, entries in tagged.items() for entry in entries for file in _matching(entry, kind)]
+
+
+def is_drawn(word: str, share: float, seed: int) -> bool:
+    """Return whether a word is in a random share of all words. The draw depends only on the seed and the word."""
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=str(seed).encode()).digest()
+    return int.from_bytes(digest, "little") < share * 2.0**64
 
 
 def _matching(entry: str, kind: str) -> list[Path]:

@@ -38,7 +38,7 @@ class Segment(Protocol):
     def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
 
 
-Needs = Literal["merges", "scores", "events", "substring_counts"]
+Needs = Literal["merges", "scores", "events", "substring_counts", "tuples"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

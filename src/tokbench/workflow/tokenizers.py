@@ -179,7 +179,9 @@ def _stages(construction: Construction) -> tuple[str, ...]:
 
 
 def _readers(options: Any) -> tuple[str, ...]:
-    """Return the modules that read the existing tokenizer in a construction's options; empty if there is none."""
+    """Return the code that reads the existing tokenizer or the gold data in a construction's options, if any."""
+    if (gold_type := getattr(options, "gold_type", None)) is not None:
+        return (resource_types[gold_type].definition,)
     if getattr(options, "tokenizer", None) is None:
         return ()
     return tuple(f"tokbench.adapters.forms.{name}" for name in sorted({*FORMS, RANKS}))

@@ -1,0 +1,374 @@
+"""BPE-knockout and segmentation by merges of tuples against their twins, and the published rules by hand."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.workflow.checkout import Checkout
+from tokbench.adapters.export_hugging_face import export
+from tokbench.construction.bpe import BpeOptions
+from tokbench.construction.bpe import build as bpe
+from tokbench.construction.bpe_knockout import BpeKnockoutOptions, GoldWord, Parts, blame, build, knock_out, read_gold
+from tokbench.errors import TokbenchError
+from tokbench.intrinsic.resource import read_resource
+from tokbench.kernels.tuples import TupleSegmenter
+from tokbench.options import Options, validated
+from tokbench.pretokens import PretokenCounts
+from tokbench.pretokens.count import count_pretokens
+from tokbench.reference import morphology as twin
+from tokbench.reference.segmentation import merge_tuples as segmentation_twin
+from tokbench.resource import ResourceOptions, resource_types
+from tokbench.segmentation.merge_tuples import merge_tuples
+from tokbench.tokenizer import Tokenizer
+from tokbench.vocabulary import BYTES, Vocabulary
+
+MERGES: list[Parts] = [(b"u", b"n"), (b"un", b"d"), (b"und", b"o"), (b"e", b"r"), (b"und", b"er")]
+GOLD = [(b"undo", {2}), (b"under", set()), (b"undress", {2})]
+WORDS = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in GOLD]
+
+texts = st.one_of(st.text("ab", min_size=1, max_size=14), st.text("abc é", min_size=1, max_size=9)).map(str.encode)
+places = st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=4), max_size=8)
+"""Merges of two to four parts, as places among a, b, c and the results of earlier merges."""
+counted_words = st.dictionaries(texts, st.integers(1, 5), max_size=6)
+gold_words = st.lists(st.tuples(texts, st.sets(st.integers(1, 13))), max_size=6)
+
+
+def merges_of(rows: list[list[int]]) -> list[Parts]:
+    symbols = [b"a", b"b", b"c"]
+    merges: list[Parts] = []
+    for row in rows:
+        parts = tuple(symbols[place % len(symbols)] for place in row)
+        token = b"".join(parts)
+        if len(token) < 40 and token not in symbols:
+            merges.append(parts)
+            symbols.append(token)
+    return merges
+
+
+def vocabulary_of(merges: list[Parts]) -> Vocabulary:
+    tokens = tuple(b"".join(parts) for parts in merges)
+    return Vocabulary(BYTES + tokens, tuples=tuple(merges))
+
+
+# Segmentation
+
+
+@settings(max_examples=300)
+@given(
+    places,
+    st.lists(st.one_of(texts, st.tuples(texts, st.integers(8, 40)).map(lambda run: run[0] * run[1])), max_size=4),
+)
+def test_tuples_twin(rows: list[list[int]], pretokens: list[bytes]) -> None:
+    merges = merges_of(rows)
+    tokenizer = Tokenizer(vocabulary_of(merges), "none", "merge_tuples")
+    for text in pretokens:
+        found = [tokenizer.vocabulary.tokens[index] for index in tokenizer.encode(text)]
+        assert found == (segmentation_twin(text, merges) if len(text) < 60 else twin.encode(text, merges)[0])
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+@given(places, texts)
+def test_every_merge_in_order_is_the_lowest_rank_first(rows: list[list[int]], text: bytes) -> None:
+    merges = merges_of(rows)
+    assert twin.encode(text, merges)[0] == segmentation_twin(text, merges)
+
+
+@given(counted_words, texts)
+def test_pairs_are_merged_as_by_merge(counted: dict[bytes, int], text: bytes) -> None:
+    vocabulary = bpe(PretokenCounts.from_pairs(counted.items()), 290, BpeOptions())
+    assert vocabulary.merges is not None
+    tokens = vocabulary.tokens
+    tuples = vocabulary_of([(tokens[left], tokens[right]) for left, right, _ in vocabulary.merges.tolist()])
+    ids = [
+        Tokenizer(one, "none", cut).encode(text).tolist()
+        for one, cut in ((tuples, "merge_tuples"), (vocabulary, "merge"))
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_runs_are_matched_from_the_left() -> None:
+    tokenizer = Tokenizer(vocabulary_of([(b"a", b"a", b"b"), (b"a", b"a", b"a")]), "none", "merge_tuples")
+    cut = {
+        text: [tokenizer.decode([index]) for index in tokenizer.encode(text)] for text in (b"aaab", b"aaaaab", b"aaaa")
+    }
+    assert cut == {b"aaab": [b"a", b"aab"], b"aaaaab": [b"aaa", b"aab"], b"aaaa": [b"aaa", b"a"]}
+
+
+def test_tuples_are_saved(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(vocabulary_of([(b"a", b"b", b"c"), (b"abc", b"d")]), "none", "merge_tuples")
+    tokenizer.save(tmp_path / "saved")
+    assert Tokenizer.load(tmp_path / "saved").vocabulary.tuples == tokenizer.vocabulary.tuples
+    assert (tmp_path / "saved" / "tuples.tsv").read_text() == "61\t62\t63\n616263\t64\n"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tuples", "message"),
+    [
+        ((), None, "the vocabulary has no tuples"),
+        ((b"ab",), [(b"ab",)], "merge 0 has fewer than two parts"),
+        ((b"abc",), [(b"ab", b"c")], "merge 0 has the token 6162, which the vocabulary lacks"),
+        (
+            (b"ab", b"abc"),
+            [(b"ab", b"c"), (b"a", b"b")],
+            "merge 0 has the token 6162, which the vocabulary lacks or no",
+        ),
+        ((), [(b"a", b"b")], "merge 0 has the token 6162, which the vocabulary lacks"),
+        ((b"ab",), [], "no merge makes the token 6162"),
+    ],
+)
+def test_tuples_that_do_not_fit(tokens: tuple[bytes, ...], tuples: list[Parts] | None, message: str) -> None:
+    made = None if tuples is None else tuple(tuples)
+    with pytest.raises(TokbenchError, match=message):
+        merge_tuples(Vocabulary(BYTES + tokens, tuples=made), Options())
+
+
+@pytest.mark.parametrize(
+    ("results", "bounds", "parts", "message"),
+    [
+        ([256], [0, 1], [97], "merge 0 has fewer than two parts"),
+        ([256], [0, 2], [97], "bounds must have one entry more than results"),
+        ([256], [0], [97, 98], "bounds must have one entry more than results"),
+        ([256], [0, 2], [97, -1], "an id must not be negative"),
+        ([256, 257], [0, 3, 4], [97, 98, 99, 100], "merge 1 has fewer than two parts"),
+        ([256, 257], [0, 6, 4], [97, 98, 99, 100], "merge 0 has fewer than two parts"),
+    ],
+)
+def test_arrays_that_do_not_fit(results: list[int], bounds: list[int], parts: list[int], message: str) -> None:
+    arrays = np.array(results, np.int32), np.array(bounds, np.int64), np.array(parts, np.int32)
+    with pytest.raises(ValueError, match=message):
+        TupleSegmenter(*arrays, np.arange(256, dtype=np.int32), np.zeros(65536, np.uint8))
+
+
+def test_tuples_are_not_exported(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(vocabulary_of([(b"a", b"b", b"c")]), "gpt2", "merge_tuples")
+    assert (
+        export(tokenizer, None, tmp_path) == "not exported: Hugging Face has no model for segmentation 'merge_tuples'"
+    )
+
+
+# Blame and knockout
+
+
+def test_blame_by_hand() -> None:
+    joined, crossed = blame(MERGES, WORDS, False)
+    assert [joined[rank] for rank in range(5)] == [3, 3, 1, 1, 1]
+    assert crossed == Counter({1: 2})
+
+
+def test_knockout_by_hand() -> None:
+    once = knock_out(MERGES, WORDS, BpeKnockoutOptions())
+    assert once == [(b"u", b"n"), (b"un", b"d", b"o"), (b"e", b"r"), (b"un", b"d", b"er")]
+    cut = [b" ".join(segmentation_twin(word, once)) for word in (b"undo", b"under", b"undress")]
+    assert cut == [b"undo", b"under", b"un d r e s s"]
+    joined, crossed = blame(once, WORDS, False)
+    assert (joined[1], crossed[1], joined[3], crossed[3]) == (2, 1, 2, 0)
+    twice = knock_out(MERGES, WORDS, BpeKnockoutOptions(rounds=2))
+    assert twice == [(b"u", b"n"), (b"e", b"r"), (b"un", b"d", b"er")]
+    assert knock_out(MERGES, WORDS, BpeKnockoutOptions(rounds=9)) == twice
+
+
+def test_tuples_once_by_hand() -> None:
+    """The triple of ``undo`` counts once, with a boundary, where it counts two positions otherwise."""
+    once = knock_out(MERGES, WORDS, BpeKnockoutOptions())
+    joined, crossed = blame(once, WORDS, True)
+    assert (joined[1], crossed[1], joined[3]) == (1, 1, 1)
+
+
+def test_cascade_by_hand() -> None:
+    assert knock_out(MERGES, WORDS, BpeKnockoutOptions(cascade=True)) == [(b"u", b"n"), (b"e", b"r")]
+
+
+def test_repeated_parts_by_hand() -> None:
+    """``abab`` is made of ab twice; ab goes, so its parts are four."""
+    words = [GoldWord((b"ab",), (frozenset({1}),))]
+    merges: list[Parts] = [(b"a", b"b"), (b"ab", b"ab")]
+    assert knock_out(merges, words, BpeKnockoutOptions()) == [(b"a", b"b", b"a", b"b")]
+
+
+@settings(max_examples=200)
+@given(places, gold_words, st.booleans())
+def test_blame_twin(rows: list[list[int]], gold: list[tuple[bytes, set[int]]], once: bool) -> None:
+    merges = merges_of(rows)
+    words = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in gold]
+    assert [+found for found in blame(merges, words, once)] == [+found for found in twin.blame(merges, gold, once)]
+
+
+@settings(max_examples=200)
+@given(
+    places,
+    gold_words,
+    st.sampled_from([0.25, 0.5, 0.75, 1.0]),
+    st.integers(1, 3),
+    st.integers(0, 6),
+    st.booleans(),
+    st.booleans(),
+)
+def test_knockout_twin(
+    rows: list[list[int]],
+    gold: list[tuple[bytes, set[int]]],
+    threshold: float,
+    rounds: int,
+    least: int,
+    cascade: bool,
+    once: bool,
+) -> None:
+    merges = merges_of(rows)
+    words = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in gold]
+    options = BpeKnockoutOptions(threshold=threshold, rounds=rounds, cascade=cascade, tuples_once=once)
+    limit = 0 if cascade else least
+    expected = twin.knock_out(merges, gold, Fraction(threshold), rounds, limit, cascade=cascade, once=once)
+    assert knock_out(merges, words, options, least=limit) == expected
+    Tokenizer(vocabulary_of(expected), "none", "merge_tuples")
+
+
+# From files
+
+
+SUFFIXES = ("ing", "ed", "s", "er", "ly")
+
+
+@pytest.fixture(scope="module")
+def prose() -> PretokenCounts:
+    return count_pretokens(["".join(topics.values())[:200_000].encode()], "gpt2")
+
+
+@pytest.fixture(scope="module")
+def gold_file(tmp_path_factory: pytest.TempPathFactory, prose: PretokenCounts) -> Path:
+    """Words of the text that end with a suffix, in the form of MorphyNet."""
+    file = tmp_path_factory.mktemp("gold") / "eng.inflectional.v1.tsv"
+    words = sorted({pretoken.decode(errors="ignore").strip() for pretoken, _ in prose.items()})
+    with file.open("w") as lines:
+        for word in words:
+            ends = [
+                suffix
+                for suffix in SUFFIXES
+                if word.isalpha() and word.endswith(suffix) and len(word) > len(suffix) + 2
+            ]
+            if ends:
+                stem = word[: -len(ends[0])]
+                lines.write(f"{stem}\t{word}\tV\t{stem}|{ends[0]}\n")
+    return file
+
+
+def options_of(file: Path, **more: object) -> BpeKnockoutOptions:
+    return validated({"gold": file, "gold_type": "morphynet", **more}, BpeKnockoutOptions, "test")
+
+
+def recall(tokenizer: Tokenizer, words: list[tuple[str, list[int]]]) -> tuple[float, int]:
+    """Share of gold boundaries at which a token ends, and the number of tokens."""
+    right = boundaries = tokens = 0
+    for word, cuts in words:
+        cut = [tokenizer.vocabulary.tokens[index] for index in tokenizer.encode(f" {word}".encode())]
+        ends = set(np.cumsum([len(token) for token in cut]) - 1)
+        right += len(ends & set(cuts))
+        boundaries += len(cuts)
+        tokens += len(cut)
+    return right / boundaries, tokens
+
+
+def test_alignment_on_the_other_words_rises(prose: PretokenCounts, gold_file: Path) -> None:
+    other = ResourceOptions(path=[str(gold_file)], left_out=0.5)
+    table = read_resource("morphynet", resource_types["morphynet"].options.model_validate(other.model_dump()))
+    words = list(zip(table["word"].to_list(), table["boundaries"].to_list(), strict=True))
+    read = {b"".join(word.pretokens) for word in read_gold(options_of(gold_file), "gpt2")}
+    assert 0.3 < len(read) / (len(read) + len(words)) < 0.7
+    assert not read & {f" {word}".encode() for word, _ in words}
+    vocabulary = build(prose, 1500, options_of(gold_file))
+    knocked, plain = (
+        Tokenizer(vocabulary, "gpt2", "merge_tuples"),
+        Tokenizer(bpe(prose, 1500, BpeOptions()), "gpt2", "merge"),
+    )
+    smaller = Tokenizer(bpe(prose, len(vocabulary), BpeOptions()), "gpt2", "merge")
+    after, tokens = recall(knocked, words)
+    assert 1300 < len(vocabulary) < 1500
+    assert after > recall(smaller, words)[0] > 0
+    assert recall(plain, words)[1] < tokens
+    assert max(map(len, vocabulary.tuples or ())) > 2
+
+
+def test_without_gold_nothing_changes(prose: PretokenCounts) -> None:
+    assert build(prose, 900, BpeKnockoutOptions()).tokens == bpe(prose, 900, BpeOptions()).tokens
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_fill_leaves_as_many_as_wanted(prose: PretokenCounts, gold_file: Path, rounds: int) -> None:
+    vocabulary = build(prose, 900, options_of(gold_file, fill=True, rounds=rounds))
+    assert len(vocabulary) == 900
+    assert max(map(len, vocabulary.tuples or ())) > 2
+
+
+def test_fill_without_enough_text(gold_file: Path) -> None:
+    counts = PretokenCounts.from_pairs([(b" walking", 3), (b" walked", 2)])
+    assert len(build(counts, 5000, options_of(gold_file, fill=True))) <= len(bpe(counts, 5000, BpeOptions()))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gold": "words.tsv"}, "gold and gold_type belong together"),
+        ({"gold_type": "morphynet"}, "gold and gold_type belong together"),
+        ({"gold": "words.tsv", "gold_type": "morfynet"}, "'morfynet' is not a type of resource with segmented words"),
+        (
+            {"gold": "words.tsv", "gold_type": "british_lexicon_project"},
+            "is not a type of resource with segmented words",
+        ),
+        ({"fill": True, "cascade": True}, "fill and cascade exclude each other"),
+        ({"threshold": 0}, "threshold"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, object], message: str) -> None:
+    with pytest.raises(TokbenchError, match=message):
+        validated(options, BpeKnockoutOptions, "test")
+
+
+def test_gold_without_words(prose: PretokenCounts, gold_file: Path) -> None:
+    with pytest.raises(
+        TokbenchError, match="no segmented word of a resource of type 'morphynet' is among those chosen"
+    ):
+        build(prose, 300, options_of(gold_file, gold_languages=["nld"]))
+
+
+# In the workflow
+
+
+EXPERIMENT = """
+name: knockout
+corpora:
+  manual: {source: {type: text, path: manual.txt, documents: paragraph}, splits: {tokenizer: 0.6, evaluation: 0.4}}
+variants:
+  knockout:
+    pretokenization: gpt2
+    construction: {method: bpe_knockout, gold: eng.inflectional.v1.tsv, gold_type: morphynet, fill: true}
+resources:
+  morphynet: {type: morphynet, path: eng.inflectional.v1.tsv, left_out: 0.5}
+sizes: [700]
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Iterator[Checkout]:
+    checkout = Checkout(tmp_path)
+    yield checkout
+    checkout.close()
+
+
+def test_from_a_configuration_to_measures(checkout: Checkout, gold_file: Path) -> None:
+    (checkout.folder / "manual.txt").write_text("\n\n".join(topics.values())[:60_000])
+    (checkout.folder / gold_file.name).write_bytes(gold_file.read_bytes())
+    (checkout.folder / "knockout.yaml").write_text(EXPERIMENT)
+    (checkout.folder / "leaking.yaml").write_text(EXPERIMENT.replace(", left_out: 0.5", ""))
+    measured = [f"results/knockout/intrinsic/knockout/700{name}.json" for name in ("", "/morphynet")]
+    told = checkout.snakemake(*measured, "--cores", "2", "--configfile", "leaking.yaml", status=1)
+    assert "resources.morphynet.left_out: variant 'knockout' is built from words of" in told
+    checkout.snakemake(*measured, "--cores", "2", "--configfile", "knockout.yaml")
+    text, gold = (json.loads((checkout.folder / file).read_text()) for file in measured)
+    assert {row["metric"]: row["value"] for row in text["measurements"]}["vocabulary_size"] == 700
+    assert {row["metric"]: row["value"] for row in gold["measurements"]}["morphological_alignment"] is not None
