@@ -37,7 +37,9 @@ def test_each_sentence_is_of_the_baseline_and_has_the_interval_of_the_difference
         tokens = answer.statements[0]
         low, high = sorted(-100 * row[end] for end in ("difference_low", "difference_high"))
         assert tokens.head == f"Fewest tokens: {row['variant']}, {-100 * row['difference']:.1f} % fewer than bpe"
-        assert tokens.text.startswith(f"(95 % interval {low:.1f} to {high:.1f}; significant). {row['value']:,.0f}.")
+        assert tokens.text.startswith(
+            f"(95 % interval {low:.1f} to {high:.1f}; significant). {row['value']:,.0f} tokens."
+        )
 
 
 def test_each_corpus_has_its_answers() -> None:

@@ -201,7 +201,7 @@ def _on(of: Claim | Crossing | Numbers) -> str:
         return f" with the language model {of.model}"
     if of.measure == ACCURACY:
         return f" with {of.model} on {of.suite}"
-    return {NGRAM: " with token n-gram models", ALIGNMENT: " (F1) on gold data"}.get(of.measure, "")
+    return {TOKENS: " tokens", NGRAM: " with token n-gram models", ALIGNMENT: " (F1) on gold data"}.get(of.measure, "")
 
 
 def _difference(measure: str, row: Row) -> tuple[str, str]:

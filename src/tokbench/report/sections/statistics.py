@@ -120,7 +120,7 @@ def _power(content: ReportContent) -> list[str]:
     for (model, suite), part in power.group_by("model", "suite", maintain_order=True):
         pairs = content.part("comparisons")
         if pairs is not None and (why := untested(pairs.filter(model=model, suite=suite))):
-            told.append(f"Accuracy of {model} on {suite}: {why}.")
+            told.append(f"Accuracy of {model} on {suite} is {why}.")
             continue
         beside = part["detectable"][0] is None and asked is not None and asked.filter(model=model, suite=suite).height
         questions = " The tests over questions, below, need no minimum of cells." if beside else ""
