@@ -417,3 +417,12 @@ def usable_scores(
     finite = np.isfinite(scores)
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))
     return np.where(finite, scores, scores[finite].min() - UNKNOWN_PENALTY), finite | single
+
+
+UNITS = 512
+"""Units per nat of scores as integers."""
+
+
+def costs_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return costs, int64 [tokens]: negated scores in units of 1/512 nat, rounded."""
+    return np.rint(-UNITS * scores).astype(np.int64)

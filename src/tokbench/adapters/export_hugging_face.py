@@ -33,10 +33,9 @@ from tokbench.pretokenization.patterns.characters import contains, property_of
 from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokens import PretokenCounts
 from tokbench.runtime.exit_status import may_be_short
-from tokbench.segmentation.likeliest_shortest_path import UNITS, costs_of
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import CONTINUATION
-from tokbench.vocabulary import Vocabulary, usable_scores
+from tokbench.vocabulary import UNITS, Vocabulary, costs_of, usable_scores
 
 if TYPE_CHECKING:
     import tokenizers

@@ -27,9 +27,8 @@ from tokbench.kernels.threads import parallel_for_with, parallel_sum
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
-from tokbench.segmentation.likeliest_shortest_path import UNITS
 from tokbench.segmentation.merge import joined_bytes
-from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.vocabulary import BYTES, UNITS, Vocabulary
 
 UNSEEN = -100 * UNITS
 """Score of a byte that does not occur, in units."""

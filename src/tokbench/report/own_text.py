@@ -19,9 +19,8 @@ from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
 from tokbench.report.wording import listed
 from tokbench.segmentation.events import history_of
-from tokbench.segmentation.likeliest_shortest_path import costs_of
 from tokbench.tokenizer import Tokenizer
-from tokbench.vocabulary import Vocabulary, usable_scores
+from tokbench.vocabulary import Vocabulary, costs_of, usable_scores
 
 MOST_BYTES = 1_000_000
 """Most bytes of embedded data, so that the page stays below 2 MB."""

@@ -9,17 +9,13 @@ Reference: ``likeliest_shortest`` in :mod:`tokbench.reference.segmentation`.
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.mingram import MAX_COST, MinGramSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
-from tokbench.vocabulary import Vocabulary, usable_scores
-
-UNITS = 512
-"""Units of cost per nat."""
+from tokbench.vocabulary import UNITS, Vocabulary, costs_of, usable_scores
 
 
 class LikeliestShortestPathOptions(Options):
@@ -27,11 +23,6 @@ class LikeliestShortestPathOptions(Options):
     """Choice among equally likely segmentations, by their last tokens: the shorter last token (``leading``, default, as
     in the paper), or the longer one (``trailing``). Unigram models of other libraries choose the longer one, so that
     exports give equal ids with ``trailing``."""
-
-
-def costs_of(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return costs, int64 [tokens]: negated scores in units of 1/512 nat, rounded."""
-    return np.rint(-UNITS * scores).astype(np.int64)
 
 
 @segmentation(
