@@ -15,7 +15,8 @@ are dropped. For other lists, in which a token may be made of later ones, ``comp
 
 Source: van Antwerpen and Neubeck, "So many tokens, so little time" (GitHub, 2024), for ranks without a list of merges.
 
-Reference: ``derivations`` and, for the result, ``merge`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``derivations`` in :mod:`tokbench.reference.segmentation`; for the result, ``merge`` in
+:mod:`tokbench.reference.segmentation`.
 """
 
 from cpython.mem cimport PyMem_RawFree
