@@ -42,7 +42,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: install  ## run the default experiment, from the embedded corpus to the report
-	@echo "Running the demo with $(CORES) cores: about 2 minutes on 2 cores, one line for each job"
+	@echo "Running the demo with $(CORES) cores: about 3 minutes on 2 cores, one line for each job"
 	$(TIMED) snakemake --cores $(CORES); $(DONE)
 	@python -c 'from tokbench.report.leaderboard import answer; print(answer("results/demo"))'
 	@echo "Open results/demo/report.html"

@@ -31,8 +31,8 @@ GALLERY = ROOT / "docs" / "gallery.md"
 PICTURES = ROOT / "docs" / "images"
 DEMO = ROOT / "results" / "demo" / "report.html"
 WIDTH, HEIGHT = 1280, 800
-README_HEIGHT = 900
-COLORS = 64
+README_HEIGHT = 1240
+COLORS = 256
 
 
 def main() -> None:
