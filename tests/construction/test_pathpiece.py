@@ -261,6 +261,9 @@ def vocabularies(counts: PretokenCounts) -> dict[str | None, Vocabulary]:
         "scores": unigram.build(counts, 500, unigram.UnigramOptions(seed_size=2000)),
         "events": picky_bpe.build(counts, 400, picky_bpe.PickyBpeOptions()),
         "substring_counts": toast.build(counts, 400, toast.ToastOptions(steps=20)),
+        "tuples": Vocabulary(
+            (*BYTES, b"th", b"ing", b"thing"), tuples=((b"t", b"h"), (b"i", b"n", b"g"), (b"th", b"ing"))
+        ),
     }
 
 
