@@ -106,7 +106,7 @@ def test_a_killed_run_is_taken_up_as_the_manual_says(slurm: Cluster, remote: Run
     remote.process.kill()
     remote.process.wait()
     said = said_by(sys.executable, "-m", "tokbench", "cancel", str(folder / "there" / "small"))
-    assert f"of SLURM, run {remote.identifier()}." in said
+    assert f"of SLURM run {remote.identifier()}." in said
     assert not running(remote.identifier())
     with started(folder / "again.txt", *on_cluster(folder)) as again:
         printed = again.ended(0)
