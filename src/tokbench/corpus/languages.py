@@ -12,7 +12,7 @@ def tag_of_untagged(languages: Collection[str]) -> str:
     """Return the tag for the documents of a text that have no language.
 
     Args:
-        languages: languages of the text; the empty string stands for documents without one.
+        languages: languages of the text; the empty string means documents without one.
     """
     return UNDETERMINED if any(languages) else ""
 

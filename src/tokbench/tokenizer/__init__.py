@@ -283,7 +283,7 @@ class Tokenizer:
     def last_cut(self, text: bytes) -> int:
         """Return the last position at which a text can be split without changing its ids.
 
-        The ids of the two parts are those of the text, whatever precedes or follows it. Returns 0 if no position is
+        The ids of the two parts are those of the text, also inside a longer text. Returns 0 if no position is
         known. This is the case for pre-tokenizations without a kernel scanner, and for methods that draw at random by
         position.
         """
