@@ -5,6 +5,7 @@ merge or brings a scaffold back. Picky BPE also removes tokens made redundant by
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -18,23 +19,41 @@ def train(
     spelt = [(list(word), count) for word, count in words]
     merges: list[tuple[int, int]] = []
     while len(tokens) < size:
-        pairs: Counter[tuple[int, int]] = Counter()
-        for word, count in spelt:
-            for left, right in pairwise(word):
-                if len(tokens[left] + tokens[right]) <= max_length:
-                    pairs[left, right] += count
-        if not pairs or max(pairs.values()) < min_count:
+        best = best_pair(spelt, tokens, ranks, min_count, max_length)
+        if best is None:
             break
-        best = min(pairs, key=lambda pair: (-pairs[pair], ranks[pair[0]], ranks[pair[1]]))
         for word, _ in spelt:
-            at = 0
-            while at + 1 < len(word):
-                if (word[at], word[at + 1]) == best:
-                    word[at : at + 2] = [len(tokens)]
-                at += 1
+            join(word, best, len(tokens))
         tokens.append(tokens[best[0]] + tokens[best[1]])
         merges.append(best)
     return merges, tokens
+
+
+def best_pair(
+    words: list[tuple[list[int], int]],
+    tokens: list[bytes],
+    ranks: Sequence[int] | Mapping[int, int],
+    min_count: int,
+    max_length: int,
+) -> tuple[int, int] | None:
+    """Return the most frequent pair of ids, ties by the ranks of the two; None if no pair may be merged."""
+    pairs: Counter[tuple[int, int]] = Counter()
+    for word, count in words:
+        for left, right in pairwise(word):
+            if len(tokens[left] + tokens[right]) <= max_length:
+                pairs[left, right] += count
+    if not pairs or max(pairs.values()) < min_count:
+        return None
+    return min(pairs, key=lambda pair: (-pairs[pair], ranks[pair[0]], ranks[pair[1]]))
+
+
+def join(ids: list[int], pair: tuple[int, int], result: int) -> None:
+    """Replace a pair by a result at every place, from left to right."""
+    at = 0
+    while at + 1 < len(ids):
+        if (ids[at], ids[at + 1]) == pair:
+            ids[at : at + 2] = [result]
+        at += 1
 
 
 Merge = tuple[int, int, int]
@@ -44,11 +63,7 @@ def split_by(word: bytes, merges: list[Merge], tokens: list[bytes]) -> list[int]
     """Return the ids of a word after all merges, in order, each from left to right."""
     ids = [tokens.index(bytes([byte])) for byte in word]
     for left, right, result in merges:
-        at = 0
-        while at + 1 < len(ids):
-            if ids[at] == left and ids[at + 1] == right:
-                ids[at : at + 2] = [result]
-            at += 1
+        join(ids, (left, right), result)
     return ids
 
 
@@ -65,25 +80,16 @@ def continue_training(
     tokens, merges, order = list(tokens), list(merges), dict(enumerate(ranks))
     spelt = [(split_by(word, merges, tokens), count) for word, count in words]
     while len(tokens) < size:
-        pairs: Counter[tuple[int, int]] = Counter()
-        for word, count in spelt:
-            for left, right in pairwise(word):
-                if len(tokens[left] + tokens[right]) <= max_length:
-                    pairs[left, right] += count
-        if not pairs or max(pairs.values()) < min_count:
+        best = best_pair(spelt, tokens, order, min_count, max_length)
+        if best is None:
             break
-        best = min(pairs, key=lambda pair: (-pairs[pair], order[pair[0]], order[pair[1]]))
         token = tokens[best[0]] + tokens[best[1]]
         if token not in tokens:
             tokens.append(token)
         made = tokens.index(token)
         order[made] = len(ranks) + len(merges)
         for word, _ in spelt:
-            at = 0
-            while at + 1 < len(word):
-                if (word[at], word[at + 1]) == best:
-                    word[at : at + 2] = [made]
-                at += 1
+            join(word, best, made)
         merges.append((*best, made))
     return merges, tokens
 
@@ -228,11 +234,7 @@ def wordpiece_train(
         }
         best = min(allowed, key=lambda pair: (-score[pair], -pairs[pair], ranks[pair[0]], ranks[pair[1]]))
         for word, _ in spelt:
-            at = 0
-            while at + 1 < len(word):
-                if (word[at], word[at + 1]) == best:
-                    word[at : at + 2] = [len(pieces)]
-                at += 1
+            join(word, best, len(pieces))
         left, right = best
         pieces.append((pieces[left][0] + pieces[right][0], pieces[left][1]))
     return pieces
