@@ -274,6 +274,11 @@ class AdaptedTokenizer(Tokenizer):
         return self.tokens + (unknown is not None and any(unknown in self.encode(text) for text in STRANGE))
 
     @property
+    def segments_documents(self) -> bool:
+        """True: the library segments complete texts."""
+        return True
+
+    @property
     def lossless(self) -> bool:
         """False: the library may change texts."""
         return False

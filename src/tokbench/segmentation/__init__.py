@@ -48,11 +48,14 @@ class Segmentation(Method):
     Attributes:
         needs: Part of the vocabulary that the method needs in addition to the tokens (default: None).
         continuation: True if tokens at the start of a pre-token differ from tokens inside it (default: False).
+        segments_documents: True if tokens may span pre-tokens, so that documents are segmented and not each pre-token
+            independently (default: False). The segmenter then receives all pre-tokens of one document per call.
     """
 
     function: Segment
     needs: Needs | None = None
     continuation: bool = False
+    segments_documents: bool = False
 
 
 segmentations: Registry[Segmentation] = Registry("segmentation", "tokbench.segmentation", Segment)
@@ -66,6 +69,7 @@ def segmentation(
     options: type[Options] = Options,
     needs: Needs | None = None,
     continuation: bool = False,
+    segments_documents: bool = False,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a segmentation. The arguments are the attributes of :class:`Segmentation`.
@@ -83,7 +87,13 @@ def segmentation(
         )
         segmentations.add(
             Segmentation(
-                name=name, function=function, options=options, needs=needs, continuation=continuation, cites=cites
+                name=name,
+                function=function,
+                options=options,
+                needs=needs,
+                continuation=continuation,
+                segments_documents=segments_documents,
+                cites=cites,
             )
         )
         return function

@@ -152,6 +152,11 @@ class Tokenizer:
         return len(self)
 
     @property
+    def segments_documents(self) -> bool:
+        """True if tokens may span pre-tokens. Counts of pre-tokens then do not suffice to measure the tokenizer."""
+        return segmentations[self.segmentation].segments_documents
+
+    @property
     def lossless(self) -> bool:
         """True if decoding returns every text byte for byte."""
         return True
