@@ -3,6 +3,7 @@
 Where pre-tokenizations cut: patterns, steps, digits, scripts and metaspace; and patterns that do not end.
 """
 
+import random
 import unicodedata
 from itertools import pairwise
 
@@ -42,6 +43,7 @@ NOT_COMPILED = [
     (r"\p{L}\p{M}*", NUMBER),  # It leaves text between its matches.
     ("a(?:bcd)?|[^a]", "b"),  # Whether the first goes on to there is not known there.
 ]
+CLOSING = r" ?\p{L}+|\p{N}+|\n$|\s|[^\s\p{L}\p{N}]"
 PIECES = [*"aB1\u00bd\u00b2 \n'\u4e2d\u00e9b!", "'s", "12", "1234", "  ", "e\u0301", "\u3000"]
 REFINED_TEXTS = st.lists(st.sampled_from([*(one.encode() for one in PIECES), b"\xff", b"\xe4\xb8"]), max_size=40).map(
     b"".join
@@ -65,6 +67,19 @@ def test_pieces_are_those_of_one_after_the_other(patterns: tuple[str, ...]) -> N
             assert parts == found.tolist()
 
     agree()
+
+
+@pytest.mark.parametrize("pattern", [GPT2, CL100K, O200K, TEKKEN, NANOCHAT, CLOSING])
+def test_texts_of_every_length(pattern: str) -> None:
+    """The last bytes of a text are in an incomplete word of masks; ends of every kind are at every position."""
+    scanner = compile_scanner((pattern,))
+    assert scanner is not None
+    slow = cut_by_functions(regex_cut(pattern), splits=(pattern,)).boundaries
+    draw = random.Random(0)
+    for _ in range(4):
+        text = "".join(draw.choices([*"aB's 1./\r\n", "'ll", "'S", "é", "中", "  "], k=150)).encode()
+        for end in range(180):
+            assert boundaries(scanner, text[:end]).tolist() == slow(text[:end]).tolist()
 
 
 @pytest.mark.parametrize("patterns", NOT_COMPILED)

@@ -69,6 +69,16 @@ def test_long_ascii(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
+def test_texts_of_every_length(scheme: str) -> None:
+    """The last 64 bytes of a text have their own masks; ends of every kind are at every position."""
+    draw = random.Random(2)
+    for _ in range(8):
+        text = "".join(draw.choices([*"ab's 1.\n", "'ll", "é", "ж", "中", "  "], k=150)).encode()
+        for end in range(200):
+            assert schemes[scheme].function(text[:end]).tolist() == twin.boundaries(pattern(scheme), text[:end])
+
+
+@pytest.mark.parametrize("scheme", KERNEL_SCHEMES)
 def test_long_texts_of_letters_of_two_bytes(scheme: str) -> None:
     """With the signs and marks among them, others of two bytes, and first and second bytes that stand alone."""
     draw = random.Random(1)

@@ -17,6 +17,7 @@ Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -39,6 +40,7 @@ cdef enum:
     MOST_REGISTERS = 32
     BLOCK = 256             # code points per block of classes
     LEAST_ASCII = 48        # of 64 bytes; with fewer, masks are slower than the automaton
+    LEAST_MASKED = 24       # bytes of text; with fewer, masks are slower than the automaton
 
 
 cdef inline uint64_t within(uint64_t hazards, uint64_t before, int reach) noexcept nogil:
@@ -208,25 +210,31 @@ cdef class PatternScanner(Scanner):
         self, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
     ) noexcept nogil:
         cdef Mask registers[MOST_REGISTERS]
+        cdef uint8_t[64 * WORDS] padded
+        cdef const uint8_t* data
         cdef int64_t found = 0, read = 0, words, word, stop, base, more
         while start < end and found < room:
-            words = min(<int64_t>WORDS, (end - start) >> 6, room >> 6)
-            if not self.masked or not words:
+            if not self.masked or end - start < LEAST_MASKED or room < 64:
                 start = self.piece_end(text + start, text + end, &read) - text
                 bounds[found] = start
                 found += 1
                 continue
             if found and room - found < 64:
                 return found
-            words = min(words, (room - found) >> 6)
-            if 64 * words - beyond(text + start, words, registers[BEYOND]) < LEAST_ASCII * words:
-                stop = start + 64 * words
+            words = min(<int64_t>WORDS, (end - start + 63) >> 6, (room - found) >> 6)
+            data = text + start
+            if 64 * words > end - start:
+                memset(padded + 64 * (words - 1), 0, 64)
+                memcpy(padded, data, end - start)
+                data = padded
+            if 64 * words - beyond(data, words, registers[BEYOND]) < LEAST_ASCII * words:
+                stop = min(start + 64 * words, end)
                 while start < stop and found < room:
                     start = self.piece_end(text + start, text + end, &read) - text
                     bounds[found] = start
                     found += 1
                 continue
-            look(&self.program, text + start, words, registers)
+            look(&self.program, data, words, registers)
             base = start
             for word in range(words):
                 more = self.bounds_in(text, base, start, end, word, registers, bounds + found, &read)
@@ -250,12 +258,18 @@ cdef class PatternScanner(Scanner):
         int64_t* bounds,
         int64_t* read,
     ) noexcept nogil:
-        """Write the boundaries of a word of masks after the boundary ``start``, up to 64, and return their number."""
+        """Write the boundaries of a word of masks after the boundary ``start``, up to 64, and return their number.
+
+        If the text ends inside the word, its end is the last boundary.
+        """
         cdef int64_t place = base + 64 * word, found = 0, passed
-        cdef uint64_t always, left, hazards, before = 0, known, kept = ~<uint64_t>0
-        if start >= place + 63:
+        cdef uint64_t always, left, hazards, before = 0, known, kept = ~<uint64_t>0, inside = ~<uint64_t>0
+        if start >= min(place + 63, end):
             return 0
         always = registers[self.always][word]
+        if end - place < 64:
+            inside = (<uint64_t>1 << (end - place)) - 1
+            always = always & inside | inside + 1
         left = registers[self.open][word]
         hazards = registers[self.hazards][word]
         if start >= place:
@@ -270,6 +284,7 @@ cdef class PatternScanner(Scanner):
                 left = (left & kept | within(hazards & kept, 0, self.reach)) & kept << 1
             else:
                 left |= within(hazards, before, self.reach)
+            left &= inside
             known = always & ((left & -left) - 1)
             always ^= known
             while known:
@@ -284,7 +299,7 @@ cdef class PatternScanner(Scanner):
             bounds[found] = start
             found += 1
             passed = start - place
-            if passed >= 63:
+            if passed >= 63 or start == end:
                 return found
             if passed >= 0:
                 kept = ~<uint64_t>0 << passed

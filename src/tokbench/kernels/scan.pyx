@@ -8,14 +8,14 @@ Scanners work on bytes and agree with the ``regex`` package on ``text.decode("ut
 is not part of valid UTF-8 is a character, but neither letter, number nor blank. There are two ways through a text. The
 first finds the end of a pre-token character by character, with a table of classes by code point. The second classifies
 64 bytes at once into bit masks, from which all boundaries follow by a few shifts. It handles ASCII and most two-byte
-letters of Latin and Cyrillic. The first takes over near the end of the text, at other characters and at contractions.
+letters of Latin and Cyrillic. The first takes over at the end of the text, at other characters and at contractions.
 
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
@@ -90,6 +90,9 @@ cdef enum:
     OTHERS = 16
     NUMBERS = DIGITS | NUMERALS
     NON_BLANKS = LETTERS | DIGITS | NUMERALS | OTHERS
+
+cdef enum:
+    LEAST_MASKED = 12       # bytes of text; with fewer, masks are slower
 
 cdef uint8_t CLASSES[0x110000]
 
@@ -269,11 +272,14 @@ cdef inline uint64_t starts_in(Scheme scheme, const uint8_t* text, uint64_t two)
     return starts | (words & ~joined)
 
 
-cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
-    """Mark which of 64 bytes are known to be boundaries; the first one must be and is not marked."""
+cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text, int64_t size) noexcept nogil:
+    """Mark which of 64 bytes are known to be boundaries; the first one must be and is not marked.
+
+    Only the first ``size`` bytes, at least 1, belong to the text.
+    """
     cdef uint64_t beyond = ~in_range(text, 0, 0, 0x7F), two = letters_of_two(text) if beyond else 0
     cdef uint64_t starts = starts_in(scheme, text, two) & ~<uint64_t>1, strange, quotes
-    strange = beyond & ~two | <uint64_t>1 << 63
+    strange = beyond & ~two | <uint64_t>1 << (size - 1)
     starts &= (strange & -strange) - 1 >> 1
     if scheme == GPT2:
         quotes = starts & in_range(text, 0, c"'", c"'")
@@ -284,13 +290,21 @@ cdef inline uint64_t ends_in(Scheme scheme, const uint8_t* text) noexcept nogil:
 cdef int64_t boundaries_of(
     Scheme scheme, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
 ) noexcept nogil:
+    cdef uint8_t[64] padded
     cdef uint64_t ends
     cdef int64_t found = 0
     while start < end and found < room:
-        if end - start >= 64 and WORTH[text[start]] & WORTH[text[start + 1]] and scheme != NONE:
+        if end - start >= LEAST_MASKED and WORTH[text[start]] & WORTH[text[start + 1]] and scheme != NONE:
             if found and room - found < 64:
                 return found
-            ends = ends_in(scheme, text + start) if room >= 64 else 0
+            if room < 64:
+                ends = 0
+            elif end - start >= 64:
+                ends = ends_in(scheme, text + start, 64)
+            else:
+                memset(padded, 0, 64)
+                memcpy(padded, text + start, end - start)
+                ends = ends_in(scheme, padded, end - start)
             if ends and not (scheme == GPT2 and text[start] == c"'"):
                 while ends:
                     bounds[found] = start + __builtin_ctzll(ends)
