@@ -212,6 +212,7 @@ NOT_BY_COUNTS = {
     "bytespan": "reads scores of bytes",
     "bpe_wp": "reads scores of bytes",
     "sage": "reads documents",
+    "length_max": "chooses no substring that occurs once",
     "convextok": "rounds the prices of its search to whole numbers, which larger counts round more finely",
     "toast": "counts a substring only if it is frequent, and rounds prices as convextok does",
     "unigram": "takes the digamma function of counts, and drops what is expected less than half a time",
@@ -229,7 +230,7 @@ def test_a_corpus_that_is_many_times_as_large_has_the_same_vocabulary(constructi
 
 
 @pytest.mark.parametrize(
-    "construction", ["bpe", "bpe_trimmed", "greedtok", "greedwmc", "ngram", "picky_bpe", "scaffold_bpe"]
+    "construction", ["bpe", "bpe_trimmed", "greedtok", "greedwmc", "length_max", "ngram", "picky_bpe", "scaffold_bpe"]
 )
 def test_one_more_counts_where_a_double_would_not_tell(construction: str) -> None:
     """2^53 + 1 occurrences are more than 2^53, whichever comes first by its bytes."""

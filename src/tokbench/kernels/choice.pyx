@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # distutils: language = c++
-"""Greedy choice of the substring that joins the most bytes, with bounds on all groups.
+"""Greedy choice of the substring that joins the most bytes, or has another largest gain, with bounds on all groups.
 
 Groups wait in levels by their first bounds until one on their level may be the best. Then they move to a heap, ordered
 by their current bounds. Threads evaluate several groups in parallel if that takes long enough. Evaluating additional
@@ -154,20 +154,21 @@ cdef class Choice:
     cdef Entry bound_of(self, int32_t group) noexcept nogil:
         """Return the bound of a group before anything is joined."""
         cdef Entry entry
-        cdef int64_t inside = self.state.groups[group, 3] - 1
+        cdef int64_t longest = self.state.groups[group, 3], inside = longest - (not self.state.by_length)
+        cdef int64_t total = self.total * (longest if self.state.by_length else 1)
         cdef int64_t sum = self.before[self.state.groups[group, 1]] - self.before[self.state.groups[group, 0]]
         entry.gain, entry.length, entry.group = 0, self.state.groups[group, 3], group
         if self.state.kinds[group] & LINKED:
-            entry.gain = self.state.most(self.reach[group], inside + 1)
+            entry.gain = self.state.most(self.reach[group], longest)
             if self.often[group] <= entry.gain // inside:
                 entry.gain = self.often[group] * inside
             else:
                 entry.length = self.state.groups[group, 2]    # a shorter one may join as much
             sum -= self.often[group]
-        if sum <= (self.total - entry.gain) // inside:
+        if sum <= (total - entry.gain) // inside:
             entry.gain += sum * inside
         else:
-            entry.gain, entry.length = self.total, self.state.groups[group, 2]
+            entry.gain, entry.length = total, self.state.groups[group, 2]
         return entry
 
     cdef int call_up(self, int64_t least) except -1 nogil:
@@ -301,6 +302,9 @@ cdef class Choice:
                 number = self.tasks[i].index
                 self.found[number].bound.gain += self.sums[i]
                 self.found[number].exact = self.found[number].bound
+        for i in range(self.tried.size() if self.state.by_length else 0):
+            if self.found[i].exact.gain < self.state.least * self.found[i].exact.length:
+                self.found[i].bound.gain = self.found[i].exact.gain = 0
         return 0
 
     cdef int take_part(self, Work* work) except -1 nogil:
@@ -393,7 +397,7 @@ def chosen(
 
     Returns:
         int64 [chosen, 3]: start and end of one occurrence in ``data``, and the number of cuts cleared, weighted by
-            counts. There are fewer than ``limit`` rows if nothing more can be joined.
+            counts, or the gain of another objective. There are fewer than ``limit`` rows if nothing more can be joined.
 
     Raises:
         ValueError: there are too many bytes or groups.

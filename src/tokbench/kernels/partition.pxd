@@ -45,6 +45,8 @@ cdef class Partition:
     cdef int32_t[::1] links                 # of each suffix: itself while its place is live, otherwise a later one
     cdef int32_t[::1] tails                 # last cut inside each long word, or its start
     cdef bint cut_first                     # whether a substring must start at a cut
+    cdef bint by_length                     # whether a place gains the substring's bytes; otherwise, the cuts inside
+    cdef int64_t least                      # with ``by_length``: smallest count of a substring
     cdef vector[uint64_t] cuts              # bit p is the cut before byte p; ends of words are always cuts
     cdef vector[uint64_t] in_long           # bit p: byte p is in a long word
     cdef vector[uint8_t] kinds              # of each group
