@@ -5,6 +5,7 @@ Shortest paths with random ties, drawn anew for every place of a document (PathP
 Segmentation by a partition cover: equals its twin, loses nothing, and is what GreedTok counted on.
 """
 
+import random
 from collections import Counter
 from itertools import pairwise
 
@@ -80,6 +81,24 @@ def test_side_by_side(letters: bytes) -> None:
     assert derived.abreast is not None
     assert derived.abreast.complete
     assert cut(derived, *texts) == cut(replayed, *texts) == [cut(derived, text)[0] for text in texts]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_long_pretokens(seed: int) -> None:
+    """Parts that no token joins, of one token and of several; repeated text; tokens longer than a key."""
+    draw = random.Random(seed)
+    words = [bytes(draw.choices(b"abc\xe4\xb8\xad\xe6\x96\x87\x00", k=draw.randint(1, 9))) for _ in range(60)]
+    words += [b"ab" * 24, b"\x00" * 40, b"c" * 33]
+    trained = PretokenCounts.from_pairs((word, draw.randint(1, 9)) for word in set(words))
+    vocabulary = build(trained, 256 + 150, BpeOptions())
+    assert vocabulary.merges is not None
+    arguments = vocabulary.merges, byte_ids(vocabulary), joined_bytes(vocabulary)
+    derived, replayed = MergeSegmenter(*arguments), MergeSegmenter(*arguments, derive=False)
+    assert derived.derivations is not None
+    assert derived.derivations.complete
+    texts = [b"".join(draw.choices([*words, b"d", b"\xff"], k=draw.randint(10, 80))) for _ in range(40)]
+    texts += [word * draw.randint(1, 90) + draw.choice(words) + word * 40 for word in words]
+    assert cut(derived, *texts) == cut(replayed, *texts)
 
 
 def test_tokens_of_later_ones() -> None:

@@ -35,6 +35,8 @@ cdef struct DerivedView:
     # lengths of the tokens that begin with a given four bytes, one bit each; by the hash of the bytes
     uint16_t* lengths
     const TrieView* trie    # longer tokens, by number
+    uint64_t* crossed       # Bloom filter of the bytes around each place inside a token
+    int crossed_shift       # 64 minus the binary logarithm of its number of words
     int shift               # 64 minus the binary logarithm of the number of places
 
 
@@ -46,6 +48,7 @@ cdef int64_t cut_derived(
 cdef class Derivations:
     cdef DerivedView view
     cdef void* owned
+    cdef void* crossed
     cdef readonly bint complete
     cdef readonly int32_t count
     cdef Trie trie
@@ -53,6 +56,7 @@ cdef class Derivations:
         self, const int32_t[:, ::1] merges, const int32_t[::1] byte_ids, bint by_result, int32_t[::1] numbers,
         int64_t results,
     ) except -1
+    cdef void cross(self, const uint8_t* text, int left, int right) noexcept nogil
     cdef int spell(self, int32_t[::1] lengths, int64_t total) except -1
     cdef bint are_all_of(self, const TrieView* trie) noexcept nogil
     cdef int32_t walked(self, const TrieView* trie, int32_t node, int32_t number) noexcept nogil

@@ -10,6 +10,9 @@ Whether two neighbours agree follows from their derivations, which do not depend
 merge, the later of the two tokens at the border is split again. If the two tokens at the border are a pair that is
 merged before the merge just undone, the neighbours do not agree. Equal merges are made from left to right.
 
+In a long pre-token, places that no token crosses are found first, from the two bytes on each side. The parts between
+them are independent, and in scripts without blanks most parts are tokens.
+
 This requires that every token is made of tokens of lower ranks, as in trained vocabularies. Merges that no text needs
 are dropped. For other lists, in which a token may be made of later ones, ``complete`` is False.
 
@@ -21,11 +24,11 @@ Reference: ``derivations`` in :mod:`tokbench.reference.segmentation`; for the re
 
 from cpython.mem cimport PyMem_RawFree
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from tokbench.kernels.huge cimport zeroed
 from tokbench.kernels.pair_table cimport shift_for
-from tokbench.kernels.pretoken_key cimport INLINE, KEY_MASKS, Key, hash_of
+from tokbench.kernels.pretoken_key cimport INLINE, KEY_MASKS, Key, hash_of, inline_key
 from tokbench.kernels.segmenter cimport Scratch, reserve
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
@@ -43,6 +46,9 @@ cdef enum:
     SHORTEST = 1 << 2 | 1 << 3      # lengths that are always tried
     LONGER = 1                      # bit for tokens longer than a key
     FEWER_BITS = 2                  # binary logarithm of the number of places per list of lengths
+    NEAR = 2                        # bytes on each side of a place that are in the filter of crossed places
+    BITS_EACH = 4                   # bits of that filter per byte of a token
+    LEAST_PARTED = 64               # bytes of a pre-token that is parted at places that no token crosses
 
 
 cdef extern from *:
@@ -181,6 +187,51 @@ cdef inline int32_t longest(const DerivedView* view, const uint8_t* text, int64_
     return text[0]
 
 
+cdef inline uint64_t hash_of_place(uint32_t word, int left, int right) noexcept nogil:
+    """Return a hash of the bytes around a place, of which ``word`` has two on each side: ``left`` and ``right``."""
+    word = word << 8 * (2 - right) >> 8 * (4 - left - right)
+    return (<uint64_t>(left << 1 | right) << 32 | word) * <uint64_t>0x9E3779B97F4A7C15
+
+
+cdef inline uint64_t bits_of(uint64_t hashed) noexcept nogil:
+    return <uint64_t>1 << (hashed >> 20 & 63) | <uint64_t>1 << (hashed >> 26 & 63)
+
+
+cdef inline bint is_crossed(const DerivedView* view, uint32_t word, int left, int right) noexcept nogil:
+    """Return whether a filter has the bytes around a place. There may be false positives, but no false negatives."""
+    cdef uint64_t hashed = hash_of_place(word, left, right), bits = bits_of(hashed)
+    return view.crossed[hashed >> view.crossed_shift] & bits == bits
+
+
+cdef inline int64_t part_end(const DerivedView* view, const uint8_t* text, int64_t place, int64_t size) noexcept nogil:
+    """Return the first place after ``place`` that no token crosses in this text, or its end.
+
+    A token crosses a place with at least two bytes on each side, or with one byte on a side.
+    """
+    cdef int64_t i
+    cdef uint32_t word, crossed = 0
+    for i in range(place + 1, size):
+        if i > 1 and i + 1 < size:
+            memcpy(&word, text + i - 2, 4)
+            if word == crossed and i > place + 1:
+                continue
+            crossed = word
+            if is_crossed(view, word, 1, 1) or is_crossed(view, word, 2, 2):
+                continue
+            if is_crossed(view, word, 1, 2) or is_crossed(view, word, 2, 1):
+                continue
+        else:
+            word = <uint32_t>text[i - 1] << 8 | <uint32_t>text[i] << 16
+            if is_crossed(view, word, 1, 1):
+                continue
+            if i > 1 and is_crossed(view, word | text[i - 2], 2, 1):
+                continue
+            if i + 1 < size and is_crossed(view, word | <uint32_t>text[i + 1] << 24, 1, 2):
+                continue
+        return i
+    return size
+
+
 cdef int64_t cut_derived(
     const DerivedView* view, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch
 ) except -1 nogil:
@@ -189,13 +240,37 @@ cdef int64_t cut_derived(
     Raises:
         MemoryError: there is not enough memory.
     """
+    cdef int64_t place = 0, after, count = 0
+    cdef int32_t number
+    cdef Key key
+    if size < LEAST_PARTED:
+        return cut_part(view, text, size, ids, scratch)
+    while place < size:
+        after = part_end(view, text, place, size)
+        number = -1
+        if after - place <= INLINE:
+            key = inline_key(text + place, after - place, text + size)
+            number = spelled_by(view, &key, hash_of(key))
+        if number >= 0:
+            ids[count] = view.tokens[number].id
+            count += 1
+        else:
+            count += cut_part(view, text + place, after - place, ids + count, scratch)
+        place = after
+    return count
+
+
+cdef int64_t cut_part(
+    const DerivedView* view, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch
+) except -1 nogil:
+    """Write the ids of a pre-token, or of a part of it between two places that no token crosses."""
     cdef const Derived* tokens = view.tokens
     cdef uint8_t few_bytes[PADDED]
     cdef uint64_t few[FEW_WORDS]
     cdef uint8_t* padded = few_bytes
     cdef uint64_t* dead = few           # places after which nothing fits
-    cdef int64_t count = 0, place = 0, after, i
-    cdef int32_t token
+    cdef int64_t count = 0, place = 0, after, i, reach, seen = 0
+    cdef int32_t token, first, left = -1, right = -1       # the last two neighbours that agreed
     if size >= FEW:
         dead = <uint64_t*>reserve(scratch, (size // 64 + 1) * sizeof(uint64_t) + size + WORD)
         padded = <uint8_t*>(dead + size // 64 + 1)
@@ -206,11 +281,17 @@ cdef int64_t cut_derived(
         ids[0] = tokens[token].id
         return 1
     memset(dead, 0, (size // 64 + 1) * sizeof(uint64_t))
+    reach = max(<int64_t>WORD, view.trie.max_length)
+    first = token
     while True:
         while token >= 0:
             after = place + length_of(view, token)
-            if not dead[after >> 6] >> (after & 63) & 1 and (not count or agree(view, ids[count - 1], token)):
-                break
+            if not dead[after >> 6] >> (after & 63) & 1:
+                if not count or ids[count - 1] == left and token == right:
+                    break
+                if agree(view, ids[count - 1], token):
+                    left, right = ids[count - 1], token
+                    break
             token = tokens[token].shorter
         if token >= 0:
             ids[count] = token
@@ -218,7 +299,11 @@ cdef int64_t cut_derived(
             place = after
             if place == size:
                 break
-            token = longest(view, padded + place, size - place)
+            # Repeated text has the same longest token.
+            if seen > place or size - place < reach or memcmp(padded + place, padded + seen, reach):
+                first = longest(view, padded + place, size - place)
+            seen = place
+            token = first
         else:
             dead[place >> 6] |= <uint64_t>1 << (place & 63)
             count -= 1
@@ -252,7 +337,7 @@ cdef class Derivations:
         cdef int32_t most = 0, least = 0, k
         cdef int32_t[::1] numbers
         cdef uint8_t[::1] seen
-        self.owned = NULL
+        self.owned = self.crossed = NULL
         self.complete = False
         self.count = BYTES
         for row in range(m):
@@ -279,6 +364,7 @@ cdef class Derivations:
 
     def __dealloc__(self):
         PyMem_RawFree(self.owned)
+        PyMem_RawFree(self.crossed)
 
     cdef int derive(
         self,
@@ -348,9 +434,11 @@ cdef class Derivations:
         cdef int64_t[::1] offsets = np.empty(self.count + 1, np.int64)
         cdef uint8_t[::1] is_long = np.zeros(self.count, np.uint8)
         cdef Key key
-        cdef int32_t k, part
+        cdef int32_t k, part, i
         cdef int64_t at = 0
         offsets[0] = 0
+        view.crossed_shift = shift_for(total * BITS_EACH // 128)
+        view.crossed = <uint64_t*>zeroed((<int64_t>1 << (64 - view.crossed_shift)) * sizeof(uint64_t), &self.crossed)
         with nogil:
             for k in range(self.count):
                 if k < BYTES:
@@ -359,6 +447,8 @@ cdef class Derivations:
                     part = view.tokens[k].left
                     memcpy(&data[at], &data[offsets[part]], lengths[part])
                     memcpy(&data[at + lengths[part]], &data[offsets[view.tokens[k].right]], lengths[view.tokens[k].right])
+                for i in range(1, lengths[k]):
+                    self.cross(&data[at + i], <int>min(i, NEAR), <int>min(lengths[k] - i, NEAR))
                 at += lengths[k]
                 offsets[k + 1] = at
             for k in range(self.count):
@@ -381,6 +471,14 @@ cdef class Derivations:
             for k in range(BYTES, self.count):
                 tokens[k].shorter = longest(view, &data[offsets[k]], lengths[k] - 1)
         return 0
+
+    cdef inline void cross(self, const uint8_t* text, int left, int right) noexcept nogil:
+        """Enter the bytes around a place inside a token."""
+        cdef uint32_t word = 0
+        cdef uint64_t hashed
+        memcpy(<uint8_t*>&word + 2 - left, text - left, left + right)
+        hashed = hash_of_place(word, left, right)
+        self.view.crossed[hashed >> self.view.crossed_shift] |= bits_of(hashed)
 
     cdef bint are_all_of(self, const TrieView* trie) noexcept nogil:
         """Return whether these are exactly the tokens of a trie, with the same ids."""

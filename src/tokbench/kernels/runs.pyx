@@ -239,7 +239,7 @@ cdef class Merge:
 
         Args:
             path: Path of the output run.
-            room: Bytes of memory to fill before sorting. At least one pre-token is read, whatever its length.
+            room: Bytes of memory to fill before sorting. At least one pre-token is read, of any length.
             most: Maximum number of pre-tokens (default: 2^62).
 
         Returns:

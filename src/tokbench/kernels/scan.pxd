@@ -20,16 +20,13 @@ cdef enum:
 cdef class Scanner:
     cdef readonly bint settles      # whether any text can be split at some place
 
-    # Write the ends of several consecutive pre-tokens from ``start`` on to ``bounds`` and return their number, at least
-    # 1
-        # and at most ``room``. ``start`` must be a boundary and less than ``end``. Fast with room for many more than
-        # 64.
+    # Write the ends of several consecutive pre-tokens from ``start`` on to ``bounds`` and return their number, 1 to
+    # ``room``. ``start`` must be a boundary and less than ``end``. Fast if ``room`` is much more than 64.
     cdef int64_t next_boundaries(
         self, const uint8_t* text, int64_t start, int64_t end, int64_t* bounds, int64_t room
     ) noexcept nogil
 
-    # Whether a text of ``size`` bytes can be split at a place, WIDEST to size - 1, whatever precedes and follows the
-    # text.
+    # Whether a text of ``size`` bytes can be split at a place, WIDEST to size - 1, with any text before and after it.
     cdef bint is_settled(self, const uint8_t* text, int64_t place, int64_t size) noexcept nogil
 
 
