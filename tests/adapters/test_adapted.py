@@ -346,13 +346,34 @@ def test_what_our_phases_do_not_do_goes_to_the_library(
     assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
 
 
-def test_splits_that_drop_or_join_go_to_the_library(level: dict[str, Any], tmp_path: Path) -> None:
-    for behavior in ("Removed", "MergedWithPrevious", "Contiguous"):
-        last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-        values = level | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [made.split(r"\s", behavior), last]}}
-        tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
-        assert why(tokenizer) == f"it cuts by Split with the behaviour {behavior}"
-        assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
+@pytest.mark.parametrize(
+    ("pattern", "behavior", "invert", "reason"),
+    [
+        (r"\s", "Removed", False, "it cuts by Split with the behaviour Removed, which drops the matches"),
+        (
+            r"\S+",
+            "Removed",
+            True,
+            "its pattern may leave out characters, which Split with the behaviour Removed drops (U+0009, for one)",
+        ),
+        (
+            r"\s+",
+            "MergedWithPrevious",
+            False,
+            "it cuts by Split with the behaviour MergedWithPrevious, by more than one character",
+        ),
+        ("a|bc", "Contiguous", False, "it cuts by Split with the behaviour Contiguous, by more than one character"),
+    ],
+)
+def test_splits_that_drop_or_join_go_to_the_library(
+    pattern: str, behavior: str, invert: bool, reason: str, level: dict[str, Any], tmp_path: Path
+) -> None:
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    split = made.split(pattern, behavior) | {"invert": invert}
+    values = level | {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, last]}}
+    tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
+    assert why(tokenizer) == reason
+    assert tokenizer.encode(TEXT).tolist() == library_ids(values, TEXT)
 
 
 def test_punctuation_of_an_older_table_goes_to_the_library(level: dict[str, Any], tmp_path: Path) -> None:

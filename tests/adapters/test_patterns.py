@@ -48,6 +48,32 @@ def test_translated_patterns_cut_as_oniguruma_does(pattern: str) -> None:
         assert ours == [piece for piece, _ in theirs.pre_tokenize_str(text)], text
 
 
+INTERSECTED = "abcdef xyz[a&&]b] sS tT\u017f \u4e2d\u6587a\u3042\u4e2dB\u0301's 'S\u4e2d 12345 \n \u3005"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(r"[a-f&&[^c]]+", r"[a-z\s&&[b-y\n]&&[^x]]", r"\[a&&[^b]+", r"(?i:[s-u&&[tT]])+"),
+        *(r"[\p{L}&&[^\p{Han}]]+|\s", made.KIMI_K2),
+    ],
+)
+def test_intersections_of_sets_are_ours(pattern: str, ranks: dict[bytes, int], tmp_path: Path) -> None:
+    theirs = Split(Regex(pattern), "isolated")
+    scheme = pretokenization_of(native(pattern, ONIGURUMA).pretokenization)
+    for text in (*TEXTS, INTERSECTED):
+        data = text.encode()
+        ours = [data[start:end].decode() for start, end in pairwise(scheme.boundaries(data).tolist())]
+        assert ours == [piece for piece, _ in theirs.pre_tokenize_str(text)], text
+    (tmp_path / "r.tiktoken").write_bytes(made.tiktoken_file(ranks))
+    total = pattern if pattern == made.KIMI_K2 else rf"{pattern}|[\s\S]"
+    tokenizer = read(tmp_path / "r.tiktoken", "tiktoken", pattern=total)
+    assert why(tokenizer).startswith("ids equal")
+    library = tiktoken.Encoding("", pat_str=total, mergeable_ranks=ranks, special_tokens={})
+    assert tokenizer.encode(INTERSECTED).tolist() == library.encode_ordinary(INTERSECTED)
+    assert (tokenizer.pretokenization == "kimi_k2") == (pattern == made.KIMI_K2)
+
+
 @pytest.mark.parametrize(
     ("pattern", "part"),
     [

@@ -30,8 +30,11 @@ from tests.support.fake_results import drawn_examples_drawn, some
 from tests.support.texts import EDGES, EVERY
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.export_hugging_face import export, to_hugging_face
+from tokbench.adapters.forms.patterns import native_setting
+from tokbench.adapters.forms.tokenizer_json import _translation
 from tokbench.construction import constructions
 from tokbench.errors import TokbenchError
+from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens.count import count_pretokens
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
@@ -57,6 +60,10 @@ def test_byte_level_merges_become_ours(level: dict[str, Any], tmp_path: Path) ->
         ([{"type": "Digits", "individual_digits": True}], None),
         ([{"type": "Sequence", "pretokenizers": [made.split("a|b"), made.split("[c-f]+")]}], None),
         ([{"type": "Split", "pattern": {"String": "a."}, "behavior": "Isolated", "invert": True}], None),
+        ([made.split(made.CL100K, "Removed") | {"invert": True}], "cl100k"),
+        ([made.split(made.KIMI_K2)], "kimi_k2"),
+        ([made.split(r"\s", "MergedWithNext")], None),
+        ([made.split(r"[a-e\s&&[^c]]", "Contiguous")], None),
     ],
 )
 @pytest.mark.parametrize("use_regex", [False, True])
@@ -72,6 +79,17 @@ def test_cuts_become_ours(
         assert tokenizer.pretokenization == setting
     for text in (TEXT, "a.b a. ab cafe", *made.TEXTS):
         assert tokenizer.encode(text).tolist() == library_ids(values, text)
+
+
+@given(st.sampled_from([",", r"[,\u00e9]", " ", r"\s", r"[a\s&&[^\n]]"]), st.text("a,\u00e9 \n\u2028", max_size=9))
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize("behavior", ["isolated", "merged_with_previous", "merged_with_next", "contiguous"])
+def test_splits_by_one_character_cut_as_the_library_does(behavior: str, invert: bool, pattern: str, text: str) -> None:
+    step = pre_tokenizers.Split(tokenizers.Regex(pattern), behavior, invert=invert)
+    scheme = pretokenization_of(native_setting([_translation(json.loads(step.__getstate__()))]))
+    data = text.encode()
+    pieces = [data[start:end].decode() for start, end in pairwise(scheme.boundaries(data).tolist())]
+    assert pieces == [piece for piece, _ in step.pre_tokenize_str(text)]
 
 
 def test_tokens_are_taken_whole_where_merges_are_ignored(level: dict[str, Any], tmp_path: Path) -> None:

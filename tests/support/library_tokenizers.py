@@ -18,6 +18,15 @@ CL100K = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
+HAN = r"&&[^\p{Han}]]"
+LARGE, SMALL = rf"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}{HAN}", rf"[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}{HAN}"
+KIMI_K2 = (
+    rf"[\p{{Han}}]+|[^\r\n\p{{L}}\p{{N}}]?{LARGE}*{SMALL}+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{LARGE}+{SMALL}*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""Pattern of Kimi K2, as its code spells it."""
+
 
 def byte_level(size: int = 420, **level: Any) -> dict[str, Any]:
     """Return a ``tokenizer.json`` of byte-level BPE."""

@@ -37,6 +37,15 @@ NANOCHAT = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+"
 )
+NOT_HAN = r"(?=[^\p{Han}])"
+UPPER = rf"(?:{NOT_HAN}[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}])"
+LOWER = rf"(?:{NOT_HAN}[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}])"
+KIMI_K2 = (
+    r"[\p{Han}]+"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 DEEPSEEK_V3 = (
     r"\p{N}{1,3}",
     r"[一-龥\u3040-\u309f\u30a0-\u30ff]+",
@@ -83,6 +92,15 @@ def qwen2(options: Options) -> Cut:
 def deepseek_v3(options: Options) -> Cut:
     """DeepSeek V3 (its tokenizer.json): splits numbers, then Chinese and Japanese, then words, each in the rest."""
     return _cut(*DEEPSEEK_V3)
+
+
+@pretokenization("kimi_k2", pattern=KIMI_K2, options=Options, cites=("kimi2025",))
+def kimi_k2(options: Options) -> Cut:
+    """Kimi K2 (the code next to its rank file): as o200k, but Chinese characters are pre-tokens of their own kind.
+
+    There, the pattern has intersections of sets, ``[...&&[^\\p{Han}]]``; here, a look-ahead before each set.
+    """
+    return _cut(KIMI_K2)
 
 
 @pretokenization("nanochat", pattern=NANOCHAT, options=Options, cites=("nanochat",))

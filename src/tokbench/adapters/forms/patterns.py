@@ -31,6 +31,11 @@ from tokbench.pretokenization.patterns.parse import Sequence as Joined
 PARTS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)
 """Escapes, sets, and the dollar sign outside of both, whose meaning differs."""
 ESCAPE = re.compile(r"\\.", re.DOTALL)
+MEMBERS = r"(?:\\.|[^\[\]\\&])+"
+INTERSECTION = re.compile(
+    rf"\\.|\[(?!\^)(?P<first>{MEMBERS})(?P<others>(?:&&\[{MEMBERS}\])+)\]|\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL
+)
+"""Escapes, intersections of sets, and other sets. Both engines have intersections; the ``regex`` package does not."""
 SEVERAL = ("ff", "fi", "fl", "ss", "st")
 """Pairs of letters that match one character if case is ignored, as in U+00DF and in U+FB00 to U+FB06."""
 SHOWN = 16
@@ -90,11 +95,12 @@ class TranslatedPattern:
 
 
 def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
-    """Translate a pattern.
+    """Translate a pattern. An intersection of sets becomes a set after look-aheads, with the same characters.
 
     Raises:
         NotNativeError: the pattern is not in the common language; the message has the part that is not.
     """
+    given, pattern = pattern, INTERSECTION.sub(_intersected, pattern)
     for place, part in _parts(pattern):
         found = dialect.repeats.match(pattern, place)
         for escape in ESCAPE.finditer(part):
@@ -111,7 +117,14 @@ def translated(pattern: str, dialect: Dialect) -> TranslatedPattern:
         raise NotNativeError("its pattern may match without any character")
     if dialect.folds and any(map(_folds, reading.caseless)):
         raise NotNativeError("its pattern ignores the case of letters that one character may stand for, as ß for ss")
-    return TranslatedPattern(ours, reading.sets, unchanged=ours == pattern)
+    return TranslatedPattern(ours, reading.sets, unchanged=ours == given)
+
+
+def _intersected(part: re.Match[str]) -> str:
+    """Return an intersection of sets as a set after look-aheads; any other part as it is."""
+    if part["first"] is None:
+        return part[0]
+    return f"(?:{part['others'].replace('&&[', '(?=[').replace(']', '])')}[{part['first']}])"
 
 
 def _parts(pattern: str) -> Iterator[tuple[int, str]]:
@@ -188,6 +201,7 @@ ALSO = {
     "olmo": "gpt2",
     "olmo2": "cl100k",
     "qwen": "qwen2",
+    "kimi": "kimi_k2",
 }
 """Encodings and models whose pre-tokenization is a scheme of another name."""
 SIGNS = frozenset("\\[](){}|+*?^$. ")

@@ -33,6 +33,8 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.pretokenization import pretokenization_of, schemes
+from tokbench.pretokenization.patterns.coverage import left_out
+from tokbench.pretokenization.patterns.parse import Characters, parsed
 from tokbench.tokenizer.hugging_face import BYTE_OF
 from tokbench.vocabulary import Vocabulary
 
@@ -106,14 +108,49 @@ def _translation(step: Mapping[str, Any]) -> TranslatedPattern:
         return _of_step(r"\p{N}", kind, repeated=not step["individual_digits"])
     if kind not in ("Split", "Punctuation"):
         raise NotNativeError(f"it cuts by {kind}")
-    if step["behavior"] != "Isolated":
-        raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
     if kind == "Punctuation":
+        if step["behavior"] != "Isolated":
+            raise NotNativeError(f"it cuts by {kind} with the behaviour {step['behavior']}")
         return _of_step(rf"[\p{{P}}{ASCII_SIGNS}]", kind)
     import regex
 
     [(form, text)] = step["pattern"].items()
-    return translated(regex.escape(text, special_only=True) if form == "String" else text, ONIGURUMA)
+    pattern = regex.escape(text, special_only=True) if form == "String" else text
+    return _split(translated(pattern, ONIGURUMA), step["behavior"], inverted=bool(step.get("invert")))
+
+
+def _split(pattern: TranslatedPattern, behaviour: str, *, inverted: bool) -> TranslatedPattern:
+    """Return a pattern whose matches, and the text between them, are the pieces of a ``Split``.
+
+    Raises:
+        NotNativeError: the step removes text, or it merges matches that may have several characters.
+    """
+    if behaviour == "Isolated":
+        return pattern
+    if behaviour == "Removed":
+        if not inverted:
+            raise NotNativeError(f"it cuts by Split with the behaviour {behaviour}, which drops the matches")
+        if (outside := left_out(pattern.pattern)) is not None:
+            raise NotNativeError(
+                "its pattern may leave out characters, which Split with the behaviour Removed drops "
+                f"(U+{ord(outside):04X}, for one)"
+            )
+        return pattern
+    if not isinstance(parsed(pattern.pattern), Characters):
+        raise NotNativeError(f"it cuts by Split with the behaviour {behaviour}, by more than one character")
+    within = f"(?:{pattern.pattern})"
+    between = rf"(?:(?!{pattern.pattern})[\s\S])+"
+    merged = {
+        ("Contiguous", False): f"{within}+|{between}",
+        ("Contiguous", True): f"{within}+|{between}",
+        ("MergedWithPrevious", False): f"{between}{within}?|{within}",
+        ("MergedWithPrevious", True): f"{within}(?:{between})?|{between}",
+        ("MergedWithNext", False): f"{within}?{between}|{within}",
+        ("MergedWithNext", True): f"(?:{between})?{within}|{between}",
+    }
+    if (behaviour, inverted) not in merged:
+        raise NotNativeError(f"it cuts by Split with the behaviour {behaviour}")
+    return TranslatedPattern(merged[behaviour, inverted], pattern.sets)
 
 
 def _of_step(part: str, kind: str, *, repeated: bool = False) -> TranslatedPattern:

@@ -176,6 +176,8 @@ class _Reader:
         parts: list[Node] = []
         while self.peek() not in ("", "|", ")"):
             parts.append(self.quantified(self.atom(any_case=any_case)))
+            if len(parts) > 1:
+                parts[-2:] = _fused(*parts[-2:])
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def quantified(self, node: Node) -> Node:
@@ -342,6 +344,13 @@ class _Reader:
         if self.peek() == "[" or self.peek(2) in ("--", "&&", "~~", "||"):
             raise LanguageError
         return self.escape() if self.peek() == "\\" else self.take()
+
+
+def _fused(before: Node, node: Node) -> tuple[Node, ...]:
+    """Return a look-ahead and the character after it as one set, any other two nodes as they are."""
+    if isinstance(before, Ahead) and isinstance(node, Characters) and not before.final:
+        return (Characters(without(union(without(before.ranges), without(node.ranges)))),)
+    return before, node
 
 
 def _cased(character: str, *, any_case: bool) -> Ranges:
