@@ -88,7 +88,7 @@ def test_load_reads_encodings_of_tiktoken(ranks: dict[bytes, int], tmp_path: Pat
 
 def test_load_reads_models_of_sentencepiece_and_rejects_slow_tokenizers(tmp_path: Path) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
-    from transformers import BertTokenizer
+    from transformers import BertTokenizer, ByT5Tokenizer
 
     from tokbench import load
 
@@ -102,9 +102,10 @@ def test_load_reads_models_of_sentencepiece_and_rejects_slow_tokenizers(tmp_path
     assert (loaded.name, loaded.library_name) == ("SentencePieceProcessor", "sentencepiece")
     assert loaded.encode("the cat").tolist() == model.encode("the cat")
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    assert load(BertTokenizer(str(tmp_path / "vocab.txt"))).encode("A b").tolist() == [5, 1]
     with pytest.raises(TokbenchError) as error:
-        load(BertTokenizer(str(tmp_path / "vocab.txt")))
-    assert str(error.value).startswith("load: transformers.BertTokenizer: no known tokenizer")
+        load(ByT5Tokenizer())
+    assert str(error.value).startswith("load: transformers.ByT5Tokenizer: no known tokenizer")
     assert str(error.value).endswith("; pass the fast version of it, or a function through tokbench.wrap")
 
 
@@ -274,7 +275,7 @@ def test_a_name_on_the_hub(
         ("import @ranks --from tokenizer_json --pattern gpt2", "its pattern is in the file; leave --pattern out"),
         ("import @ranks --from tokens", "name both, as in --pattern gpt2 --segmentation greedy"),
         ("import @ranks --from merges", "a part or the result of the merge is not in the vocabulary"),
-        ("import @ranks --from transformers", "not a folder of transformers"),
+        ("import @ranks --from transformers", "has no pre-tokenization pattern; name it, as in --pattern cl100k"),
         ("import @nowhere --from tokens", "no such file or folder"),
         ("import @ranks --from tokens --revision abc", "only --from transformers accepts a name on the hub"),
         ("import name --from transformers --revision main", "pass the full hash, 40 hexadecimal digits"),
@@ -400,16 +401,19 @@ def test_a_tokenizers_folder_is_no_text(level: dict[str, Any], tmp_path: Path, t
 
 
 def test_a_folder_of_several_files_of_ranks(tmp_path: Path, tokbench: Tokbench) -> None:
-    """None is taken unnamed; a folder of such a name is no file."""
+    """Of different files none is taken unnamed; a folder of such a name is no file."""
     ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
     folder = tmp_path / "folder"
     (folder / "a.tiktoken").mkdir(parents=True)
     made.written(folder / "b.tiktoken", ranks)
     assert tokbench("check", folder, "--pattern", "gpt2").status == 0
     made.written(folder / "c.tiktoken", ranks)
+    assert tokbench("check", folder, "--pattern", "gpt2").status == 0
+    made.written(folder / "c.tiktoken", ranks + b"YWE= 256\n")
     told = tokbench("check", folder, "--pattern", "gpt2")
     assert told.status == 2
-    assert told.message.endswith("several files of ranks (b.tiktoken, c.tiktoken); name one of them")
+    message = "several files of ranks (b.tiktoken, c.tiktoken); name one of them, with from: transformers"
+    assert told.message.endswith(message)
 
 
 SIGNS = "a\u00e9\u00bd\ufdfa\u4e2d \u0130\ufb01b\U0001f642x"

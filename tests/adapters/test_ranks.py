@@ -26,8 +26,8 @@ from tests.conftest import ODD
 from tests.support import library_tokenizers as made
 from tests.support.external_tokenizers import DATA, STRINGS, TEXT, few, level, library_ids, needs, ranks, read, why  # noqa: F401
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.forms import ReadOptions, tiktoken
-from tokbench.adapters.forms.tiktoken import RANKS, Ranks, special_tokens_of
+from tokbench.adapters.forms import ReadOptions, encodings
+from tokbench.adapters.forms.encodings import RANKS, Ranks, special_tokens_of
 from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.loss import loss_of
 from tokbench.adapters.probes import probes
@@ -125,7 +125,7 @@ def test_published_ranks_are_told_by_what_is_in_the_file(
     content = made.tiktoken_file(ranks)
     known = Ranks(420, hashlib.sha256(content).hexdigest())
     shifted = {"p50k_base": {420: "<|endoftext|>"}, "p50k_edit": {420: "<|endoftext|>", 421: "<|fim_prefix|>"}}
-    monkeypatch.setattr(tiktoken, "RANKS", dict.fromkeys(shifted, known))
+    monkeypatch.setattr(encodings, "RANKS", dict.fromkeys(shifted, known))
     monkeypatch.setattr(
         "tokbench.adapters.forms.tiktoken.special_tokens_of",
         lambda name: {token: number for number, token in shifted[name].items()},

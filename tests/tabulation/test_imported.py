@@ -71,7 +71,7 @@ def configured(**variants: Any) -> dict[str, Any]:
         ({"from": "tekken"}, ["x.path: no path given; add it, or say --config x=PATH"]),
         ({"from": "tekken", "path": "nowhere"}, ["x.path: no such file or folder as 'nowhere'"]),
         ({"from": "tekken", "path": "."}, ["x.path: '.' is a folder; name the file in it"]),
-        ({"from": "transformers", "path": __file__}, ["is a file; name its folder"]),
+        ({"from": "transformers", "path": __file__}, ["x.path: ", "not a known format"]),
         ({"from": "transformers", "path": "a/b", "revision": "main"}, ["x.revision: 'main' is not a commit"]),
         ({"from": "tekken", "path": "a/b", "revision": HEX}, ["x.revision: only from: transformers"]),
         (

@@ -305,7 +305,7 @@ def size_label(size_a: int, size_b: int) -> str:
     return f"{size_a:,}" if size_a == size_b else f"{size_a:,} against {size_b:,}"
 
 
-SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece")
+SAY_THEIR_PATTERN = ("tokenizer_json", "tekken", "sentencepiece", "wordpiece")
 """Forms whose files contain a pattern: of several tokenizers, ``--pattern`` applies to the others."""
 AS_IT_IS = ImportOptions()
 

@@ -35,8 +35,16 @@ from tokbench.pretokenization.patterns.coverage import access_texts
 from tokbench.tokenizer import Tokenizer
 
 FILES = (
-    *("tokenizer.json", "tekken.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
-    *("merges.txt", "vocab.json", "*.tiktoken", "tiktoken.json"),
+    *("tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.model"),
+    *(
+        "sentencepiece.bpe.model",
+        "spm.model",
+        "source.spm",
+        "target.spm",
+        "target_vocab.json",
+        "original/tokenizer.model",
+    ),
+    *("merges.txt", "vocab.json", "vocab.txt", "*.tiktoken", "tiktoken.json"),
     *SETTINGS,
 )
 """Files of a repository that are downloaded."""

@@ -15,6 +15,8 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
 from tokbench.adapters.forms.ranks import beside
+from tokbench.adapters.forms.tiktoken import pattern_of_ranks
+from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.libraries.python import EXAMPLE, check_source, source_of
 from tokbench.adapters.read import REVISION
 from tokbench.config.short_forms import NameAlone, NameOrOptions
@@ -153,8 +155,9 @@ def mistakes_elsewhere(key: str, name: str, variant: ExternalTokenizer) -> Itera
         yield from _python(key, name, variant)
         return
     yield from _path(key, name, variant)
-    told_beside = variant.form == "tiktoken" and beside(Path(variant.path or "")) is not None
-    if variant.form in PATTERN_LESS and variant.pattern is None and not told_beside:
+    place = Path(variant.path or "")
+    known = variant.form == "tiktoken" and place.is_file() and (beside(place) or pattern_of_ranks(place))
+    if variant.form in PATTERN_LESS and variant.pattern is None and not known:
         yield (
             f"{key}.pattern: a file of form '{variant.form}' has no pre-tokenization pattern; "
             "name its pattern, as in pattern: cl100k"
@@ -215,9 +218,22 @@ def _path(key: str, name: str, variant: ExternalTokenizer) -> Iterator[str]:
         yield f"{key}.path: no such file or folder as '{place}'; name one{hub}"
     elif place.is_dir() and variant.form not in OF_FOLDERS:
         yield f"{key}.path: '{place}' is a folder; name the file in it, or say from: transformers"
-    elif variant.form == "transformers" and not place.is_dir():
-        yield f"{key}.path: '{place}' is a file; name its folder, or the form of the file"
+    elif variant.form == "transformers":
+        yield from _folder(key, place, variant)
     yield from path_mistakes(f"{key}.path", [place], patterns=True)
+
+
+def _folder(key: str, place: Path, variant: ExternalTokenizer) -> Iterator[str]:
+    """Yield mistakes in a folder of transformers, or in a file of one."""
+    try:
+        found = file_in(place) if place.is_dir() else (place, detect_format(place))
+    except TokbenchError as error:
+        yield f"{key}.path: {error}"
+        return
+    if found is None:
+        yield f"{key}.path: '{place}' has no known tokenizer file; name a folder that has one"
+    elif found[1] == "tiktoken" and variant.pattern is None and not (beside(found[0]) or pattern_of_ranks(found[0])):
+        yield f"{key}.pattern: '{found[0]}' has no pre-tokenization pattern; name its pattern, as in pattern: cl100k"
 
 
 Size = int | Literal["own"]

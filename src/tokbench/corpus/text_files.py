@@ -23,6 +23,10 @@ TOKENIZER_FILES = (
     "tokenizer.model",
     "spiece.model",
     "sentencepiece.bpe.model",
+    "sentencepiece.model",
+    "tiktoken.model",
+    "spm.model",
+    "source.spm",
     "merges.txt",
 )
 """Files that identify a tokenizer's folder, in addition to rank files (``*.tiktoken``)."""

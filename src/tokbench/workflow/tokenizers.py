@@ -7,8 +7,7 @@ from typing import Any
 
 from tokbench.adapters.forms import FORMS
 from tokbench.adapters.forms.ranks import beside
-from tokbench.adapters.forms.transformers import FILES as FOLDER
-from tokbench.adapters.forms.transformers import RANKS
+from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
 from tokbench.adapters.libraries import MODULES
 from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.read import FILES
@@ -184,7 +183,7 @@ def _readers(options: Any) -> tuple[str, ...]:
         return (resource_types[gold_type].definition,)
     if getattr(options, "tokenizer", None) is None:
         return ()
-    return tuple(f"tokbench.adapters.forms.{name}" for name in sorted({*FORMS, RANKS}))
+    return tuple(f"tokbench.adapters.forms.{name}" for name in sorted(FORMS))
 
 
 BESIDE = tuple(f"vocab.json{ending}" for ending in ("", *COMPRESSED))
@@ -216,6 +215,8 @@ class Imports:
         near = [place.parent / name for name in BESIDE] if variant.form == "merges" else []
         if variant.form == "tiktoken" and (settings := beside(place)) is not None:
             near.append(settings)
+        if variant.form == "transformers":
+            near += [folder / name for folder in {place.parent, settings_folder(place.parent)} for name in FILES]
         return [str(place), *(str(file) for file in near if file.is_file())]
 
     def digest(self, wildcards: Any) -> list[str]:
@@ -254,7 +255,7 @@ class Imports:
         form = self._variant(wildcards).form
         used = [module for module in MODULES.values() if (module == "python") == (form == "python")]
         libraries = (f"tokbench.adapters.libraries.{module}" for module in used)
-        names = sorted({form, *FOLDER.values(), RANKS}) if form == "transformers" else [form]
+        names = sorted({form, *FORMS_OF_FILES}) if form == "transformers" else [form]
         forms = (f"tokbench.adapters.forms.{name}" for name in names)
         return fingerprint(
             "tokbench.adapters.read:import_tokenizer", "tokbench.corpus.text_files:read_files", *forms, *libraries

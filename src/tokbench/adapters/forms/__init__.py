@@ -32,6 +32,7 @@ FORMS = {
     "sentencepiece": "a .model of SentencePiece",
     "tokens": "one token in hexadecimal a line, as PathPiece and SaGe write them",
     "merges": "merges.txt of GPT-2, with vocab.json beside it or without",
+    "wordpiece": "vocab.txt of BERT, with tokenizer_config.json beside it or without",
     "transformers": "a folder of transformers, or a name on the hub with its revision",
     "python": "MODULE:FUNCTION of a Python file, which is run",
 }
@@ -39,6 +40,8 @@ FORMS = {
 REMEDY = "pass a complete file of its format"
 WITHOUT_SPECIAL = ("tiktoken", "transformers")
 """Forms whose files may lack the special tokens of their tokenizer."""
+POINTER = b"version https://git-lfs.github.com/spec/"
+"""First bytes of a file that was cloned without its content."""
 LARGEST_FILE = 1 << 28
 """Maximum number of bytes of a file; the largest common ones have a tenth of it."""
 
@@ -175,7 +178,10 @@ def read_bounded(path: Path) -> bytes:
             size += len(piece)
             if size > LARGEST_FILE:
                 raise TokbenchError(f"{path}: more than {LARGEST_FILE:,} bytes, as no tokenizer has; {REMEDY}")
-    return b"".join(pieces)
+    content = b"".join(pieces)
+    if content.startswith(POINTER):
+        raise TokbenchError(f"{path}: a pointer of Git LFS, not the file itself; run git lfs pull in its folder")
+    return content
 
 
 def named_file(folder: Path, name: str) -> Path | None:

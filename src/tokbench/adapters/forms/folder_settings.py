@@ -12,12 +12,13 @@ keeps the model's id, any other token gets the next id that the library counts.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from tokbench.adapters import libraries
 from tokbench.adapters.forms import named_file, read_bounded
+from tokbench.adapters.forms.folder_classes import class_key
 from tokbench.adapters.libraries import Library
 from tokbench.errors import TokbenchError, shortened
 from tokbench.io.json import parse_json
@@ -172,11 +173,24 @@ class FolderSettings:
         added: Added tokens in the form of ``tokenizer.json``, by id.
         source: File of the added tokens.
         ends: Ends of text, the preferred one first.
+        folder: The folder, None for a file without one.
+        named: Name of the tokenizer class or model type; empty if no file has it.
+        options: Content of ``tokenizer_config.json``.
+        names: Special tokens by role, such as ``unk_token``.
     """
 
     added: Sequence[Mapping[str, Any]] = ()
     source: str = ""
     ends: Sequence[End] = ()
+    folder: Path | None = None
+    named: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        """Key of the class, see :mod:`tokbench.adapters.forms.folder_classes`; empty if no file has it."""
+        return class_key(self.named)
 
 
 NONE = FolderSettings()
@@ -208,7 +222,32 @@ def folder_settings(folder: Path) -> FolderSettings:
         source, entries = TOKENIZER, list(_decoder(decoder, folder / TOKENIZER))
     else:
         source, entries = ADDED, list(_names_with_ids(values[ADDED], special, folder / ADDED))
-    return FolderSettings(sorted(entries, key=lambda entry: entry["id"]), source, ends)
+    named = (
+        values[TOKENIZER].get("tokenizer_class"),
+        values[MODEL].get("tokenizer_class"),
+        values[MODEL].get("model_type"),
+    )
+    return FolderSettings(
+        sorted(entries, key=lambda entry: entry["id"]),
+        source,
+        ends,
+        folder,
+        next((name for name in named if isinstance(name, str) and name), ""),
+        values[TOKENIZER],
+        {role: name for file in (SPECIAL, TOKENIZER) for role in ROLES if (name := _name(values[file].get(role)))},
+    )
+
+
+def flag_of(options: Mapping[str, Any], key: str, default: bool | None) -> bool | None:
+    """Return a flag of ``tokenizer_config.json``.
+
+    Raises:
+        TokbenchError: It is neither true, false nor null.
+    """
+    value = options.get(key, default)
+    if value is not None and not isinstance(value, bool):
+        raise TokbenchError(f"{TOKENIZER}: {key} is {value!r:.20}, not true or false; {MEND}")
+    return value
 
 
 def tokens_to_add(settings: FolderSettings, present: set[str]) -> list[Mapping[str, Any]]:

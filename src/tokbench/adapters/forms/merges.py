@@ -1,10 +1,14 @@
-"""``merges.txt`` of GPT-2, with ``vocab.json``; without that, ids are the bytes and then the merges in order."""
+"""``merges.txt`` of GPT-2, with ``vocab.json``; without that, ids are the bytes and then the merges in order.
+
+In a folder, the tokenizer class decides the pattern, the normalizer and the mark of the end of a word.
+"""
 
 from pathlib import Path
 from typing import Any
 
 from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded
-from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, tokens_to_add
+from tokbench.adapters.forms.folder_classes import LEVEL, MERGES, MergesClass
+from tokbench.adapters.forms.folder_settings import MARK, FolderSettings, flag_of, tokens_to_add
 from tokbench.adapters.forms.patterns import named_pattern
 from tokbench.adapters.forms.tokenizer_json import found_in
 from tokbench.errors import TokbenchError
@@ -17,7 +21,7 @@ FIRST = "#version"
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """Parse merges in printable spelling; default pattern: GPT-2's.
+    """Parse merges in printable spelling; default pattern: that of the folder's class, otherwise GPT-2's.
 
     Args:
         path: the file, or a folder that contains it.
@@ -33,7 +37,7 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         raise TokbenchError(f"{path}: no merges.txt in it; name another folder, or a file")
     merges = _merges(file)
     pairs = list(merges.values())
-    beside = named_file(folder, "vocab.json")
+    beside = named_file(folder, "encoder.json" if plain_name(file.name) == "vocab.bpe" else "vocab.json")
     ids = _numbered(pairs) if beside is None else parse_json(read_bounded(beside), str(beside), remedy=REMEDY)
     known = ids if isinstance(ids, dict) else {}
     for number, (left, right) in merges.items():
@@ -41,12 +45,26 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
             raise TokbenchError(
                 f"{file}:{number}: a part or the result of the merge is not in the vocabulary; {REMEDY}"
             )
-    pattern = named_pattern(options.pattern or "gpt2", "--pattern", "tokenizers")
-    if pattern.expression is None:
-        raise TokbenchError(f"--pattern {options.pattern}: needs several patterns; name a single one")
-    values = _as_tokenizer_json(known, pairs, pattern.expression)
+    values = _as_tokenizer_json(known, pairs, _rules(path, options, settings), options, settings)
     _number_added(known, settings)
     return found_in(values, str(path), options, settings)
+
+
+def _rules(path: Path, options: ReadOptions, settings: FolderSettings) -> MergesClass:
+    """Return the rules of the folder's class; with a given pattern, those of an unknown class are GPT-2's.
+
+    Raises:
+        TokbenchError: the class has other rules, or ends words with a mark and a pattern is given.
+    """
+    rules = MERGES.get(settings.kind or "gpt2")
+    if rules is None and options.pattern is None:
+        raise TokbenchError(
+            f"{path}: the pre-tokenization pattern of its class '{settings.named}' is not known here, as no code of a "
+            "folder is run; name it, as in --pattern gpt2"
+        )
+    if rules is not None and rules.suffix and options.pattern is not None:
+        raise TokbenchError(f"{path}: its class '{settings.named}' has its own pre-tokenization; leave --pattern out")
+    return rules or MergesClass()
 
 
 def _merges(path: Path) -> dict[int, tuple[str, str]]:
@@ -91,18 +109,39 @@ def _numbered(merges: list[tuple[str, str]]) -> dict[str, int]:
     return {token: number for number, token in enumerate(spelt)}
 
 
-def _as_tokenizer_json(ids: dict[str, Any], merges: list[tuple[str, str]], expression: str) -> dict[str, Any]:
+def _as_tokenizer_json(
+    ids: dict[str, Any],
+    merges: list[tuple[str, str]],
+    rules: MergesClass,
+    options: ReadOptions,
+    settings: FolderSettings,
+) -> dict[str, Any]:
     """Return the form of ``tokenizers``; marks such as ``<|endoftext|>`` are added tokens, as no merge makes them."""
     made = {left + right for left, right in merges}
     marks = [token for token in ids if MARK.fullmatch(token) and token not in made]
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    split = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
+    model: dict[str, Any] = {"type": "BPE", "vocab": ids, "merges": [list(pair) for pair in merges]}
+    if rules.suffix:
+        unknown = settings.names.get("unk_token", rules.unknown)
+        model |= {"end_of_word_suffix": rules.suffix, "unk_token": unknown if unknown in ids else None}
     return {
         "version": "1.0",
         "added_tokens": [added_mark(token, ids[token]) for token in marks],
-        "normalizer": None,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, level]},
+        "normalizer": rules.normalizer,
+        "pre_tokenizer": rules.pre_tokenizer or _pre_tokenizer(rules, options, settings),
         "post_processor": None,
-        "decoder": level,
-        "model": {"type": "BPE", "vocab": ids, "merges": [list(pair) for pair in merges]},
+        "decoder": rules.decoder or {**LEVEL, "use_regex": False},
+        "model": model,
     }
+
+
+def _pre_tokenizer(rules: MergesClass, options: ReadOptions, settings: FolderSettings) -> dict[str, Any]:
+    """Return a byte-level pre-tokenizer; GPT-2's own one puts a space before a text, any other before each piece."""
+    prefix = bool(flag_of(settings.options, "add_prefix_space", rules.prefix_space))
+    if prefix and options.pattern is None and rules.pattern == "gpt2":
+        return {**LEVEL, "add_prefix_space": True}
+    pattern = named_pattern(options.pattern or rules.pattern, "--pattern", "tokenizers")
+    if pattern.expression is None:
+        raise TokbenchError(f"--pattern {options.pattern}: needs several patterns; name a single one")
+    split = {"type": "Split", "pattern": {"Regex": pattern.expression}, "behavior": "Isolated", "invert": False}
+    level = {**LEVEL, "add_prefix_space": prefix, "use_regex": False}
+    return {"type": "Sequence", "pretokenizers": [split, level]}

@@ -7,15 +7,19 @@ terminated by a NUL byte.
 
 import base64
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tokbench.adapters.forms import ParsedTokenizer, ReadOptions, marks_told, read_bounded
+from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, marks_told, named_file, read_bounded
+from tokbench.adapters.forms.folder_classes import BY_NAME, CHANGES, SENTENCEPIECE, ids_by_name, runs_of
 from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
 from tokbench.adapters.libraries import told
 from tokbench.errors import TokbenchError, shortened
+from tokbench.io.compression import plain_name
+from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.io.text_files import first_line
 from tokbench.runtime.exit_status import may_be_short
@@ -138,21 +142,56 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     sentences += [f"{len(symbols):,} symbols of the user's are cut out of texts first"] if symbols else []
     end = model.trainer_spec.eos_piece
     own = [End(end, "eos_piece of the model")] if end.encode() in special.values() else []
-    more, notes = special_to_add(settings, names, options.added, str(path))
-    sentences += [f"{len(more):,} added tokens are from {settings.source}"] if more else []
-    special |= more
+    ids, more, source = _piece_ids(path, names, kinds, settings)
+    without = sum(number == ids[kinds.index(UNKNOWN)] for number in ids) - 1 if UNKNOWN in kinds else 0
+    if source:
+        sentences.append(f"ids are those of {source}")
+        special = {ids[place]: name for place, name in special.items()} | more
+        symbols = {ids[place]: name for place, name in symbols.items()}
+        names = {ids[place]: name for place, name in reversed(names.items())} | special
+    if changes := CHANGES.get(settings.kind):
+        sentences.append(f"the class '{settings.named}' changes {changes} first, which this library does not")
+    added, notes = special_to_add(settings, names, options.added, str(path))
+    sentences += [f"{len(added):,} added tokens are from {settings.source}"] if added else []
+    special |= added
     return ParsedTokenizer(
         None,
         reason=f"SentencePiece ({MODELS[model.trainer_spec.model_type]}) normalises texts and merges across words",
         library="sentencepiece",
         content=content,
+        settings={"runs": runs_of(ids)} if source else {},
         special=special,
         added=symbols,
         ends=[*settings.ends, *own],
-        tokens=tokens,
-        ids=max([len(names) - 1, *more]) + 1,
+        tokens=tokens - without,
+        ids=max([*ids, *special]) + 1,
         told=[*sentences, *notes],
     )
+
+
+def _piece_ids(
+    path: Path, names: Mapping[int, bytes], kinds: Sequence[int], settings: FolderSettings
+) -> tuple[list[int], dict[int, bytes], str]:
+    """Return the id of each piece, special tokens of the class, and the source of the ids, empty if they are places."""
+    spelt = [name.decode() for name in names.values()]
+    known = SENTENCEPIECE.get(settings.kind)
+    if known is not None and len(names) > known.first and UNKNOWN in kinds:
+        special = dict(known.special)
+        if known.last:
+            special[len(names) + known.offset] = known.last
+        return known.ids(len(names)), {one: name.encode() for one, name in special.items()}, f"'{settings.named}'"
+    if settings.kind in BY_NAME and UNKNOWN in kinds:
+        several = plain_name(path.name) == "target.spm" and settings.options.get("separate_vocabs") is True
+        file = named_file(path.parent, "target_vocab.json" if several else "vocab.json")
+        if file is None:
+            raise TokbenchError(
+                f"{path}: its class '{settings.named}' has the ids in vocab.json, which is missing here"
+            )
+        values = parse_json(read_bounded(file), str(file), remedy=REMEDY)
+        ids = ids_by_name(spelt, values, kinds.index(UNKNOWN), str(file))
+        special = {number: name for name, number in values.items() if number not in set(ids)}
+        return ids, {one: name.encode() for one, name in special.items()}, file.name
+    return [*range(len(names))], {}, ""
 
 
 def _checked(model: Any) -> dict[int, bytes]:

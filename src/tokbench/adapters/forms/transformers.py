@@ -3,39 +3,53 @@
 import base64
 import binascii
 import codecs
+import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 from tokbench.adapters.forms import FORMS, REMEDY, ParsedTokenizer, ReadOptions, named_file, read_bounded, read_form
-from tokbench.adapters.forms.folder_settings import FolderSettings, folder_settings
+from tokbench.adapters.forms.folder_classes import WORDPIECE
+from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, folder_settings
 from tokbench.adapters.forms.merges import FIRST
 from tokbench.errors import TokbenchError, listed
+from tokbench.io.compression import plain_name
 from tokbench.io.json import parse_json
 from tokbench.io.paths import is_source
 from tokbench.tokenizer.folder import SETTINGS
 from tokbench.tokenizer.hugging_face import names_another_class
 
-FILES = {
-    "tokenizer.json": "tokenizer_json",
-    "tekken.json": "tekken",
-    "tokenizer.model": "sentencepiece",
-    "spiece.model": "sentencepiece",
-    "sentencepiece.bpe.model": "sentencepiece",
-    "merges.txt": "merges",
-}
-"""Files that define a folder's tokenizer, in order of preference, with their forms."""
+FILES = (
+    ("tokenizer.json",),
+    ("tekken.json",),
+    (
+        *("tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.bpe.model", "sentencepiece.model"),
+        *("spm.model", "source.spm"),
+    ),
+    ("*.tiktoken",),
+    ("merges.txt", "vocab.bpe"),
+    ("vocab.txt",),
+    ("original/tokenizer.model", "original/tiktoken.model"),
+    ("tokenizer.model.v*",),
+)
+"""Names of files that define a folder's tokenizer, in order of preference. Files of one group are equally good: they
+must have the same content."""
+FORMS_OF_FILES = ("tokenizer_json", "tekken", "sentencepiece", "tiktoken", "merges", "wordpiece")
+"""Forms of these files."""
 OWN = ("tokens.vocab", "adapted")
 """Files of which every folder written by Tokbench has one."""
-RANKS = "tiktoken"
-"""Form of a folder that has none of these files, but one file of ranks."""
+ORIGINAL = "original"
+"""Subfolder of the files in their maker's format; the settings are in the folder above."""
 
 
 def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
-    """Parse the tokenizer of a folder, with the settings in it.
+    """Parse the tokenizer of a folder, or one file of it, with the settings in the folder.
 
     Raises:
-        TokbenchError: no file in it is known, or the path is not a folder.
+        TokbenchError: no file in it is known, or there is no such folder.
     """
+    if path.is_file():
+        return read_form(path, detect_format(path), options, folder_settings(settings_folder(path.parent)))
     if not path.is_dir():
         raise TokbenchError(
             f"{path}: not a folder of transformers; name one, or a name on the hub with --revision, its full hash"
@@ -44,28 +58,71 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     if found is None and (path / SETTINGS).is_file():
         raise TokbenchError(f"{path}: is already a tokenizer's folder; use it without an import")
     if found is None:
-        raise TokbenchError(f"{path}: no known tokenizer; it has none of {', '.join(FILES)} and *.tiktoken")
+        names = [name for group in FILES for name in group]
+        raise TokbenchError(f"{path}: no known tokenizer; it has none of {', '.join(names)}{_subfolders(path)}")
     file, form = found
-    return read_form(file, form, options, folder_settings(path))
+    return read_form(file, form, options, folder_settings(settings_folder(file.parent)))
+
+
+def settings_folder(folder: Path) -> Path:
+    """Return the folder of the settings of a file in a folder: that above ``original``, otherwise the folder."""
+    return folder.parent if folder.name == ORIGINAL and (folder.parent / TOKENIZER).is_file() else folder
 
 
 def file_in(folder: Path) -> tuple[Path, str] | None:
     """Return the file that defines a folder's tokenizer, and its form; None if there is none.
 
+    A folder of the hub's cache, with ``snapshots``, is that of its current snapshot.
+
     Raises:
-        TokbenchError: the folder has several files of ranks and no other, or Tokbench wrote it and its settings are
+        TokbenchError: the folder has several such files of different content, or Tokbench wrote it and its settings are
             missing.
     """
+    folder = snapshot(folder)
     _check_complete(folder)
-    for name, form in FILES.items():
-        if file := named_file(folder, name):
-            return file, form
-    ranks = _ranks(folder)
-    if len(ranks) > 1:
-        raise TokbenchError(
-            f"{folder}: several files of ranks ({listed(file.name for file in ranks)}); name one of them"
-        )
-    return (ranks[0], RANKS) if ranks else None
+    for group in FILES:
+        files = [(file, form) for name in group for file in _named(folder, name) if (form := form_in_folder(file))]
+        if len(files) > 1 and len({_digest(file) for file, _ in files}) > 1:
+            names = listed(str(file.relative_to(folder)) for file, _ in files)
+            kind = "files of ranks" if {form for _, form in files} == {RANKS} else "tokenizer files"
+            raise TokbenchError(f"{folder}: several {kind} ({names}); name one of them, with from: transformers")
+        if files:
+            return files[0]
+    return None
+
+
+def _named(folder: Path, name: str) -> list[Path]:
+    """Return the files of a name or a pattern in a folder, compressed or not."""
+    if "*" in name:
+        return sorted(file for file in folder.glob(f"{name}*" if name.endswith(RANKS) else name) if not file.is_dir())
+    file = named_file(folder, name)
+    return [] if file is None else [file]
+
+
+def snapshot(folder: Path) -> Path:
+    """Return the current snapshot of a folder of the hub's cache; any other folder as it is.
+
+    Raises:
+        TokbenchError: it has several snapshots, and none is current.
+    """
+    places = sorted(place for place in folder.glob("snapshots/*") if place.is_dir())
+    if not places:
+        return folder
+    main = folder / "refs" / "main"
+    current = main.read_text("utf-8", "replace").strip() if main.is_file() else ""
+    if (found := next((place for place in places if place.name == current), None)) is not None:
+        return found
+    if len(places) > 1:
+        raise TokbenchError(f"{folder}: several snapshots ({listed(place.name for place in places)}); name one of them")
+    return places[0]
+
+
+def _subfolders(folder: Path) -> str:
+    """Return a hint at subfolders that have a tokenizer file."""
+    names = [name for group in FILES for name in group if "/" not in name]
+    inner = sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith("."))
+    found = [place.name for place in inner if any(_named(place, name) for name in names)]
+    return f"; {listed(found)} in it {'have' if len(found) > 1 else 'has'} one: name that folder" if found else ""
 
 
 def _check_complete(folder: Path) -> None:
@@ -78,13 +135,50 @@ def _check_complete(folder: Path) -> None:
         )
 
 
-def _ranks(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.tiktoken*") if not file.is_dir())
+BY_NAME = {"tokenizer.json": "tokenizer_json", "tekken.json": "tekken", "merges.txt": "merges", "vocab.bpe": "merges"}
+"""Forms of files whose content is not known; their parsers name the mistake."""
+RANKS = "tiktoken"
+
+
+def form_in_folder(file: Path) -> str | None:
+    """Return the form of a file in a folder by its content; if that is not known, by its name, or None."""
+    status = file.stat()
+    return _form_of_file(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=64)
+def _form_of_file(file: Path, changed: int, size: int) -> str | None:
+    name = plain_name(file.name)
+    if name.endswith(f".{RANKS}"):
+        return RANKS
+    expected = BY_NAME.get(name)
+    if expected == "merges":
+        return expected
+    try:
+        return detect_format(file)
+    except TokbenchError:
+        return expected or (None if name == "vocab.txt" and not _is_vocabulary(file) else _of_name(name))
+
+
+def _of_name(name: str) -> str:
+    """Return the form that a file of this name has most often."""
+    return "wordpiece" if name == "vocab.txt" else RANKS if name == "tiktoken.model" else "sentencepiece"
+
+
+def _is_vocabulary(file: Path) -> bool:
+    """Return whether a folder's class reads a vocab.txt; otherwise it may be of anything."""
+    return folder_settings(file.parent).kind in WORDPIECE
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(read_bounded(file)).hexdigest()
 
 
 MODEL = re.compile(rb"\n(?:\n\n[\x01-\x08]|[^\n\x80-\xff]\n|[\x80-\xff][\x01-\x7f]\n)")
 """First bytes of a SentencePiece model: the tag of the first piece, its length in one or two bytes, and the tag of its
 text. Other forms have no line of one character, and no such bytes after empty lines."""
+UNKNOWN = re.compile(rb"(?m)^\[UNK\]\r?$")
+"""The line of the unknown token, which every ``vocab.txt`` of BERT has."""
 LINES = 1000
 """Lines that are read to detect the form; a vocabulary with every byte has at least 256."""
 
@@ -102,6 +196,7 @@ def detect_format(path: Path) -> str:
     content = read_bounded(path)
     is_json = content.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
     form = _of_json(content, path) if is_json else "sentencepiece" if MODEL.match(content) else _of_lines(content)
+    form = form or ("wordpiece" if UNKNOWN.search(content) else None)
     if form is None:
         raise TokbenchError(f"{path}: not a known format; name it with --from, one of {', '.join(FORMS)}")
     return form

@@ -1,0 +1,77 @@
+"""``vocab.txt`` of BERT: one token a line, whose number is its id, with the settings of ``tokenizer_config.json``."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, read_bounded
+from tokbench.adapters.forms.folder_classes import MARKS, WORDPIECE, WORDPIECE_MARKS
+from tokbench.adapters.forms.folder_settings import TOKENIZER, FolderSettings, flag_of
+from tokbench.adapters.forms.merges import added_mark
+from tokbench.adapters.forms.tokenizer_json import found_in
+from tokbench.errors import TokbenchError
+
+LONGEST = 100
+"""Characters of the longest word that is split; a longer one is unknown."""
+
+
+def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTokenizer:
+    """Parse a vocabulary by the rules of ``BertTokenizer``; texts are in lower case unless the settings say otherwise.
+
+    Raises:
+        TokbenchError: the file is damaged, its class has other rules, or the unknown token is missing.
+    """
+    if options.pattern is not None:
+        raise TokbenchError(f"{path}: BERT's pre-tokenization belongs to the file; leave --pattern out")
+    if settings.kind not in ("", *WORDPIECE):
+        raise TokbenchError(
+            f"{path}: its class '{settings.named}' has rules of its own for a vocab.txt, which are not known here; "
+            "name its tokenizer.json, or the file with --from wordpiece, to read it as BERT's"
+        )
+    ids = tokens_of(read_bounded(path), str(path))
+    marks = WORDPIECE_MARKS.get(settings.kind, MARKS)
+    unknown = settings.names.get("unk_token", marks[0])
+    if unknown not in ids:
+        raise TokbenchError(f"{path}: the unknown token '{unknown}' is not in it; {REMEDY}")
+    normalizer = {
+        "type": "BertNormalizer",
+        "clean_text": flag_of(settings.options, "clean_text", True),
+        "handle_chinese_chars": flag_of(settings.options, "tokenize_chinese_chars", True),
+        "strip_accents": flag_of(settings.options, "strip_accents", None),
+        "lowercase": flag_of(settings.options, "do_lower_case", True),
+    }
+    special = dict.fromkeys(token for token in (*marks, *settings.names.values()) if token in ids)
+    values: dict[str, Any] = {
+        "version": "1.0",
+        "added_tokens": [added_mark(token, ids[token]) for token in special],
+        "normalizer": normalizer,
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": None,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": unknown,
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": LONGEST,
+            "vocab": ids,
+        },
+    }
+    case = "lower case" if normalizer["lowercase"] else "unchanged case"
+    source = TOKENIZER if "do_lower_case" in settings.options else "BERT's default"
+    found = found_in(values, str(path), options, settings)
+    return replace(found, told=[*found.told, f"texts are in {case}, by {source}"])
+
+
+def tokens_of(content: bytes, place: str) -> dict[str, int]:
+    """Return the tokens of a file with their ids; of a token that occurs twice, the last id, as in the library.
+
+    Raises:
+        TokbenchError: the file is empty or not UTF-8.
+    """
+    try:
+        lines = content.decode().replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise TokbenchError(f"{place}: not UTF-8 (byte {error.start}); {REMEDY}") from None
+    if lines == [""]:
+        raise TokbenchError(f"{place}: no token in it; {REMEDY}")
+    return {token: number for number, token in enumerate(lines)}
