@@ -138,7 +138,7 @@ def test_evaluate_writes_the_same_file_twice(
     adapter = toy_adapter()
     monkeypatch.setattr(TokbenchTokenizer, "from_folder", lambda folder: adapter)
     tiny_mpt(torch, 64).save_pretrained(tmp_path / "model")
-    suite = named_suite("offline").model_copy(update={"segmentations": 2})
+    suite = named_suite("offline").model_copy(update={"segmentations": 2, "byte_beam": 3})
     begun = suite.model_copy(update={"document_bytes": 500})
     written = []
     for name, asked, documents in (
@@ -164,6 +164,10 @@ def test_evaluate_writes_the_same_file_twice(
     one = written[0]["one_segmentation"]
     assert (one["samples"], one["documents"]) == (2, 2)
     assert 0 <= one["low"] <= one["bits_per_byte"] <= one["high"]
+    beam = written[0]["summed_bits"]
+    assert (beam["width"], beam["documents"], beam["bytes"]) == (3, 2, one["bytes"])
+    assert 0 <= beam["low"] <= beam["gap"] <= beam["high"]
+    assert beam["own_bits_per_byte"] == pytest.approx(beam["bits_per_byte"] + beam["gap"])
     for task in written[0]["tasks"].values():  # a model that has learned nothing
         baseline = task["random_baseline"]
         assert abs(task["accuracy"] - baseline) < 4 * math.sqrt(baseline * (1 - baseline) / task["n"])

@@ -287,6 +287,7 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "trained_on",
         "coverings",
         "one_segmentation",
+        "summed_bits",
         "texts",
         "question_intervals",
         "question_comparisons",
@@ -322,7 +323,7 @@ def test_what_is_not_there_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> 
         for metric, value in (("removed_tokens", 0.0), ("unused_tokens", 3.0))
     ]
     content = altered(
-        whole(), scoreboard=alone, seeds=None, texts=None, one_segmentation=None, coverings=None,
+        whole(), scoreboard=alone, seeds=None, texts=None, one_segmentation=None, summed_bits=None, coverings=None,
         boundaries=frames["boundaries"].with_columns(straddling=pl.lit(0), straddling_questions=pl.lit(0)),
         intrinsic=pl.DataFrame(removed, schema_overrides={"reason": pl.String}),
     )  # fmt: skip

@@ -258,6 +258,14 @@ def made() -> ReportContent:
                     for row in bits
                 ]
             ),
+            "summed_bits": pl.DataFrame(
+                [
+                    {key: row[key] for key in ("variant", "size", "model", "suite")}
+                    | {"bits_per_byte": 1.99, "own_bits_per_byte": 2.0, "gap": 0.01, "low": 0.005, "high": 0.02}
+                    | {"missed": 0.01, "width": 16, "documents": 3, "bytes": 384}
+                    for row in bits
+                ]
+            ),
             "texts": pl.DataFrame(
                 [row | {"text": "novel", "bits": 1e4, "bytes": 8000, "tokens": 2000} for row in bits]
             ),
@@ -342,6 +350,6 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
-         "parallel_corpora")  # fmt: skip
+         "parallel_corpora", "summed_bits")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

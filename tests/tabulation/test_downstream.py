@@ -37,8 +37,10 @@ from tokbench.tabulation.straddling import (
     COVERINGS,
     NOT_TAKEN,
     ONE_SEGMENTATION,
+    SUMMED_BITS,
     coverings_table,
     one_segmentation_table,
+    summed_bits_table,
 )
 
 QUESTION = {"document": 0, "log_likelihoods": [-2.0, -1.0, -4.0], "straddling": [1, 2], "gold": 0, "prediction": 1}
@@ -127,6 +129,26 @@ def test_what_one_segmentation_loses_is_told_of_suites_that_ask(tmp_path: Path) 
     for wrong, why in ((estimate, "no key one_segmentation.low"), ([1], "one_segmentation is list, not dict")):
         with pytest.raises(TokbenchError, match=why):
             one_segmentation_table([result(tmp_path, "new", one_segmentation=wrong)])
+
+
+def test_bits_summed_over_segmentations(tmp_path: Path) -> None:
+    measured = {
+        "bits_per_byte": 2.0, "own_bits_per_byte": 2.25, "gap": 0.25, "low": 0.125, "high": 0.5, "missed": 0.01,
+        "width": 16, "documents": 2, "bytes": 200,
+    }  # fmt: skip
+    nothing = [result(tmp_path, "old"), result(tmp_path, "empty", summed_bits=None)]
+    table = summed_bits_table([result(tmp_path, "new", summed_bits=measured), *nothing])
+    assert table.rows() == [("bpe", 512, "new", "both", *measured.values())]
+    assert summed_bits_table(nothing).is_empty()
+    content = ReportContent(
+        title="t", recipes={"bpe": {}}, configuration="", provenance={}, declared=[SUMMED_BITS],
+        frames={"summed_bits": table},
+    )  # fmt: skip
+    [printed] = one_segmentation(content)
+    assert printed.frame["gap"].to_list() == [0.25]
+    del measured["missed"]
+    with pytest.raises(TokbenchError, match=r"no key summed_bits\.missed"):
+        summed_bits_table([result(tmp_path, "new", summed_bits=measured)])
 
 
 def test_results_of_the_wrong_form_are_named(tmp_path: Path) -> None:

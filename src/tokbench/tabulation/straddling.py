@@ -9,7 +9,7 @@ import polars as pl
 from tokbench.io.json import read_result
 from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, VARIANT
 from tokbench.tabulation.reading import AGAIN, HEAD, require_key, to_frame
-from tokbench.tabulation.table import Column, Print, TidyTable
+from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
 
 
 def coverings_table(results: Iterable[Path | str]) -> pl.DataFrame:
@@ -101,18 +101,39 @@ def one_segmentation_table(results: Iterable[Path | str]) -> pl.DataFrame:
     Raises:
         TokbenchError: a file is not JSON or a key is missing; the message names file and key.
     """
-    frames = [to_frame([], ONE_SEGMENTATION.schema, "")]
+    return _of_excerpts(results, ONE_SEGMENTATION)
+
+
+def summed_bits_table(results: Iterable[Path | str]) -> pl.DataFrame:
+    """Return bits per byte with all segmentations that a beam followed.
+
+    Args:
+        results: downstream result files, as for :func:`one_segmentation_table`.
+
+    Returns:
+        The columns of :data:`SUMMED_BITS`, ordered by model, suite, size and variant. Suites without this measure or
+        without text have no row.
+
+    Raises:
+        TokbenchError: a file is not JSON or a key is missing; the message names file and key.
+    """
+    return _of_excerpts(results, SUMMED_BITS)
+
+
+def _of_excerpts(results: Iterable[Path | str], table: TidyTable) -> pl.DataFrame:
+    """Return the rows of a table whose name is a key of the results, and whose columns are keys of its value."""
+    frames = [to_frame([], table.schema, "")]
+    keys = [column.name for column in table.columns[len(HEAD) :]]
     for path in results:
         result = read_result(path, AGAIN, lenient=True)
         head = [require_key(result, key, path) for key in HEAD]
-        if isinstance(result, dict) and result.get("one_segmentation") is not None:
-            estimate = require_key(result, "one_segmentation", path, kind=dict)
-            values = [require_key(estimate, key, path, "one_segmentation.") for key in ESTIMATE]
-            frames.append(to_frame([(*head, *values)], ONE_SEGMENTATION.schema, path))
+        if isinstance(result, dict) and result.get(table.name) is not None:
+            measured = require_key(result, table.name, path, kind=dict)
+            values = [require_key(measured, key, path, f"{table.name}.") for key in keys]
+            frames.append(to_frame([(*head, *values)], table.schema, path))
     return pl.concat(frames).sort("model", "suite", "size", "variant")
 
 
-ESTIMATE = ("bits_per_byte", "low", "high", "samples", "documents", "bytes")
 ONE_SEGMENTATION = TidyTable(
     "one_segmentation",
     "a model with a tokenizer under a suite with `segmentations`",
@@ -138,6 +159,43 @@ ONE_SEGMENTATION = TidyTable(
             "Cost of a single segmentation: bits per byte count only the tokenizer's segmentation of a text. The model "
             "would need fewer bits if all segmentations counted. The difference is estimated by drawing segmentations "
             "of the first bytes of documents.",
+            files=("downstream/{model}/{variant}/{size}/{suite}.json",),
+            arranged=True,
+        ),
+    ),
+    of_models=True,
+)  # fmt: skip
+SUMMED_BITS = TidyTable(
+    "summed_bits",
+    "a model with a tokenizer under a suite with `byte_beam`",
+    (
+        VARIANT,
+        SIZE,
+        MODEL,
+        SUITE,
+        Column("bits_per_byte", pl.Float64, "bits per byte with all segmentations that the beam followed, an upper "
+               "limit of those with all segmentations", BITS, "summed", 5),
+        Column("own_bits_per_byte", pl.Float64, "bits per byte of the same text with the tokenizer's segmentation",
+               BITS, "one segmentation", 5),
+        Column("gap", pl.Float64, "difference of the two", BITS, "difference", 5),
+        Column("low", pl.Float64, "lower end of its 95 % interval (bootstrap over documents)", BITS, "low", 5),
+        Column("high", pl.Float64, "upper end of this interval", BITS, "high", 5),
+        Column("missed", pl.Float64, "share of probability that the steps of the beam dropped, summed over the steps, "
+               "mean over documents. On texts that the model itself produces, it bounds the expected share missed",
+               SHARE, "missed", 3),
+        Column("width", pl.Int64, "segmentations that the beam followed", "segmentations", "followed"),
+        Column("documents", pl.Int64, "documents, of which the first bytes were used", "documents", "documents"),
+        Column("bytes", pl.Int64, "bytes used of these documents", "bytes", "bytes"),
+    ),
+    maker=summed_bits_table,
+    takes=("downstream",),
+    command="tabulate",
+    prints=(
+        Print(
+            "downstream",
+            "Bits per byte summed over segmentations: a text has many token sequences, and its probability is the sum "
+            "of theirs. A beam follows the most probable ones through the first bytes of documents. The difference is "
+            "what bits per byte lose because they count only the tokenizer's segmentation; it is a lower limit.",
             files=("downstream/{model}/{variant}/{size}/{suite}.json",),
             arranged=True,
         ),

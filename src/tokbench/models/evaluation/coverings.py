@@ -92,7 +92,14 @@ Coverings = dict[Ids, list[int]]
 
 
 class Spellings:
-    """Tokens of a vocabulary, searchable by their bytes."""
+    """Tokens of a vocabulary, searchable by their bytes.
+
+    Attributes:
+        tokens: bytes of each id.
+        longest: length of the longest token in bytes.
+        ordered: all tokens with bytes, sorted.
+        ids: their ids.
+    """
 
     def __init__(self, tokens: Sequence[bytes]) -> None:
         """Sort the tokens.
@@ -102,8 +109,8 @@ class Spellings:
         """
         self.tokens = tokens
         self.longest = max(map(len, tokens), default=0)
-        self._ids = sorted(filter(tokens.__getitem__, range(len(tokens))), key=tokens.__getitem__)
-        self._ordered = [tokens[id] for id in self._ids]
+        self.ids = sorted(filter(tokens.__getitem__, range(len(tokens))), key=tokens.__getitem__)
+        self.ordered = [tokens[id] for id in self.ids]
 
     def length(self, ids: Iterable[int]) -> int:
         """Return the number of bytes that a token sequence spells."""
@@ -119,10 +126,10 @@ class Spellings:
 
     def beginning(self, text: bytes) -> list[int]:
         """Return the ids of tokens that begin with a text, including the text, in byte order."""
-        first = last = bisect_left(self._ordered, text)
-        while last < len(self._ordered) and self._ordered[last].startswith(text):
+        first = last = bisect_left(self.ordered, text)
+        while last < len(self.ordered) and self.ordered[last].startswith(text):
             last += 1
-        return self._ids[first:last]
+        return self.ids[first:last]
 
     def beyond(self, text: bytes) -> list[int]:
         """Return the ids of tokens that begin with a text and are longer."""
@@ -138,7 +145,7 @@ class Spellings:
         return [id for part in openings for id in self._spelling(part)]
 
     def _spelling(self, text: bytes) -> list[int]:
-        return self._ids[bisect_left(self._ordered, text) : bisect_right(self._ordered, text)]
+        return self.ids[bisect_left(self.ordered, text) : bisect_right(self.ordered, text)]
 
 
 def coverings(

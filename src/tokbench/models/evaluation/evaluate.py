@@ -203,8 +203,9 @@ def evaluate(
     ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
     ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
     ``bytes_lost`` if the tokenizer may not restore every text. ``bits_per_byte_equal_context`` is measured with equal
-    bytes of context for every tokenizer. ``one_segmentation``, if the suite requests it, is the loss from using only
-    one segmentation. Both are null for a tokenizer of another library, because the bytes of its tokens are unknown.
+    bytes of context for every tokenizer. If the suite requests them, ``one_segmentation`` is the loss from using only
+    one segmentation, and ``summed_bits`` are bits per byte summed over the segmentations of a beam. These three are
+    null for a tokenizer of another library, because the bytes of its tokens are unknown.
     Everything but ``manifest`` is equal from run to run.
 
     Args:
@@ -244,6 +245,7 @@ def evaluate(
 
     from tokbench.adapters.transformers import adapter_of
     from tokbench.models.evaluation.bits_per_byte import ByteWindows, TokenWindows, bits_per_byte
+    from tokbench.models.evaluation.byte_beam import summed_bits
     from tokbench.models.evaluation.coverings import Spellings, drawn_anew
     from tokbench.models.evaluation.scoring import ScoringLM
     from tokbench.models.evaluation.segmentations import EXCERPT, next_after, one_segmentation
@@ -318,12 +320,14 @@ def evaluate(
                 measured["document"], measured["language"] = document.document, document.language
                 if not tokenizer.lossless:
                     measured["bytes_lost"] = tokenizer.bytes_lost(document.text)
-        if suite.segmentations and spellings is None:
-            result["one_segmentation"] = None
-        elif suite.segmentations and spellings is not None:
-            after = next_after(model, start, device)
-            result["one_segmentation"] = one_segmentation(
-                spellings, encode, documents, after, suite.segmentations, longest=min(EXCERPT, window - 1)
+        after, longest = next_after(model, start, device), min(EXCERPT, window - 1)
+        if suite.segmentations:
+            result["one_segmentation"] = spellings and one_segmentation(
+                spellings, encode, documents, after, suite.segmentations, longest=longest
+            )
+        if suite.byte_beam:
+            result["summed_bits"] = spellings and summed_bits(
+                spellings, encode, documents, after, suite.byte_beam, longest=longest
             )
     result["versions"] = {name: importlib.metadata.version(name) for name in PACKAGES}
     result["manifest"] = {

@@ -172,7 +172,31 @@ def one_segmentation(
         samples: number of segmentations to draw for each.
         longest: largest number of bytes of an excerpt. Default: 128.
     """
-    texts = []
+    texts = excerpts(documents, longest)
+    if not texts:
+        return None
+    rng = np.random.default_rng(0)
+    lost = [lost_nats(spellings, text, tuple(encode(text)), after, samples, rng) for text in texts]
+    sizes = np.array([len(text) for text in texts], np.float64)
+    bits, low, high = interval_per_byte(np.array(lost) / math.log(2), sizes, rng)
+    return {
+        "bits_per_byte": bits,
+        "low": low,
+        "high": high,
+        "samples": samples,
+        "documents": len(texts),
+        "bytes": int(sizes.sum()),
+    }
+
+
+def excerpts(documents: Iterable[bytes], longest: int) -> list[bytes]:
+    """Return the beginnings of documents, each cut at its last white space.
+
+    Args:
+        documents: texts. The first :data:`DOCUMENTS` that are not empty are used.
+        longest: largest number of bytes of an excerpt.
+    """
+    texts: list[bytes] = []
     for document in documents:
         text = document[:longest]
         if text.strip() and len(text) < len(document):
@@ -181,18 +205,20 @@ def one_segmentation(
             texts.append(text)
         if len(texts) == DOCUMENTS:
             break
-    if not texts:
-        return None
-    rng = np.random.default_rng(0)
-    lost = [lost_nats(spellings, text, tuple(encode(text)), after, samples, rng) for text in texts]
-    bits, sizes = np.array(lost) / math.log(2), np.array([len(text) for text in texts], np.float64)
-    places = rng.integers(0, len(texts), (RESAMPLES, len(texts)))
+    return texts
+
+
+def interval_per_byte(
+    bits: NDArray[np.float64], sizes: NDArray[np.float64], rng: np.random.Generator | None = None
+) -> tuple[float, float, float]:
+    """Return the sum of bits over the sum of bytes, and its 95 % interval from the bootstrap over documents.
+
+    Args:
+        bits: float64 [documents].
+        sizes: bytes of each document, float64 [documents].
+        rng: random generator of the resamples. Default: one with seed 0.
+    """
+    rng = rng or np.random.default_rng(0)
+    places = rng.integers(0, len(bits), (RESAMPLES, len(bits)))
     low, high = np.percentile(bits[places].sum(axis=1) / sizes[places].sum(axis=1), [2.5, 97.5])
-    return {
-        "bits_per_byte": float(bits.sum() / sizes.sum()),
-        "low": float(low),
-        "high": float(high),
-        "samples": samples,
-        "documents": len(texts),
-        "bytes": int(sizes.sum()),
-    }
+    return float(bits.sum() / sizes.sum()), float(low), float(high)

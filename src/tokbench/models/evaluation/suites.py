@@ -95,9 +95,15 @@ class SuiteOptions(Options):
     """Number of segmentations to draw for each of some texts of the evaluation split. They estimate the loss from using
     only the tokenizer's own segmentation. 0 for no estimate. Each draw needs a pass of the model over the text for
     every token."""
+    byte_beam: int = Field(default=0, ge=0, le=10_000)
+    """Number of segmentations, at least 2, that a beam follows through each of some texts of the evaluation split. It
+    measures bits per byte with all of them together. 0 for none. It needs up to this number of passes of the model for
+    every byte."""
 
     @model_validator(mode="after")
     def _names_agree(self) -> Self:
+        if self.byte_beam == 1:
+            raise ValueError("byte_beam: must be 0, or 2 or more")
         for name in self.overrides:
             if name not in self.tasks:
                 raise ValueError(f"overrides: {unknown(name, 'task of the suite', self.tasks)}")

@@ -24,7 +24,7 @@ from tokbench.statistics.ranks import RANKS, RANKS_BY_SIZE
 from tokbench.statistics.seeds import SEVERAL, over_seeds, with_seeds
 from tokbench.statistics.verdicts import NOT_TESTED, ONE_TRAINING, may_rank, why_untested
 from tokbench.tabulation.answers import ACCURACY, BOUNDARIES, STRADDLING, TEXTS
-from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION
+from tokbench.tabulation.straddling import COVERINGS, ONE_SEGMENTATION, SUMMED_BITS
 
 Marks = dict[tuple[int, str], str]
 """A sign by (row index, column name)."""
@@ -178,9 +178,9 @@ def with_coverings(content: ReportContent, table: Table, **at: object) -> Table:
 
 
 def one_segmentation(content: ReportContent) -> list[Table]:
-    """Return the table of the cost of a single segmentation, for suites that measure it; none if absent."""
-    frame = content.part("one_segmentation")
-    return [] if frame is None or frame.is_empty() else [in_order(content, ONE_SEGMENTATION, frame)]
+    """Return the tables of the cost of a single segmentation, for suites that measure it; none if absent."""
+    parts = [(table, content.part(table.name)) for table in (SUMMED_BITS, ONE_SEGMENTATION)]
+    return [in_order(content, table, part) for table, part in parts if part is not None and not part.is_empty()]
 
 
 def texts(content: ReportContent) -> list[Table]:
