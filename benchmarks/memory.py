@@ -36,6 +36,7 @@ CASES = (
 FEW = 40
 """Divisor of the number of pre-tokens for commands whose memory grows with substring positions."""
 STAGES = ("bound", "measure", "measure_languages")
+BY_LANGUAGE = ("measure_languages", "parity_bpe")
 BY_PLACE = ("bound", "convextok", "toast")
 LANGUAGES = tuple(f"l{number}" for number in range(20))
 SIZE = 4096
@@ -107,10 +108,10 @@ def measured(name: str, folder: Path) -> list[float]:
     """Measure a command: return a base in bytes, and bytes per pre-token, per byte and per substring position."""
     shapes, taken = [], []
     for words, spelt, of_pieces in CASES:
-        apart = len(LANGUAGES) if name == "measure_languages" else 1
+        apart = len(LANGUAGES) if name in BY_LANGUAGE else 1
         made = counts(words // (FEW if name in BY_PLACE else apart), spelt, of_pieces)
         file = folder / "counts.parquet"
-        if name == "measure_languages":
+        if name in BY_LANGUAGE:
             write_languages(dict.fromkeys(LANGUAGES, made), file)
         else:
             made.write(file)

@@ -68,6 +68,11 @@ rule build:
             shard=variants.shards,
         ),
         documents=collect("<results>/corpus/{corpus}", corpus=variants.documents),
+        development=collect(
+            "<results>/pretokens/{corpus}/tokenizer/{scheme}.parquet",
+            corpus=variants.development,
+            scheme=variants.scheme,
+        ),
         initial=collect(
             "<results>/initial/{corpus}/{scheme}/{initial}/{size}",
             corpus=variants.corpus,

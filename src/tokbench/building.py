@@ -156,6 +156,8 @@ READERS = {
     "documents": "tokbench.building:read_running",
 }
 """Readers of each kind of source, as named in fingerprints."""
+LANGUAGES_READER = "tokbench.pretokens.by_language:read_language_counts"
+"""Reader of counts by language, as named in fingerprints."""
 
 
 def read_counts(path: str, scheme: str | None = None, least: int = 1) -> tuple[PretokenCounts, DroppedPretokens | None]:

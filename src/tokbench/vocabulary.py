@@ -1,5 +1,6 @@
 """Vocabularies: tokens in id order, with merges, scores and other data of segmentations."""
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
-    *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv"),
+    *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "record.json"),
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -109,6 +110,7 @@ class Vocabulary:
             trees. Default: None.
         tuples: parts of each merge, two or more, in order of rank, for segmentation by merges of tuples; joined, they
             are the token that it makes. Default: None.
+        record: facts about the construction, as JSON values. No segmentation reads them. Default: None.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -127,6 +129,7 @@ class Vocabulary:
     special: Mapping[int, bytes] = field(default_factory=dict)
     substring_counts: SubstringCounts | None = None
     tuples: tuple[tuple[bytes, ...], ...] | None = None
+    record: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples")
@@ -221,7 +224,7 @@ class Vocabulary:
         ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
         the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
         ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
-        ``tuples.tsv`` has the parts of one merge in hexadecimal per line.
+        ``tuples.tsv`` has the parts of one merge in hexadecimal per line. ``record.json`` has the record.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -243,6 +246,8 @@ class Vocabulary:
             _write(folder / "events.tsv", map(_event_line, self.events))
         if self.tuples is not None:
             _write(folder / "tuples.tsv", map(_tuple_line, self.tuples))
+        if self.record is not None:
+            _write(folder / "record.json", [json.dumps(self.record) + "\n"])
         if self.ids is not None:
             _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
         if self.special:
@@ -267,6 +272,7 @@ class Vocabulary:
         own = _read_file(folder / "ids.txt", _each(_read_id))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
+        record = _read_file(folder / "record.json", _read_record)
         for name, values in (("scores.txt", scores), ("continuation.txt", continuation), ("ids.txt", own)):
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
@@ -281,6 +287,7 @@ class Vocabulary:
                 dict(special or ()),
                 SubstringCounts.from_pairs(substrings) if substrings else None,
                 None if tuples is None else tuple(tuples),
+                record,
             )
             vocabulary.check_order()
         except TokbenchError as error:
@@ -316,6 +323,13 @@ def _read_merges(lines: Sequence[str], tokens: Sequence[bytes]) -> NDArray[np.in
     lefts, rights = parts[::2], parts[1::2]
     columns = (lefts, rights, map(add, lefts, rights))
     return np.stack([np.fromiter(map(ids.__getitem__, column), np.int32, len(lines)) for column in columns], axis=1)
+
+
+def _read_record(lines: Sequence[str]) -> dict[str, Any]:
+    record = json.loads("\n".join(lines))
+    if not isinstance(record, dict):
+        raise ValueError(record)
+    return record
 
 
 def _tuple_line(parts: tuple[bytes, ...]) -> str:

@@ -6,6 +6,7 @@ Families of metrics beside the basic ones: frequencies, pairs, bytes, removed to
 import gzip
 import json
 from collections import Counter
+from fractions import Fraction
 from math import log
 
 import numpy as np
@@ -26,7 +27,7 @@ from tokbench.metric.compression import compression
 from tokbench.metric.frequency import FrequencyOptions, class_names, frequency_classes
 from tokbench.metric.length import LengthOptions, character_lengths
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.parity import ParityOptions
+from tokbench.metric.parity import ParityOptions, gini
 from tokbench.metric.removed import removed_tokens
 from tokbench.metric.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
 from tokbench.metric.unigram_objective import substring_occurrences
@@ -35,6 +36,7 @@ from tokbench.metric.vocabulary import VocabularyOptions, whole_words
 from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference import segmentation as twin
+from tokbench.reference.parity import gini as pairs_gini
 from tokbench.tabulation.vocabularies import overlap, overlaps_by_size, venn_regions
 from tokbench.vocabulary import BYTES, Event, Vocabulary
 
@@ -455,6 +457,10 @@ def test_languages_beside_each_other() -> None:
     parity = {language: row.value for language, row in rows if row.metric == "parity"}
     assert parity == {"de": 1.5, "en": 1.0, "fi": 4.0}
     assert [(language, row.value) for language, row in rows if row.metric == "parity_range"] == [("", 4.0)]
+    spread = {row.metric: (language, row.value, row.n) for language, row in rows if row.metric.startswith("parity_")}
+    assert spread["parity_gini"] == ("", 24 / (2 * 3 * 13), 3)
+    assert spread["parity_gini_bytes"] == ("", 2 / (2 * 3 * 2), 3)
+    assert spread["parity_range_bytes"] == ("", 2.0, 3)
     assert {language for language, row in rows if row.metric == "corpus_token_count"} == set(parts)
     assert not [row for _, row in rows if row.metric == "unigram_objective"]
     named = measure_languages(Greedy(vocabulary()), counts, families={"parity": ParityOptions(reference="de")})
@@ -462,3 +468,15 @@ def test_languages_beside_each_other() -> None:
     unknown = measure_languages(Greedy(vocabulary()), counts, families={"parity": ParityOptions(reference="sv")})
     assert [row.reason for _, row in unknown if row.metric == "parity"] == ["the text has no tokens in sv"] * 3
     assert measure_languages(Greedy(vocabulary()), {"en": counts["en"]}, families={}) == []
+
+
+@pytest.mark.parametrize(
+    ("costs", "value"), [((1, 2, 3), "2/9"), ((1, 3), "1/4"), ((2, 2), "0"), ((0, 0, 0, 1), "3/4")]
+)
+def test_gini_coefficients_by_hand(costs: tuple[int, ...], value: str) -> None:
+    assert gini([Fraction(cost) for cost in costs]) == Fraction(value)
+
+
+@given(st.lists(st.fractions(0, 9, max_denominator=9), max_size=8))
+def test_gini_coefficient_is_that_of_all_pairs(costs: list[Fraction]) -> None:
+    assert gini(costs) == (pairs_gini(costs) if any(costs) else None)

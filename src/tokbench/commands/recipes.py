@@ -231,6 +231,7 @@ def check_read(construction: "Construction", given: Mapping[str, Any]) -> None:
         TokbenchError: one of them is given.
     """
     reads = {"--" + str(construction.source), "--initial" if construction.initial else ""}
+    reads.add("--development" if construction.languages else "")
     for flag, value in given.items():
         if value and flag not in reads:
             raise TokbenchError(f"{flag}: '{construction.name}' does not read it; leave the option out")

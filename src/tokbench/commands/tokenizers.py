@@ -79,6 +79,11 @@ def _options_of(method: str) -> Collection[str]:
     help="Prepared corpus or shards of one, for methods that need running text.",
 )
 @click.option(
+    "--development",
+    type=COUNTS,
+    help="Pre-token counts of parallel text by language, for methods that compare languages.",
+)
+@click.option(
     "--initial", type=click.Path(file_okay=False), help="Folder of the initial vocabulary; default: build it."
 )
 @click.option("--size", required=True, type=SIZE, help="Vocabulary size, including the 256 bytes.")
@@ -107,6 +112,7 @@ def build_command(
     least: int,
     scores: tuple[str, ...],
     documents: tuple[str, ...],
+    development: str | None,
     initial: str | None,
     size: int,
     settings: tuple[str, ...],
@@ -142,6 +148,7 @@ def build_command(
         settings_of,
     )
     from tokbench.construction import InitialRecipe, constructions
+    from tokbench.pretokens.by_language import read_language_counts
     from tokbench.segmentation import segmentations
 
     started = time.monotonic()
@@ -155,7 +162,9 @@ def build_command(
     chosen = method_options(construction, given, "--recipe" if options else "--set")
     if least > 1 and (construction.source != "counts" or not counts):
         raise TokbenchError(f"--min-count {least}: '{method}' reads no pre-token counts; leave the option out")
-    check_read(construction, {"--scores": scores, "--documents": documents, "--initial": initial})
+    check_read(
+        construction, {"--scores": scores, "--documents": documents, "--development": development, "--initial": initial}
+    )
     check_alphabet(construction, size, "--size")
     cut, cut_options = (
         recipe(segmentation, "--segmentation") if segmentation else own_segmentation(construction, chosen)
@@ -172,6 +181,8 @@ def build_command(
         exit_status.describe_task(
             f"build '{method}' of {size:,} tokens from {len(pretokens):,} unique pre-tokens", remedy
         )
+    if counts and pretokens and construction.languages:
+        pretokens = read_language_counts(counts, development, pretokens, least)
     source = construction_inputs_source_of(construction, pretokens, scores, documents, scheme)
     if not initial and isinstance(start, InitialRecipe):
         construction = starting_from(construction, vocabulary_of_recipe(pretokens, chosen, seed=seed, threads=threads))
@@ -194,6 +205,8 @@ def build_command(
         )
     if len(tokenizer) < size:
         click.echo(f"the text yields {len(tokenizer):,} tokens, fewer than the {size:,} asked for", err=True)
+    if reason := (tokenizer.vocabulary.record or {}).get("stopped"):
+        click.echo(f"stopped early: {reason}", err=True)
     click.echo(
         f"{len(tokenizer):,} tokens in {time.monotonic() - started:.1f} s; {tokenizer.origin['hugging_face']}",
         err=True,

@@ -98,6 +98,12 @@ def _built(experiment: Experiment) -> Iterator[str]:
             yield f"{key}.min_count: '{construction.name}' reads no pre-token counts; remove this key"
         if variant.byte_lm is not None:
             yield from unknown_names(f"{key}.byte_lm", "byte language model", [variant.byte_lm], experiment.byte_lms)
+        if variant.development is not None:
+            yield from unknown_names(f"{key}.development", "corpus", [variant.development], experiment.corpora)
+            if not construction.languages:
+                yield f"{key}.development: '{construction.name}' does not compare languages; remove this key"
+            elif getattr(variant.construction, "ratios", None) is not None:
+                yield f"{key}.development: excludes ratios of the construction; remove one of them"
         yield from _segmentation(key, variant)
         yield from _leaks(experiment, name, variant)
 
@@ -336,6 +342,8 @@ def _splits(experiment: Experiment) -> Iterator[str]:
         corpus = experiment.corpus_of(name)
         if variant.byte_lm is not None:
             readers.setdefault((corpus, "byte_lm"), f"byte language model '{variant.byte_lm}' is trained on")
+        if variant.development is not None:
+            readers.setdefault((variant.development, "tokenizer"), f"variant '{name}' compares languages on")
     for run in experiment.runs:
         for name in filter(experiment.variants.__contains__, run.variants):
             corpus = run.corpus or experiment.corpus_of(name)

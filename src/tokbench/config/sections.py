@@ -113,7 +113,7 @@ class ExternalTokenizer(ReadOptions):
     @classmethod
     def _builds_nothing(cls, values: Any) -> Any:
         if isinstance(values, Mapping) and "from" in values:
-            for key in ("construction", "pretokenization", "sizes", "byte_lm", "min_count"):
+            for key in ("construction", "pretokenization", "sizes", "byte_lm", "development", "min_count"):
                 if key in values:
                     raise ValueError(
                         f"'from' imports a tokenizer as it is, '{key}' applies to those that are built; leave one out"
@@ -302,6 +302,9 @@ class Variant(Options):
     """Method that segments a pre-token into tokens; default: the construction's."""
     byte_lm: str | None = None
     """Byte language model whose scores the construction reads; only for constructions that need one."""
+    development: str | None = None
+    """Corpus whose tokenizer split is the development set, by which ``parity_bpe`` compares languages. It should be the
+    same text in each language."""
     sizes: list[VocabularySize] | None = None
     """Vocabulary sizes of this variant; default: the experiment's ``sizes``."""
     measured_on: list[str] | None = None

@@ -53,6 +53,9 @@ class Construction(Method):
             ``initial`` and ``initial_size``. Default: False.
         gives_initial: True if top-down methods may start from its vocabularies. Default: False.
         continuation: True if it distinguishes tokens at the start of a pre-token from those inside one. Default: False.
+        languages: True if it reads counts by language (:class:`~tokbench.pretokens.by_language.LanguageCounts`), with
+            a development set if there is one. It then has the source ``"counts"``, and counts without languages are
+            one language. Default: False.
     """
 
     function: Build
@@ -62,6 +65,7 @@ class Construction(Method):
     initial: bool = False
     gives_initial: bool = False
     continuation: bool = False
+    languages: bool = False
 
     def own_segmentation(self) -> Segmentation:
         """Return the method's default segmentation, which another package may have registered later.
@@ -190,6 +194,7 @@ def construction(
     initial: bool = False,
     gives_initial: bool = False,
     continuation: bool = False,
+    languages: bool = False,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a construction. The arguments are the attributes of :class:`Construction`.
@@ -214,6 +219,7 @@ def construction(
         check(fit, name, "only a bottom-up method that reads counts can provide an initial vocabulary")
         spelt = not gives_initial or not continuation
         check(spelt, name, "its tokens have continuation forms, and an initial vocabulary contains each token once")
+        check(not languages or source == "counts", name, "only a method that reads counts can read them by language")
         needed = [option for option, field in given.items() if field.is_required()] if gives_initial else []
         told = f"an initial vocabulary is built with its options' defaults; give one to {listed(needed)}"
         check(not needed, name, told)
@@ -227,6 +233,7 @@ def construction(
             initial=initial,
             gives_initial=gives_initial,
             continuation=continuation,
+            languages=languages,
             cites=cites,
         )
         constructions.add(method, keywords={"initial"} if initial else ())

@@ -24,6 +24,7 @@ from tokbench.reference import (
     morphology,
     ngram,
     numbers,
+    parity,
     pathpiece,
     sage,
     segmentation,
@@ -138,6 +139,17 @@ def of_continue_training(text: Text) -> Iterator[str]:
     for number, (left, right, result) in enumerate(made):
         origin = "old" if number < len(half) else "new"
         yield f"{origin}: {shown(tokens[left])} + {shown(tokens[right])} -> {shown(tokens[result])}"
+
+
+def of_parity_bpe(text: Text) -> Iterator[str]:
+    half = (len(text.words) + 1) // 2
+    languages = [text.words[:half], text.words[half:]]
+    yield "two languages: the first half of the different words, and the others; both are development sets, too"
+    merges, chosen, _ = parity.train(languages, languages, 256 + text.size, tuple, (), min_count=1)
+    tokens = list(text.tokens[:256])
+    for (left, right), language in zip(merges, chosen, strict=True):
+        tokens.append(tokens[left] + tokens[right])
+        yield f"for language {language}: {shown(tokens[left])} + {shown(tokens[right])}"
 
 
 def of_prune(text: Text) -> Iterator[str]:
@@ -376,6 +388,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     ),
     "pathpiece": of_pathpiece,
     "picky_bpe": of_picky_bpe,
+    "parity_bpe": of_parity_bpe,
     "prune": of_prune,
     "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
     "relaxation": of_relaxation,

@@ -11,7 +11,7 @@ from tokbench.adapters.forms.transformers import FORMS_OF_FILES, settings_folder
 from tokbench.adapters.libraries import MODULES
 from tokbench.adapters.libraries.python import source_of
 from tokbench.adapters.read import FILES
-from tokbench.building import READERS
+from tokbench.building import LANGUAGES_READER, READERS
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import ExternalTokenizer, Resource, Variant, files_among
 from tokbench.construction import Construction, InitialRecipe, constructions
@@ -78,6 +78,11 @@ class Variants:
     def documents(self, wildcards: Any) -> list[str]:
         """Return the corpus whose running text the construction reads."""
         return [self.corpus(wildcards)] if self._construction(wildcards).source == "documents" else []
+
+    def development(self, wildcards: Any) -> list[str]:
+        """Return the corpus by which the construction compares languages."""
+        chosen = self._variant(wildcards).development
+        return [] if chosen is None else [chosen]
 
     def initial(self, wildcards: Any) -> list[str]:
         """Return the name in paths of the construction's initial vocabulary."""
@@ -174,7 +179,8 @@ def initial_name(initial: str) -> str:
 def _stages(construction: Construction) -> tuple[str, ...]:
     """Return the reading and building functions. Counts are always read, to compare ids with other libraries."""
     build = ("tokbench.building:build_from_files", "tokbench.building:own_segmentation")
-    return *build, READERS["counts"], READERS[construction.source]
+    by_language = (LANGUAGES_READER,) if construction.languages else ()
+    return *build, READERS["counts"], READERS[construction.source], *by_language
 
 
 def _readers(options: Any) -> tuple[str, ...]:
