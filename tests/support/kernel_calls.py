@@ -47,6 +47,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"learning": learning, **more}
         for learning, more in (("frequency", {}), ("seeding", {}), ("incremental", {"constraint": "global"}))
     ],
+    "parity_bpe": [{}, {"hybrid_share": 0.5, "window": 7, "exhausted": "skip"}],
     "pathpiece": [{"initial_size": 600}, {"initial_size": 600, "initial": "bpe"}],
     "randtrain": [{"initial_size": 600}, {"initial_size": 600, "initial": "bpe"}],
     "sage": [{"initial_size": 500, "dimensions": 4, "epochs": 1}],

@@ -340,7 +340,11 @@ WITHOUT_EFFECT = {
 }
 """What bounds memory, what rejects a command, and what is only printed, such as keys of measurements on a terminal."""
 PACKED_IN_SLICES = {"tokbench.models.pretraining.pack:join", "tokbench.models.pretraining.order:Slices"}
-NOT_READ = {"tokbench.building:read_running", "tokbench.building:read_scored"}
+NOT_READ = {
+    "tokbench.building:read_running",
+    "tokbench.building:read_scored",
+    "tokbench.pretokens.by_language:read_language_counts",
+}
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 NOT_CHOSEN = {
     "import": {"tokbench.adapters.forms.transformers:detect_format"},

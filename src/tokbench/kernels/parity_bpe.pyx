@@ -341,7 +341,8 @@ cdef class Training:
         """Return the language of the next merge; -1 if all are exhausted."""
         cdef int32_t first, language
         cdef double n = <double>ratios.shape[0]
-        self.passed = self.exhausted
+        for language in range(<int32_t>self.passed.size()):
+            self.passed[language] = self.exhausted[language]
         first = language = self.worst(developed, ratios)
         while window and language >= 0 and <double>self.times[language] / <double>window > alpha / n:
             self.passed[language] = True
@@ -372,6 +373,7 @@ cdef class Training:
         cdef int32_t i
         for i in range(n):
             self.exhausted.push_back(False)
+            self.passed.push_back(False)
             self.times.push_back(0)
             self.at_start.push_back(self.tokens[i])
         while <int64_t>self.spelling.ranks.size() < size:
