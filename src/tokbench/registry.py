@@ -15,11 +15,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from inspect import Parameter, signature
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tokbench.errors import TokbenchError, shortened, unknown
-from tokbench.options import Options
 from tokbench.submodules import entry_points_of, submodules
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -29,18 +31,31 @@ class Method:
     Attributes:
         name: name in configurations and on the command line.
         function: the function, as in the Protocol of its kind.
-        options: class of its options. Default: no options.
+        options_class: class of its options. Default: None (no options).
         cites: sources: keys of ``tokbench/references.yaml``, or complete BibTeX entries. Empty if there are none.
             Default: None (unknown).
     """
 
     name: str
     function: Callable[..., Any]
-    options: type[Options] = Options
+    options_class: "type[Options] | None" = None
     cites: tuple[str, ...] | None = None
 
+    @property
+    def options(self) -> "type[Options]":
+        """Class of its options; :class:`tokbench.options.Options` if it has none, which imports pydantic."""
+        if self.options_class is None:
+            from tokbench.options import Options
+
+            return Options
+        return self.options_class
+
+    def defaults(self) -> Any:
+        """Return the default options, or None for a method without options."""
+        return None if self.options_class is None else self.options_class()
+
     def __repr__(self) -> str:
-        options = ", ".join(self.options.model_fields) or "none"
+        options = ", ".join(self.options_class.model_fields if self.options_class else ()) or "none"
         return f"{type(self).__name__}({self.name!r}, options: {options})"
 
     @property
@@ -109,20 +124,21 @@ class Registry(Generic[Kind]):
         """
         self.check_name(method.name)
         self._check_values(method)
-        self.check(
-            isinstance(method.options, type) and issubclass(method.options, Options),
-            method.name,
-            f"its options are {method.options!r}; pass a subclass of tokbench.options.Options",
-        )
-        for key in RESERVED:
-            self.check(
-                key not in method.options.model_fields, method.name, f"an option cannot be called '{key}'; rename it"
-            )
+        if method.options_class is not None:
+            self._check_options(method.name, method.options_class)
         known = self._methods.get(method.name)
         if known is not None and known.module != method.module:
             raise TokbenchError(f"{self.kind} '{method.name}' is registered twice: {known.module}, {method.module}")
         self._check_call(method, set(keywords), protocol or self.protocol)
         self._methods[method.name] = method
+
+    def _check_options(self, name: str, options: Any) -> None:
+        from tokbench.options import Options
+
+        valid = isinstance(options, type) and issubclass(options, Options)
+        self.check(valid, name, f"its options are {options!r}; pass a subclass of tokbench.options.Options")
+        for key in RESERVED:
+            self.check(key not in options.model_fields, name, f"an option cannot be called '{key}'; rename it")
 
     def check(self, holds: bool, name: str, mistake: str) -> None:
         """Raise an error about the registration of a method, unless a condition is true.

@@ -5,7 +5,10 @@ import pkgutil
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def submodules(folders: Iterable[str]) -> list[str]:
@@ -23,7 +26,7 @@ def submodules(folders: Iterable[str]) -> list[str]:
     return names
 
 
-def entry_points_of(group: str) -> list[EntryPoint]:
+def entry_points_of(group: str) -> "list[EntryPoint]":
     """Return the entry points of other distributions in a Tokbench group, sorted by name.
 
     The entry points of all groups are cached together, because a search for one group takes as long as for all.
@@ -32,7 +35,9 @@ def entry_points_of(group: str) -> list[EntryPoint]:
 
 
 @cache
-def _every_group(path: tuple[str, ...]) -> dict[str, list[EntryPoint]]:
+def _every_group(path: tuple[str, ...]) -> "dict[str, list[EntryPoint]]":
+    from importlib.metadata import entry_points
+
     found = entry_points()
     ours = [group for group in found.groups if group.startswith("tokbench.")]
     return {group: sorted(found.select(group=group), key=lambda entry: entry.name) for group in ours}

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import atomic_file
 from tokbench.io.compression import read_regular
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY, real_number, whole_number
 
@@ -413,6 +412,8 @@ def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
+    from tokbench.io.atomic import atomic_file
+
     with atomic_file(path) as partial:
         partial.write_text("".join(lines), encoding="ascii")
 

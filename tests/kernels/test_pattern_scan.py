@@ -17,8 +17,9 @@ from tests.support.texts import EVERY, PRETOKENIZATIONS_TEXTS, by, pieces
 from tokbench.errors import TokbenchError
 from tokbench.kernels.scan import boundaries, settled_before
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.patterns import compile_scanner, cut
+from tokbench.pretokenization.patterns import cut
 from tokbench.pretokenization.patterns.cut import cut_by_functions, regex_cut
+from tokbench.pretokenization.patterns.scanner import compile_scanner
 from tokbench.pretokenization.well_known import CL100K, NANOCHAT, O200K, TEKKEN
 from tokbench.reference import segmentation as twin
 

@@ -14,11 +14,11 @@ from tests.support.texts import ASCII, CHARACTERS, DEEPSEEK, PATTERNS_PIECES, PA
 from tokbench.kernels.count import Counter
 from tokbench.kernels.pattern import PatternScanner, set_width
 from tokbench.kernels.scan import boundaries, settled_after, settled_before
-from tokbench.pretokenization.patterns import compile_scanner
 from tokbench.pretokenization.patterns.borders import borders_of
 from tokbench.pretokenization.patterns.characters import property_of, shorthand
 from tokbench.pretokenization.patterns.masks import masks_of
 from tokbench.pretokenization.patterns.parse import LanguageError
+from tokbench.pretokenization.patterns.scanner import compile_scanner
 from tokbench.pretokenization.patterns.sequence import _texts, automaton_of_sequence
 from tokbench.pretokenization.patterns.unicode_properties import CATEGORIES, SCRIPTS
 from tokbench.reference import segmentation as twin

@@ -34,7 +34,7 @@ from tokbench.kernels.runs import Merge
 from tokbench.kernels.token_ngrams import TokenNgrams
 from tokbench.kernels.trie import Trie
 from tokbench.pretokenization.built_in import KERNEL_SCHEMES
-from tokbench.pretokenization.patterns import compile_scanner
+from tokbench.pretokenization.patterns.scanner import compile_scanner
 from tokbench.pretokens.count import count_pretokens, merge_counts
 from tokbench.runtime.exit_status import shortage_in
 from tokbench.segmentation import segmentations

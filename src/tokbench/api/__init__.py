@@ -221,7 +221,7 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
 
 def _families(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of every metric of a text, by family."""
-    families: dict[str, Any] = {method.name: method.options() for method in families_of("text")}
+    families: dict[str, Any] = {method.name: method.defaults() for method in families_of("text")}
     for name, values in options.items():
         if metrics[name].of != "text":
             seen = metrics[name].of.replace("_", " ")

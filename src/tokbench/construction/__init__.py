@@ -188,7 +188,7 @@ def construction(
     name: str,
     *,
     segmentation: str,
-    options: type[Options] = Options,
+    options: type[Options] | None = None,
     source: Source = "counts",
     alphabet: int = 256,
     initial: bool = False,
@@ -226,7 +226,7 @@ def construction(
         method = Construction(
             name=name,
             function=function,
-            options=options,
+            options_class=options,
             segmentation=segmentation,
             source=source,
             alphabet=alphabet,

@@ -26,7 +26,7 @@ from pydantic import Field, model_validator
 from tokbench.construction import bpe, construction
 from tokbench.errors import TokbenchError, unknown
 from tokbench.metric.words import boundaries
-from tokbench.options import Options, Seed
+from tokbench.options import Seed
 from tokbench.pretokenization import Boundaries, pretokenization_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.resource import is_drawn, resource_types
@@ -241,7 +241,7 @@ def blame(merges: Sequence[Parts], words: Sequence[GoldWord], once: bool) -> tup
     offsets = np.zeros(len(pretokens) + 1, np.int64)
     np.cumsum([len(pretoken) for pretoken in pretokens], out=offsets[1:])
     data = np.frombuffer(b"".join(pretokens), np.uint8)
-    ids, bounds = merge_tuples(vocabulary, Options()).segment(data, offsets)
+    ids, bounds = merge_tuples(vocabulary, None).segment(data, offsets)
     joints = joints_of(merges)
     joined: Counter[int] = Counter()
     crossed: Counter[int] = Counter()

@@ -26,7 +26,6 @@ from tokbench.metric.usage import (
     usage_of,
 )
 from tokbench.metric.words import Words, WordSegmenter, words_of
-from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 
 if TYPE_CHECKING:
@@ -34,9 +33,11 @@ if TYPE_CHECKING:
 
     from tokbench.corpus.documents import Document
     from tokbench.metric.embeddings import Embeddings
+    from tokbench.options import Options
 
 
-Families = Mapping[str, Options]
+Families = Mapping[str, "Options | None"]
+"""Options by family of metrics; None for a family without options."""
 ByLanguage = list[tuple[str, Measurement]]
 """Measurements with their languages; the language is empty for the full text."""
 
@@ -65,7 +66,7 @@ def measure(
         TokbenchError: a metric is unknown, or the segmentation does not match the counts.
     """
     if families is None:
-        families = {method.name: method.options() for method in families_of("text")}
+        families = {method.name: method.defaults() for method in families_of("text")}
     methods = [(metrics[name], families[name]) for name in sorted(families)]
     usage = usage_of(tokenizer, counts, nominal_size, reference)
     return [row for method, options in methods for row in method.function(usage, options)]
@@ -90,7 +91,7 @@ def measure_text(
         nominal_size: see :func:`measure`.
         reference: see :func:`measure`.
     """
-    chosen = {method.name: families.get(method.name, method.options()) for method in families_of("text")}
+    chosen = {method.name: families.get(method.name, method.defaults()) for method in families_of("text")}
     of_text = measure(tokenizer, counts, families=chosen, nominal_size=nominal_size, reference=reference)
     rows: ByLanguage = [("", row) for row in of_text]
     return rows + measure_languages(tokenizer, by_language, families=families, nominal_size=nominal_size)
@@ -118,7 +119,7 @@ def measure_languages(
     if len(counts) < 2:
         return []
     usages = {language: usage_of(tokenizer, part, nominal_size) for language, part in counts.items()}
-    chosen = [(method, families.get(method.name, method.options())) for method in families_of("text", "languages")]
+    chosen = [(method, families.get(method.name, method.defaults())) for method in families_of("text", "languages")]
     rows = [
         (language, row)
         for language, usage in usages.items()
@@ -158,7 +159,7 @@ def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLangu
         (language, row)
         for language, part in parts
         for method in families_of(of)
-        for row in method.function(part, families.get(method.name, method.options()))
+        for row in method.function(part, families.get(method.name, method.defaults()))
     ]
 
 
@@ -167,7 +168,7 @@ def measure_embeddings(embeddings: "Embeddings", *, families: Families) -> list[
     return [
         row
         for method in families_of("embeddings")
-        for row in method.function(embeddings, families.get(method.name, method.options()))
+        for row in method.function(embeddings, families.get(method.name, method.defaults()))
     ]
 
 
@@ -247,9 +248,9 @@ def words_without_values(gold: "pl.DataFrame", of: Sight, *, families: Families,
     return [(language, _blank(row, WITHOUT_PHASES.format(library))) for language, row in named]
 
 
-def _options(method: Metric, families: Families) -> Options:
+def _options(method: Metric, families: Families) -> Any:
     chosen: Any = families.get(method.name)
-    return method.options() if chosen is None else chosen
+    return method.defaults() if chosen is None else chosen
 
 
 def _blank(row: Measurement, reason: str) -> Measurement:

@@ -12,7 +12,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,6 +86,8 @@ def scratch_folder(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
+    import tempfile
+
     with ended_by_sigterm(), tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
         yield Path(folder)
 

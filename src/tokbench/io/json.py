@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import atomic_file
 from tokbench.io.compression import read_regular
-from tokbench.io.folder_record import RECORD
 
 HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 """Possible unpaired surrogates, which UTF-8 cannot encode; the escapes of a pair match as well."""
@@ -111,6 +109,8 @@ def write_result(path: Path | str, content: Mapping[str, Any], *, indent: int | 
         indent: spaces per level (default: None, everything on one line).
     """
     text = json.dumps({**content, CHECKSUM: _checksum(content)}, indent=indent, ensure_ascii=False)
+    from tokbench.io.atomic import atomic_file
+
     with atomic_file(path) as partial:
         partial.write_text(text + "\n", encoding="utf-8")
 
@@ -130,6 +130,8 @@ def read_result(path: Path | str, remedy: str, *, lenient: bool = False) -> dict
     """
     content = read_json(path, remedy, lenient=lenient)
     if CHECKSUM in content and content.pop(CHECKSUM) != _checksum(content):
+        from tokbench.io.folder_record import RECORD
+
         output = "its folder" if (Path(path).parent / RECORD).is_file() else "it"
         raise TokbenchError(f"{path}: not as it was written; delete {output} and run the workflow again")
     return content

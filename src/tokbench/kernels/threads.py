@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TypeVar
 
@@ -31,6 +30,8 @@ def parallel_map(work: Callable[[Item], Result], items: Iterable[Item], threads:
 
 
 def _pooled(work: Callable[[Item], Result], items: list[Item], threads: int) -> Iterator[Result]:
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as pool:
         yield from pool.map(work, items)
 

@@ -14,10 +14,12 @@ whether more or less of them is better.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from tokbench.options import Options
 from tokbench.registry import Method, Registry, several_texts
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
 
 Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
 Direction = Literal["highest", "lowest"]
@@ -71,7 +73,7 @@ class Take(Protocol):
                   words of a gold data resource of that kind;
                 - ``embeddings``: :class:`~tokbench.metric.embeddings.Embeddings` of a trained model.
 
-            options: instance of the family's class of options.
+            options: instance of the family's class of options; may be None if it has none.
 
         Returns:
             A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages`` a list of pairs (language,
@@ -115,7 +117,7 @@ Function = TypeVar("Function", bound=Callable[..., list[Any]])
 def metric(
     name: str,
     *,
-    options: type[Options] = Options,
+    options: "type[Options] | None" = None,
     of: Sight = "text",
     per_language: bool = False,
     of_ids: bool = False,
@@ -154,7 +156,7 @@ def metric(
             Metric(
                 name=name,
                 function=function,
-                options=options,
+                options_class=options,
                 of=of,
                 per_language=per_language,
                 of_ids=of_ids,

@@ -9,7 +9,6 @@ import numpy as np
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import Usage
-from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"
 OCCURRENCES = "occurrences of tokens of one byte"
@@ -35,7 +34,7 @@ CUTTING = "tokens of the vocabulary that are not whole characters (no valid UTF-
         Shown("tokens_cutting_characters", "bytes", "vocabulary cutting characters", CUTTING),
     ),
 )
-def byte_fallback(usage: Usage, options: Options) -> list[Measurement]:
+def byte_fallback(usage: Usage, options: object) -> list[Measurement]:
     """Count tokens of one byte, those that are part of a longer character, and tokens that split characters."""
     tokens, total = usage.vocabulary.tokens, usage.total
     single = np.fromiter((len(token) == 1 for token in tokens), np.bool_, len(tokens))

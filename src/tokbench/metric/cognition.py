@@ -13,7 +13,6 @@ from tokbench.kernels.exact import correlation
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.words import Words
-from tokbench.options import Options
 
 KINDS = {"W": "words", "N": "nonwords"}
 MEASURES = {"reaction_time": "reaction time", "accuracy": "accuracy"}
@@ -41,7 +40,7 @@ def chunkability(words: Words) -> NDArray[np.float64]:
         Shown("lexical_decisions_left_out", "reading", "left out"),
     ),
 )
-def cognition(words: Words, options: Options) -> list[Measurement]:
+def cognition(words: Words, options: object) -> list[Measurement]:
     """Return the four signed correlations, the mean of their absolute values, and the number of items left out."""
     import polars as pl  # already imported where the table was built
 

@@ -3,7 +3,6 @@
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import EncodedText, Usage
-from tokbench.options import Options
 
 NO_TOKENS = "the text has no tokens"
 
@@ -27,7 +26,7 @@ NO_TOKENS = "the text has no tokens"
         Shown("bytes_per_token", "compression", "bytes per token"),
     ),
 )
-def compression(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
+def compression(usage: Usage | EncodedText, options: object) -> list[Measurement]:
     """Return corpus token count, and bytes per token.
 
     The corpus token count (CTC; "Tokenization Is More Than Compression", section 3) excludes end-of-text tokens.

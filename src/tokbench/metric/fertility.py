@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import EncodedText, Usage
-from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 
 LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
@@ -71,7 +70,7 @@ def split_words(counts: PretokenCounts) -> int:
         Shown("fertility", "words", "tokens in a word-like pre-token", IN_WORDS),
     ),
 )
-def fertility(usage: Usage | EncodedText, options: Options) -> list[Measurement]:
+def fertility(usage: Usage | EncodedText, options: object) -> list[Measurement]:
     """Return tokens per pre-token, per word, and per space-separated word."""
     if isinstance(usage, EncodedText):
         return [_per_split_word(usage.total, usage.breaks)]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Form, Measurement, ratio, token_set
 from tokbench.metric.words import Words
-from tokbench.options import Options
 
 SCORED = "words that are no token and whose gold segments all are"
 NO_TOKEN = "words that are no token"
@@ -102,7 +101,7 @@ OF_BOUNDARIES = {
         Shown("gold_words_left_out", "morphology", "left out: spelt otherwise"),
     ),
 )
-def morphology(words: Words, options: Options) -> list[Measurement]:
+def morphology(words: Words, options: object) -> list[Measurement]:
     """Return alignment over words that can be scored and over all words that are not tokens, coverage, and
     exclusions."""
     cuts = words.gold["boundaries"].list.len()

@@ -16,7 +16,6 @@ from tokbench.kernels.trie import Trie
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import Usage
-from tokbench.options import Options
 
 JOINED = "pairs of adjacent bytes of the text's pre-tokens inside one token (bytes - tokens)"
 COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurrence of some token"
@@ -35,7 +34,7 @@ COVERED = "pairs of adjacent bytes of the text's pre-tokens inside some occurren
         Shown("joined_share_of_covered_pairs", "compression", "joined / covered pairs"),
     ),
 )
-def partition_cover(usage: Usage, options: Options) -> list[Measurement]:
+def partition_cover(usage: Usage, options: object) -> list[Measurement]:
     """Return pairs that the tokenizer joins, pairs that its vocabulary covers, and the ratio of the two."""
     pairs = usage.counts.total_bytes - usage.counts.total
     joined = usage.counts.total_bytes - usage.total

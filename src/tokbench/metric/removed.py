@@ -10,7 +10,6 @@ from tokbench.metric import Shown, metric
 from tokbench.metric.length import CHARACTERS, INITIAL, character_length
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import Usage
-from tokbench.options import Options
 from tokbench.vocabulary import Vocabulary
 
 NONE_REMOVED = "no token was removed"
@@ -33,7 +32,7 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
         Shown("mean_token_length", "lengths", "characters, removed while built", OF_REMOVED),
     ),
 )
-def removed(usage: Usage, options: Options) -> list[Measurement]:
+def removed(usage: Usage, options: object) -> list[Measurement]:
     """Return the number of removed tokens, the share of word-initial ones, and their mean length."""
     events = usage.vocabulary.events
     tokens = removed_tokens(usage.vocabulary)

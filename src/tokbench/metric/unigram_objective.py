@@ -19,7 +19,6 @@ from tokbench.kernels.trie import Trie
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.usage import Usage, token_frequencies
-from tokbench.options import Options
 from tokbench.pretokens import PretokenCounts
 from tokbench.segmentation import Segmenter
 from tokbench.segmentation.cover import cover
@@ -55,7 +54,7 @@ def substring_occurrences(vocabulary: Vocabulary, counts: PretokenCounts) -> NDA
         Shown(NAME, "frequency", "unigram objective, best cut", GREATEST),
     ),
 )
-def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
+def unigram_objective(usage: Usage, options: object) -> list[Measurement]:
     """Return the sum over the text's tokens of the natural logarithm of their substring probability, in nats."""
     cuts = [(f"{PROBABILITY}; {OWN}", None), *((f"{PROBABILITY}; {cut}", method) for cut, method in OTHERS.items())]
     reason = None
@@ -78,9 +77,9 @@ def unigram_objective(usage: Usage, options: Options) -> list[Measurement]:
 
 
 def _frequencies(
-    usage: Usage, method: Callable[[Vocabulary, Options], Segmenter], logarithms: NDArray[np.float64]
+    usage: Usage, method: Callable[[Vocabulary, object], Segmenter], logarithms: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """Count tokens of the text under another segmentation than the tokenizer's."""
     vocabulary = Vocabulary(usage.vocabulary.tokens, scores=logarithms)
-    ids, bounds = method(vocabulary, Options()).segment(usage.counts.data, usage.counts.offsets)
+    ids, bounds = method(vocabulary, None).segment(usage.counts.data, usage.counts.offsets)
     return token_frequencies(ids, bounds, usage.counts.counts, len(vocabulary))

@@ -9,23 +9,28 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.kernels.scan import Scanner
-from tokbench.options import Options, validated
 from tokbench.pretokenization.patterns.cut import Boundaries, Cut
 from tokbench.registry import Method, Registry
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
 
 Setting = str | Mapping[str, Any]
 """Name of a pre-tokenization (all options at their defaults), or a mapping of ``method`` and options."""
 
 
 class Choose(Protocol):
-    """Signature of a pre-tokenization with options: called once with an instance of its options class."""
+    """Signature of a pre-tokenization that returns a :class:`Cut`: called once with an instance of its options class.
+
+    The options of a method without a class of options are None.
+    """
 
     def __call__(self, options: Any) -> Cut: ...
 
@@ -41,7 +46,7 @@ class Scheme(Method):
 
     pattern: str | tuple[str, ...] | None
 
-    def cut(self, options: Options) -> Cut:
+    def cut(self, options: "Options | None") -> Cut:
         """Return the splitting functions; here there are no options to apply."""
         from tokbench.pretokenization.built_in import KERNEL_SCHEMES
 
@@ -54,9 +59,9 @@ class Scheme(Method):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChosenScheme(Scheme):
-    """A registered pre-tokenization whose function is called with options and returns a :class:`Cut`."""
+    """A registered pre-tokenization whose function is called with options (or None) and returns a :class:`Cut`."""
 
-    def cut(self, options: Options) -> Cut:
+    def cut(self, options: "Options | None") -> Cut:
         """Return the splitting functions for these options.
 
         Raises:
@@ -75,7 +80,8 @@ def pretokenization(
     name: str,
     *,
     pattern: str | tuple[str, ...] | None = None,
-    options: type[Options] | None = None,
+    options: "type[Options] | None" = None,
+    chosen: bool = False,
     cites: tuple[str, ...] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a pre-tokenization.
@@ -84,6 +90,7 @@ def pretokenization(
         name: name in the configuration and on the command line.
         pattern: equivalent regular expression, for the lists of methods and for other libraries.
         options: class of its options. With it, the function is a :class:`Choose`, otherwise a :class:`Boundaries`.
+        chosen: True if the function is a :class:`Choose` although it has no options (default: False).
         cites: see :class:`~tokbench.registry.Method`.
 
     Raises:
@@ -94,11 +101,11 @@ def pretokenization(
     def decorate(function: Function) -> Function:
         texts = pattern if isinstance(pattern, tuple) else (pattern or "",)
         schemes.check(all(isinstance(text, str) for text in texts), name, f"its pattern is {pattern!r}; pass text")
-        if options is None:
+        if options is None and not chosen:
             schemes.add(Scheme(name=name, function=function, pattern=pattern, cites=cites))
         else:
-            chosen = ChosenScheme(name=name, function=function, pattern=pattern, options=options, cites=cites)
-            schemes.add(chosen, protocol=Choose)
+            method = ChosenScheme(name=name, function=function, pattern=pattern, options_class=options, cites=cites)
+            schemes.add(method, protocol=Choose)
         return function
 
     return decorate
@@ -114,12 +121,12 @@ class Pretokenization:
         text: the setting on one line, as stored in files of counts: the name if it has no options, otherwise canonical
             JSON. It can be parsed as a setting.
         method: the registered pre-tokenization.
-        options: an instance of its options class.
+        options: an instance of its options class; None if it has none.
     """
 
     text: str
     method: Scheme = field(compare=False, repr=False)
-    options: Options = field(compare=False, repr=False)
+    options: "Options | None" = field(compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return pretokenization_of, (self.text,)
@@ -186,8 +193,10 @@ def pretokenization_of(setting: "Setting | Pretokenization", key: str = "pretoke
         return setting
     name, given = _parts(setting, key)
     method = schemes[name]
-    if not method.options.model_fields and not given:
-        return Pretokenization(name, method, method.options())
+    if method.options_class is None and not given:
+        return Pretokenization(name, method, None)
+    from tokbench.options import validated
+
     options = validated(given, method.options, f"{key} ({name})")
     plain = _setting(method, options)
     text = plain if isinstance(plain, str) else _canonical(plain)
@@ -210,8 +219,8 @@ def _parts(setting: Setting, key: str) -> tuple[str, dict[str, Any]]:
     return found["method"], {name: value for name, value in found.items() if name != "method"}
 
 
-def _setting(method: Scheme, options: Options) -> str | dict[str, Any]:
-    if not method.options.model_fields:
+def _setting(method: Scheme, options: "Options | None") -> str | dict[str, Any]:
+    if options is None or not method.options.model_fields:
         return method.name
     return {"method": method.name, **options.model_dump(mode="json", exclude={"method"})}
 

@@ -8,14 +8,13 @@ spaces. The same is true of the two libraries unless they normalise these to spa
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from tokbench.options import Options
 from tokbench.pretokenization import Cut, pretokenization
 
 PATTERN = " [^ ]*|[^ ]+"
 
 
-@pretokenization("metaspace", pattern=PATTERN, options=Options, cites=("kudo2018sentencepiece",))
-def metaspace(options: Options) -> Cut:
+@pretokenization("metaspace", pattern=PATTERN, chosen=True, cites=("kudo2018sentencepiece",))
+def metaspace(options: object) -> Cut:
     """SentencePiece: every space begins a pre-token, which ends before the next space; none is added to a text."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 

@@ -10,7 +10,6 @@ belongs to the second word. At the end of a text, spaces are one pre-token. Scri
 
 from functools import cache
 
-from tokbench.options import Options
 from tokbench.pretokenization import Cut, pretokenization
 
 SCRIPTS = """\
@@ -53,8 +52,8 @@ def pattern() -> str:
     return "|".join([*map(_run, (first, COMMON, HAN, *others, unlisted)), f"{BETWEEN}+"])
 
 
-@pretokenization("scripts", options=Options, cites=("kudo2018sentencepiece",))
-def scripts(options: Options) -> Cut:
+@pretokenization("scripts", chosen=True, cites=("kudo2018sentencepiece",))
+def scripts(options: object) -> Cut:
     """Changes of script; a space belongs to the word after it, digits and punctuation are one more script."""
     from tokbench.pretokenization.patterns.cut import cut_by_patterns
 

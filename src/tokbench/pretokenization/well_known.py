@@ -6,7 +6,6 @@ U+017F; a pattern that spells out both cases does not.
 Reference: ``boundaries`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from tokbench.options import Options
 from tokbench.pretokenization import Cut, pretokenization
 
 CL100K = (
@@ -60,8 +59,8 @@ def _cut(*patterns: str) -> Cut:
     return cut_by_patterns(*patterns)
 
 
-@pretokenization("cl100k", pattern=CL100K, options=Options, cites=("tiktoken",))
-def cl100k(options: Options) -> Cut:
+@pretokenization("cl100k", pattern=CL100K, chosen=True, cites=("tiktoken",))
+def cl100k(options: object) -> Cut:
     """GPT-3.5 and GPT-4 (OpenAI's tiktoken, cl100k_base, original pattern): numbers in threes from the left.
 
     The current pattern of tiktoken splits line feeds and whitespace at the end of a text differently, with the same
@@ -70,32 +69,32 @@ def cl100k(options: Options) -> Cut:
     return _cut(CL100K)
 
 
-@pretokenization("o200k", pattern=O200K, options=Options, cites=("tiktoken",))
-def o200k(options: Options) -> Cut:
+@pretokenization("o200k", pattern=O200K, chosen=True, cites=("tiktoken",))
+def o200k(options: object) -> Cut:
     """GPT-4o (OpenAI's tiktoken, o200k_base): as cl100k, but a capital after small letters begins a pre-token."""
     return _cut(O200K)
 
 
-@pretokenization("llama3", pattern=CL100K, options=Options, cites=("llama2024",))
-def llama3(options: Options) -> Cut:
+@pretokenization("llama3", pattern=CL100K, chosen=True, cites=("llama2024",))
+def llama3(options: object) -> Cut:
     """Llama 3 (its tokenizer.json, pattern as in llama.cpp): the pattern of cl100k."""
     return _cut(CL100K)
 
 
-@pretokenization("qwen2", pattern=QWEN2, options=Options, cites=("qwen2024",))
-def qwen2(options: Options) -> Cut:
+@pretokenization("qwen2", pattern=QWEN2, chosen=True, cites=("qwen2024",))
+def qwen2(options: object) -> Cut:
     """Qwen and Qwen 2 (the code next to their rank file): as cl100k, but every digit is one pre-token."""
     return _cut(QWEN2)
 
 
-@pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, options=Options, cites=("deepseek2024",))
-def deepseek_v3(options: Options) -> Cut:
+@pretokenization("deepseek_v3", pattern=DEEPSEEK_V3, chosen=True, cites=("deepseek2024",))
+def deepseek_v3(options: object) -> Cut:
     """DeepSeek V3 (its tokenizer.json): splits numbers, then Chinese and Japanese, then words, each in the rest."""
     return _cut(*DEEPSEEK_V3)
 
 
-@pretokenization("kimi_k2", pattern=KIMI_K2, options=Options, cites=("kimi2025",))
-def kimi_k2(options: Options) -> Cut:
+@pretokenization("kimi_k2", pattern=KIMI_K2, chosen=True, cites=("kimi2025",))
+def kimi_k2(options: object) -> Cut:
     """Kimi K2 (the code next to its rank file): as o200k, but Chinese characters are pre-tokens of their own kind.
 
     There, the pattern has intersections of sets, ``[...&&[^\\p{Han}]]``; here, a look-ahead before each set.
@@ -103,25 +102,25 @@ def kimi_k2(options: Options) -> Cut:
     return _cut(KIMI_K2)
 
 
-@pretokenization("nanochat", pattern=NANOCHAT, options=Options, cites=("nanochat",))
-def nanochat(options: Options) -> Cut:
+@pretokenization("nanochat", pattern=NANOCHAT, chosen=True, cites=("nanochat",))
+def nanochat(options: object) -> Cut:
     """nanochat (karpathy/nanochat): as cl100k, but numbers in twos from the left."""
     return _cut(NANOCHAT)
 
 
-@pretokenization("tekken", pattern=TEKKEN, options=Options, cites=("mistral_common",))
-def tekken(options: Options) -> Cut:
+@pretokenization("tekken", pattern=TEKKEN, chosen=True, cites=("mistral_common",))
+def tekken(options: object) -> Cut:
     """Mistral's Tekken (its tekken.json): as o200k without contractions, and every digit is one pre-token."""
     return _cut(TEKKEN)
 
 
-@pretokenization("superbpe_1", pattern=SUPERBPE_1, options=Options, cites=("liu2025",))
-def superbpe_1(options: Options) -> Cut:
+@pretokenization("superbpe_1", pattern=SUPERBPE_1, chosen=True, cites=("liu2025",))
+def superbpe_1(options: object) -> Cut:
     """SuperBPE's first stage (PythonNut/superbpe; Liu et al. 2025): as o200k without contractions."""
     return _cut(SUPERBPE_1)
 
 
-@pretokenization("superbpe_2", pattern=SUPERBPE_2, options=Options, cites=("liu2025",))
-def superbpe_2(options: Options) -> Cut:
+@pretokenization("superbpe_2", pattern=SUPERBPE_2, chosen=True, cites=("liu2025",))
+def superbpe_2(options: object) -> Cut:
     """SuperBPE's second stage (PythonNut/superbpe): words are split only from numbers and symbols."""
     return _cut(SUPERBPE_2)

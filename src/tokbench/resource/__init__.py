@@ -65,7 +65,7 @@ class ResourceType(Method):
     """
 
     function: Read
-    options: type[ResourceOptions] = ResourceOptions
+    options_class: type[ResourceOptions]
     gold: Gold
     files: str
 
@@ -98,7 +98,7 @@ def resource(
         own = isinstance(options, type) and issubclass(options, ResourceOptions)
         check(own, name, f"its options are {options!r}; give a subclass of tokbench.resource.ResourceOptions")
         resource_types.add(
-            ResourceType(name=name, function=function, options=options, gold=gold, files=files, cites=cites)
+            ResourceType(name=name, function=function, options_class=options, gold=gold, files=files, cites=cites)
         )
         return function
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.options import Options
 from tokbench.registry import Method, Registry
 from tokbench.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
 
 
 class Segmenter(Protocol):
@@ -33,7 +35,10 @@ class Segmenter(Protocol):
 
 
 class Segment(Protocol):
-    """Signature of a segmentation's function, called once with a vocabulary and an instance of its options."""
+    """Signature of a segmentation's function, called once with a vocabulary and an instance of its options.
+
+    The options of a method without a class of options may be None.
+    """
 
     def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
 
@@ -66,7 +71,7 @@ Function = TypeVar("Function", bound=Callable[..., Segmenter])
 def segmentation(
     name: str,
     *,
-    options: type[Options] = Options,
+    options: "type[Options] | None" = None,
     needs: Needs | None = None,
     continuation: bool = False,
     segments_documents: bool = False,
@@ -89,7 +94,7 @@ def segmentation(
             Segmentation(
                 name=name,
                 function=function,
-                options=options,
+                options_class=options,
                 needs=needs,
                 continuation=continuation,
                 segments_documents=segments_documents,

@@ -10,13 +10,12 @@ import numpy as np
 
 from tokbench.kernels.cover import CoverSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("cover", cites=("lim2025",))
-def cover(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def cover(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Join the bytes of each token in turn, at every match whose two ends no earlier token crosses.
 
     Tokens are processed in the order of their ids, the matches of a token from left to right. Time is O(m log m) in the

@@ -13,7 +13,6 @@ import numpy as np
 from tokbench.errors import TokbenchError
 from tokbench.kernels.events import EventSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import joined_bytes
 from tokbench.vocabulary import BYTES, Event, Vocabulary
@@ -36,7 +35,7 @@ class History:
 
 
 @segmentation("events", needs="events", cites=("chizhov2024",))
-def events(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def events(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Replay merges and removals in order, each at every match. A pre-token that is a token is not split.
 
     Raises:

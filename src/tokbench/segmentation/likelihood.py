@@ -10,13 +10,12 @@ import numpy as np
 from tokbench.errors import TokbenchError
 from tokbench.kernels.likelihood import LikelihoodSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary, usable_scores
 
 
 @segmentation("likelihood", needs="scores", cites=("kudo2018",))
-def likelihood(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def likelihood(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Split each pre-token into the tokens with the greatest sum of scores.
 
     Of segmentations with equal sums, the one with the longest last token is used. A token with a score of minus

@@ -11,13 +11,12 @@ import numpy as np
 from tokbench.errors import TokbenchError
 from tokbench.kernels.greedy import GreedySegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @segmentation("longest_prefix", continuation=True, cites=("devlin2019", "goriely2025"))
-def longest_prefix(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def longest_prefix(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Match the longest start token first, then the longest continuation token repeatedly.
 
     Without continuation forms this equals ``greedy``.

@@ -5,13 +5,12 @@ Reference: ``longest_suffix`` in :mod:`tokbench.reference.segmentation`.
 
 from tokbench.kernels.longest_suffix import LongestSuffixSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("longest_suffix", cites=())
-def longest_suffix(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def longest_suffix(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Match the longest token at the end of the pre-token, then repeat before it.
 
     This preserves word endings, while ``greedy`` preserves word beginnings.

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.merge import MergeSegmenter
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @segmentation("merge", needs="merges", cites=("sennrich2016",))
-def merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def merge(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Join the adjacent pair of the lowest rank, the leftmost first, until no pair has a rank.
 
     The rank of a pair is the index of its first occurrence in ``vocabulary.merges``. Time is O(n log n) in the length

@@ -10,14 +10,13 @@ import numpy as np
 
 from tokbench.errors import TokbenchError
 from tokbench.kernels.tuples import TupleSegmenter
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import byte_ids, joined_bytes
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
 @segmentation("merge_tuples", needs="tuples", cites=("bauwens2024",))
-def merge_tuples(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def merge_tuples(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Apply the merge of the lowest rank, the leftmost first, until no merge applies.
 
     A merge applies where all its parts are adjacent. Its rank is its index in ``vocabulary.tuples``. Time is O(n log n)

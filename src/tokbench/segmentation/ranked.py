@@ -11,14 +11,13 @@ Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.segmentation.merge import byte_ids, joined_bytes
 from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("ranked", cites=("tiktoken",))
-def ranked(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def ranked(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Join the neighbours whose concatenation has the lowest rank, the leftmost first, until no concatenation is a
     token.
 

@@ -8,13 +8,12 @@ Reference: :mod:`tokbench.reference.toast`.
 from tokbench.errors import TokbenchError
 from tokbench.kernels.split_tree import SplitTreeSegmenter
 from tokbench.kernels.trie import Trie
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
 from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("split_tree", needs="substring_counts", cites=("schmidt2026",))
-def split_tree(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def split_tree(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Split each pre-token in two, recursively, until a part is a token.
 
     A part is split where the rarer of its two parts is most frequent in the text of the construction; ties: the

@@ -7,14 +7,13 @@ Reference: ``whole_or_merge`` in :mod:`tokbench.reference.segmentation`.
 
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
-from tokbench.options import Options
 from tokbench.segmentation import Segmenter, segmentation
 from tokbench.segmentation.merge import replayed
 from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("whole_or_merge", needs="merges", cites=("huggingface_tokenizers",))
-def whole_or_merge(vocabulary: Vocabulary, options: Options) -> Segmenter:
+def whole_or_merge(vocabulary: Vocabulary, options: object) -> Segmenter:
     """Return a pre-token that is a token as one token, and split all others as ``merge`` does.
 
     Raises:

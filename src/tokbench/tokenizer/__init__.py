@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tokbench.errors import TokbenchError
-from tokbench.io.atomic import atomic_files
 from tokbench.io.numbers import MOST_THREADS, whole_argument
-from tokbench.io.output_place import place_of_folder
 from tokbench.kernels.threads import parallel_map
-from tokbench.options import Options
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokenizer.encoder import (
@@ -35,6 +32,7 @@ from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_con
 from tokbench.vocabulary import Named, Vocabulary
 
 if TYPE_CHECKING:
+    from tokbench.options import Options
     from tokbench.pretokens import PretokenCounts
 
 PARTS = 64
@@ -75,13 +73,13 @@ class Tokenizer:
         vocabulary: Vocabulary,
         pretokenization: Setting | Pretokenization,
         segmentation: str,
-        options: Options | None = None,
+        options: "Options | None" = None,
         *,
         name: str = "",
         origin: dict[str, Any] | None = None,
     ) -> None:
         method = segmentations[segmentation]
-        if not isinstance(options, method.options | None):
+        if options is not None and not isinstance(options, method.options):
             raise TokbenchError(
                 f"options {shown(options)}: not an instance of the options; pass {method.options.__name__}"
             )
@@ -92,12 +90,18 @@ class Tokenizer:
         self.scheme = pretokenization_of(pretokenization)
         self.pretokenization = self.scheme.text
         self.segmentation = segmentation
-        self.options = options or method.options()
+        self._options = method.defaults() if options is None else options
         self.name = name
         self.origin = origin or {}
-        self._segmenter: Segmenter = method.function(vocabulary, self.options)
+        self._segmenter: Segmenter = method.function(vocabulary, self._options)
         self._encoder = TextEncoder(self.scheme, self._segmenter, vocabulary)
         self._bytes = TokenBytes(vocabulary)
+
+    @property
+    def options(self) -> "Options":
+        """Options of the segmentation."""
+        given: Options = segmentations[self.segmentation].options() if self._options is None else self._options
+        return given
 
     library_name: str = ""
     """Name of the external library that encodes the texts. Default: empty, for Tokbench's own kernels."""
@@ -113,7 +117,7 @@ class Tokenizer:
             "vocabulary": self.vocabulary,
             "pretokenization": self.pretokenization,
             "segmentation": self.segmentation,
-            "options": self.options,
+            "options": self._options,
             "name": self.name,
             "origin": self.origin,
         }
@@ -355,6 +359,9 @@ class Tokenizer:
         Raises:
             TokbenchError: the folder has files of the same names that are not ours, or the disk is full.
         """
+        from tokbench.io.atomic import atomic_files
+        from tokbench.io.output_place import place_of_folder
+
         folder = Path(folder)
         place_of_folder(folder)
         stale = stale_files(folder / SETTINGS, configuration)
@@ -363,10 +370,7 @@ class Tokenizer:
             settings = {
                 "name": self.name,
                 "pretokenization": self.scheme.setting,
-                "segmentation": {
-                    "method": self.segmentation,
-                    **self.options.model_dump(mode="json", exclude={"method"}),
-                },
+                "segmentation": {"method": self.segmentation, **self._given_options()},
                 "size": len(self),
                 "origin": self.origin,
             }
@@ -374,6 +378,9 @@ class Tokenizer:
             if configuration:
                 write_configuration(partial, end=self.end_token)
             stale += outdated_export(folder / SETTINGS, partial)
+
+    def _given_options(self) -> dict[str, Any]:
+        return {} if self._options is None else self._options.model_dump(mode="json", exclude={"method"})
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tokenizer":
@@ -389,7 +396,7 @@ class Tokenizer:
             return adapted(folder)
         settings = read_settings(folder)
         try:
-            method = segmentations[settings.segmentation.method]
+            method = segmentations[settings.method]
             scheme = pretokenization_of(settings.pretokenization)
         except TokbenchError as error:
             raise TokbenchError(f"{folder / SETTINGS}: {error}") from None

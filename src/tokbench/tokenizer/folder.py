@@ -2,75 +2,72 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
 from tokbench.io.json import read_json
-from tokbench.options import Options
 from tokbench.registry import Method
 from tokbench.tokenizer.hugging_face import CONFIGURATION, names_another_class
 from tokbench.vocabulary import VOCABULARY_FILES
+
+if TYPE_CHECKING:
+    from tokbench.options import Options
 
 SETTINGS = "tokbench.json"
 OWN: Literal["own"] = "own"
 """Vocabulary size in the folder name of an imported tokenizer, in place of a requested size."""
 AGAIN = "build the tokenizer again"
 LONGEST_NAME = 200
-Name = Annotated[str, Field(max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]
-"""Name of a method: 1 to 200 characters without control characters, so that it fits into a one-line message."""
-Model = TypeVar("Model", bound=BaseModel)
 
 
-def _setting(value: Any) -> Any:
-    """Validate a method's name, or a mapping with its ``method`` and options."""
-    name = value.get("method") if isinstance(value, dict) else value
-    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise ValueError("neither a name nor a method with options")
-    return value
-
-
-class SegmentationSetting(BaseModel):
-    """Name of a segmentation, with its options as further keys."""
-
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
-
-    method: Name
-
-
-class Settings(BaseModel):
+@dataclass(frozen=True)
+class Settings:
     """Content of ``tokbench.json``.
 
     Attributes:
-        format: Version of the file; 2 is written. Format 1 is read as well; its checksum covers only the vocabulary.
         name: Name of the tokenizer in tables.
         pretokenization: Name of the pre-tokenization, or a mapping with its ``method`` and options.
-        segmentation: Name of the segmentation with its options.
+        segmentation: Name of the segmentation (``method``), with its options as further keys.
         size: Number of tokens in the vocabulary.
-        sha256: Checksum of all files of the vocabulary and all other settings, in hexadecimal.
         origin: Record of how the tokenizer was made.
+        format: Version of the file; 2 is written. Format 1 is read as well; its checksum covers only the vocabulary.
+        sha256: Checksum of all files of the vocabulary and all other settings, in hexadecimal.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    format: Literal[1, 2] = 2
     name: str
-    pretokenization: Annotated[str | dict[str, Any], PlainValidator(_setting)]
-    segmentation: SegmentationSetting
+    pretokenization: str | dict[str, Any]
+    segmentation: dict[str, Any]
     size: int
-    sha256: str = ""
     origin: dict[str, Any]
+    format: Literal[1, 2] = 2
+    sha256: str = ""
 
-    def options(self, method: Method, folder: Path) -> Options:
-        """Return the segmentation's options.
+    @property
+    def method(self) -> str:
+        """Name of the segmentation."""
+        return str(self.segmentation["method"])
+
+    def options(self, method: Method, folder: Path) -> "Options | None":
+        """Return the segmentation's options; None if it has none.
 
         Raises:
             TokbenchError: an option is unknown, or a value is of another type.
         """
-        return _validated(method.options, self.segmentation.model_extra, folder / SETTINGS, "segmentation.")
+        given = {key: value for key, value in self.segmentation.items() if key != "method"}
+        if method.options_class is None and not given:
+            return None
+        from pydantic import ValidationError
+
+        try:
+            return method.options.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            key = "segmentation." + ".".join(map(str, first["loc"]))
+            raise damaged(folder / SETTINGS, key, first["msg"]) from None
 
     def check(self, folder: Path, size: int) -> None:
         """Check that a folder is unchanged since it was saved.
@@ -82,19 +79,58 @@ class Settings(BaseModel):
         Raises:
             TokbenchError: the checksum or the size differs.
         """
-        if self.sha256 != self._digest(folder) or self.size != size:
+        if self.sha256 != self.digest(folder) or self.size != size:
             raise TokbenchError(f"{folder}: the vocabulary or the settings have changed since they were saved; {AGAIN}")
 
-    def _digest(self, folder: Path) -> str:
+    def digest(self, folder: Path) -> str:
+        """Return the checksum of a folder's vocabulary and of these settings."""
         digest = hashlib.sha256()
         for file in (folder / name for name in VOCABULARY_FILES):
             if file.is_file():
                 digest.update(file.name.encode())
                 digest.update(file.read_bytes())
         if self.format > 1:
-            settings = self.model_dump(exclude={"sha256"})
+            settings = {key: value for key, value in vars(self).items() if key != "sha256"}
             digest.update(json.dumps(settings, sort_keys=True).encode())
         return digest.hexdigest()
+
+
+def _named(value: Any) -> bool:
+    """Return whether a value is a name of 1 to 200 printable characters, or a mapping with such a ``method``."""
+    name = value.get("method") if isinstance(value, dict) else value
+    return isinstance(name, str) and 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "format": (lambda value: value in (1, 2) and type(value) is int, "Input should be 1 or 2"),
+    "name": (lambda value: isinstance(value, str), "Input should be a valid string"),
+    "pretokenization": (_named, "Value error, neither a name nor a method with options"),
+    "segmentation": (lambda value: isinstance(value, dict), "Input should be a valid dictionary"),
+    "size": (lambda value: type(value) is int, "Input should be a valid integer"),
+    "sha256": (lambda value: isinstance(value, str), "Input should be a valid string"),
+    "origin": (lambda value: isinstance(value, dict), "Input should be a valid dictionary"),
+}
+"""Condition on each setting, and the message if it is not met."""
+
+
+def _settings(values: Mapping[str, Any], file: Path) -> Settings:
+    """Validate the values of ``tokbench.json``. The error names the first mistake."""
+    for key, (valid, message) in CHECKS.items():
+        if key not in values and key not in ("format", "sha256"):
+            raise damaged(file, key, "Field required")
+        if key in values and not valid(values[key]):
+            raise damaged(file, key, message)
+        if key == "segmentation" and not _named(values[key]):
+            raise damaged(file, "segmentation.method", f"Input should be a name of 1 to {LONGEST_NAME} characters")
+    for key in values:
+        if key not in CHECKS:
+            raise damaged(file, key, "Extra inputs are not permitted")
+    return Settings(**values)
+
+
+def damaged(file: Path, key: str, message: str) -> TokbenchError:
+    """Return the error about one value of ``tokbench.json``."""
+    return TokbenchError(f"{file}: damaged ({ascii(key)[1:-1]:.80}: {message}); {AGAIN}")
 
 
 def sealed(values: dict[str, Any], folder: Path) -> str:
@@ -103,9 +139,9 @@ def sealed(values: dict[str, Any], folder: Path) -> str:
     Raises:
         TokbenchError: a value is not valid in the file.
     """
-    settings = _validated(Settings, json.loads(json.dumps(values)), folder / SETTINGS)
-    signed = settings.model_copy(update={"sha256": settings._digest(folder)})
-    return json.dumps(signed.model_dump(), indent=2) + "\n"
+    settings = _settings(json.loads(json.dumps(values)), folder / SETTINGS)
+    written = {"format": settings.format, **vars(settings), "sha256": settings.digest(folder)}
+    return json.dumps({key: written[key] for key in CHECKS}, indent=2) + "\n"
 
 
 def is_adapted(folder: Path) -> bool:
@@ -129,17 +165,7 @@ def read_settings(folder: Path) -> Settings:
     values = read_json(file, AGAIN)
     if values.get("format") not in (1, 2):
         raise TokbenchError(f"{file}: format {values.get('format')!a:.60} is neither 1 nor 2; {AGAIN}")
-    return _validated(Settings, values, file)
-
-
-def _validated(model: type[Model], values: Any, file: Path, within: str = "") -> Model:
-    """Validate values as a model. The error names the first mistake."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ascii(within + ".".join(map(str, first["loc"])))[1:-1]
-        raise TokbenchError(f"{file}: damaged ({key:.80}: {first['msg']}); {AGAIN}") from None
+    return _settings(values, file)
 
 
 EXPORTED = "tokenizer.json"

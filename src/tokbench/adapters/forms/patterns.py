@@ -293,7 +293,7 @@ def native_setting(translations: "Sequence[TranslatedPattern]", name: str | None
     Raises:
         NotNativeError: a pattern is not compiled.
     """
-    from tokbench.pretokenization.patterns import compile_scanner
+    from tokbench.pretokenization.patterns.scanner import compile_scanner
 
     for one in translations:
         if compile_scanner(one.pattern) is None:

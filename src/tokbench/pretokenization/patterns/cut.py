@@ -70,7 +70,7 @@ def cut_by_patterns(*patterns: str) -> Cut:
 
 def cut_by_scanner(*patterns: str) -> Cut | None:
     """Return a cut by a compiled scanner; None if a pattern is outside the compiled language."""
-    from tokbench.pretokenization.patterns import compile_scanner
+    from tokbench.pretokenization.patterns.scanner import compile_scanner
 
     scanner = compile_scanner(patterns)
     if scanner is None:
