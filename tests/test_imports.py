@@ -44,7 +44,7 @@ from importlib import import_module
 HEAVY = {"scipy.stats"}
 FIRST = {
     "tokbench.options": "pydantic",
-    "tokbench.tokenizer": "numpy pydantic",
+    "tokbench.tokenizer": "numpy",
     "tokbench.corpus.shards": "numpy pyarrow pydantic",
     "tokbench.pretokens.external_count": "numpy pyarrow pydantic",
     "tokbench.config.sections": "numpy pyarrow pydantic yaml",
@@ -132,8 +132,8 @@ CHAIN = {
         "import bpe/tokens.vocab --from tokens --pattern gpt2 --segmentation greedy -o taken",
         "numpy pydantic yaml",
     ),
-    "encode": ("encode bpe text.txt -o encoded", "numpy pydantic"),
-    "decode": ("decode bpe ids -o decoded", "numpy pydantic"),
+    "encode": ("encode bpe text.txt -o encoded", "numpy"),
+    "decode": ("decode bpe ids -o decoded", "numpy"),
     "export": ("export bpe --to tokens -o exported", "numpy pydantic"),
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
     "count_tokens": ("count_tokens bpe SHARD --speed speed.json -o tokens.json", ROWS),

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import add, methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY, real_number, whole_number
+from tokbench.kernels.token_lists import flat_tokens, parse_ids, parse_merges, parse_tokens
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
@@ -202,10 +202,7 @@ class Vocabulary:
 
     def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the tokens for kernels: concatenated bytes (uint8) and offsets (int64 [tokens + 1])."""
-        data = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
-        offsets = np.zeros(len(self.tokens) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, self.tokens), np.int64, len(self.tokens)), out=offsets[1:])
-        return data, offsets
+        return flat_tokens(self.tokens)
 
     @property
     def by_id(self) -> tuple[bytes, ...]:
@@ -263,12 +260,12 @@ class Vocabulary:
             TokbenchError: a file is missing or damaged.
         """
         tokens = read_tokens(folder / "tokens.vocab")
-        merges = _read_file(folder / "merges.tsv", lambda lines: _read_merges(lines, tokens))
+        merges = _read_bytes(folder / "merges.tsv", lambda text: parse_merges(text, *flat_tokens(tokens)))
         scores = _read_file(folder / "scores.txt", _each(_read_score))
         continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
         events = _read_file(folder / "events.tsv", _each(_read_event))
         tuples = _read_file(folder / "tuples.tsv", _each(_read_tuple))
-        own = _read_file(folder / "ids.txt", _each(_read_id))
+        own = _read_bytes(folder / "ids.txt", lambda text: parse_ids(text, LARGEST_VOCABULARY - 1))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
         record = _read_file(folder / "record.json", _read_record)
@@ -282,7 +279,7 @@ class Vocabulary:
                 None if scores is None else np.array(scores, np.float64),
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
-                None if own is None else np.array(own, np.int32),
+                own,
                 dict(special or ()),
                 SubstringCounts.from_pairs(substrings) if substrings else None,
                 None if tuples is None else tuple(tuples),
@@ -311,17 +308,6 @@ def _read_count(line: str) -> tuple[bytes, int]:
 def _read_special(line: str) -> tuple[int, bytes]:
     number, token = line.split("\t")
     return _read_id(number), bytes.fromhex(token)
-
-
-def _read_merges(lines: Sequence[str], tokens: Sequence[bytes]) -> NDArray[np.int32]:
-    """Return int32 [lines, 3], the ids of both parts and of the result; all lines are parsed at once."""
-    ids = dict(zip(tokens, range(len(tokens)), strict=True))
-    if {*map(methodcaller("count", "\t"), lines)} - {1}:
-        raise ValueError
-    parts = [*map(bytes.fromhex, "\t".join(lines).split("\t") if lines else ())]
-    lefts, rights = parts[::2], parts[1::2]
-    columns = (lefts, rights, map(add, lefts, rights))
-    return np.stack([np.fromiter(map(ids.__getitem__, column), np.int32, len(lines)) for column in columns], axis=1)
 
 
 def _read_record(lines: Sequence[str]) -> dict[str, Any]:
@@ -360,20 +346,18 @@ def _each(parse: Callable[[str], Any]) -> Callable[[Sequence[str]], list[Any]]:
     return lambda lines: [*map(parse, lines)]
 
 
+INVALID = "invalid line; build the tokenizer again"
+
+
 def _read_file(path: Path, parse: Callable[[Sequence[str]], Any]) -> Any:
-    """Parse the lines of a file; return None if the file does not exist."""
-    if not path.exists():
-        return None
-    return _parsed(path, parse, "invalid line; build the tokenizer again")
-
-
-def _parsed(path: Path, parse: Callable[[Sequence[str]], Any], mistake: str) -> Any:
-    """Parse the lines of a file.
+    """Parse the lines of a file; return None if the file does not exist.
 
     Raises:
-        TokbenchError: a line cannot be parsed; the message has the number of the first such line, and ``mistake``.
+        TokbenchError: a line cannot be parsed; the message has the number of the first such line.
     """
-    lines = _lines(path)
+    if not path.exists():
+        return None
+    lines = _ascii(path).decode().splitlines()
     try:
         return parse(lines)
     except (ValueError, KeyError):
@@ -382,8 +366,18 @@ def _parsed(path: Path, parse: Callable[[Sequence[str]], Any], mistake: str) -> 
         try:
             parse([line])
         except (ValueError, KeyError):
-            raise TokbenchError(f"{path}:{number}: {mistake}") from None
+            raise TokbenchError(f"{path}:{number}: {INVALID}") from None
     raise AssertionError(path)
+
+
+def _read_bytes(path: Path, parse: Callable[[bytes], NDArray[np.int32]]) -> NDArray[np.int32] | None:
+    """Parse a file by a kernel, which raises ValueError with the number of the first invalid line; as _read_file."""
+    if not path.exists():
+        return None
+    try:
+        return parse(_ascii(path))
+    except ValueError as error:
+        raise TokbenchError(f"{path}:{error}: {INVALID}") from None
 
 
 def read_tokens(path: Path | str) -> tuple[bytes, ...]:
@@ -392,18 +386,23 @@ def read_tokens(path: Path | str) -> tuple[bytes, ...]:
     Raises:
         TokbenchError: the file is missing or a line is not hexadecimal.
     """
-    return tuple(_parsed(Path(path), _each(bytes.fromhex), "this line is not a token in hexadecimal; correct it"))
-
-
-def _lines(path: Path) -> list[str]:
     try:
-        return read_regular(path).decode("ascii").splitlines()
+        return tuple(parse_tokens(_ascii(Path(path))))
+    except ValueError as error:
+        raise TokbenchError(f"{path}:{error}: this line is not a token in hexadecimal; correct it") from None
+
+
+def _ascii(path: Path) -> bytes:
+    try:
+        content = read_regular(path)
+        content.decode("ascii")
     except OSError as error:
         raise TokbenchError(f"{path}: not a readable vocabulary ({error.strerror}); name or build another") from None
     except UnicodeDecodeError as error:
         raise TokbenchError(
             f"{path}: not a readable vocabulary (byte {error.start} is not ASCII); name or build another"
         ) from None
+    return content
 
 
 def write_tokens(tokens: Sequence[bytes], path: Path | str) -> None:

@@ -21,6 +21,7 @@ from tokbench.construction.greedtok import GreedTokOptions
 from tokbench.construction.greedtok import build as greedtok_build
 from tokbench.errors import TokbenchError
 from tokbench.kernels.cover import CoverSegmenter
+from tokbench.kernels.deferred import DeferredSegmenter, RankSegmenter
 from tokbench.kernels.derivations import Derivations
 from tokbench.kernels.merge import MergeSegmenter
 from tokbench.kernels.shortest_path import ShortestPathSegmenter
@@ -32,6 +33,7 @@ from tokbench.reference import segmentation as twin
 from tokbench.reference.greedtok import choose, substrings
 from tokbench.reference.numbers import place_of
 from tokbench.reference.segmentation import cover as cover_twin
+from tokbench.segmentation import segmentations
 from tokbench.segmentation.cover import cover
 from tokbench.segmentation.merge import byte_ids, joined_bytes
 from tokbench.segmentation.shortest_path import ShortestPathOptions
@@ -99,6 +101,39 @@ def test_long_pretokens(seed: int) -> None:
     texts = [b"".join(draw.choices([*words, b"d", b"\xff"], k=draw.randint(10, 80))) for _ in range(40)]
     texts += [word * draw.randint(1, 90) + draw.choice(words) + word * 40 for word in words]
     assert cut(derived, *texts) == cut(replayed, *texts)
+
+
+@pytest.mark.parametrize("letters", [b"ab", b"abcde ", bytes(range(256))])
+def test_tables_are_built_when_they_pay(letters: bytes) -> None:
+    """By 8 KiB of short pre-tokens, or by a pre-token of 65 bytes; ids are the same before and after."""
+    draw = np.random.default_rng(len(letters))
+    alphabet = np.frombuffer(letters, np.uint8)
+    trained = PretokenCounts.from_pairs((draw.choice(alphabet, 12).tobytes(), 1) for _ in range(300))
+    vocabulary = build(trained, 256 + 200, BpeOptions())
+    ids = {token: index for index, token in enumerate(vocabulary.tokens)}
+    texts = [draw.choice(alphabet, length).tobytes() for length in (*range(1, 65), *draw.integers(1, 20, 60))]
+    texts += [*vocabulary.tokens]
+    for name in ("merge", "whole_or_merge", "ranked"):
+        made = segmentations[name].function(vocabulary, None)
+        assert isinstance(made, DeferredSegmenter)
+        before = cut(made, *texts)
+        assert made.built is None
+        while made.built is None:
+            assert cut(made, *texts) == before
+        assert cut(made, *texts) == cut(made.first, *texts) == before
+        if name == "ranked":
+            assert before == [twin.ranked(text, ids) for text in texts]
+        again = segmentations[name].function(vocabulary, None)
+        assert isinstance(again, DeferredSegmenter)
+        assert cut(again, letters[:1] * 64)
+        assert again.built is None
+        assert cut(again, letters[:1] * 65) == cut(made, letters[:1] * 65)
+        assert again.built is not None
+
+
+def test_long_pretokens_are_not_cut_in_quadratic_time() -> None:
+    with pytest.raises(ValueError, match="65 bytes"):
+        cut(RankSegmenter(Trie(*Vocabulary(BYTES).flat())), b"a" * 65)
 
 
 def test_tokens_of_later_ones() -> None:

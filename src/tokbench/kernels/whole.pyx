@@ -16,7 +16,7 @@ cdef class WholeSegmenter(MergeSegmenter):
     """Segmenter that does not split a pre-token that is a token, and merges all others.
 
     Args:
-        merges, byte_ids, joined, by_result: See :class:`tokbench.kernels.merge.MergeSegmenter`.
+        merges, byte_ids, joined, by_result, derive: See :class:`tokbench.kernels.merge.MergeSegmenter`.
         tokens: Trie of the tokens that are not split.
     """
 
@@ -30,10 +30,11 @@ cdef class WholeSegmenter(MergeSegmenter):
         joined: NDArray[np.uint8],
         Trie tokens not None,
         by_result: bool = False,
+        derive: bool = True,
     ):
-        super().__init__(merges, byte_ids, joined, by_result)
+        super().__init__(merges, byte_ids, joined, by_result, derive)
         self.tokens = tokens
-        self.merged_whole = self.derivations.complete and self.derivations.are_all_of(&tokens.view)
+        self.merged_whole = derive and self.derivations.complete and self.derivations.are_all_of(&tokens.view)
 
     cdef int64_t cut_all(self, Piece* pieces, int64_t n, int32_t* ids, Scratch* scratch) except -1 nogil:
         if self.merged_whole:

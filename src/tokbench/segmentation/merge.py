@@ -5,15 +5,16 @@ Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subwo
 Reference: ``merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from operator import add, eq
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
+from tokbench.kernels.deferred import DeferredSegmenter
 from tokbench.kernels.merge import MergeSegmenter
+from tokbench.kernels.token_lists import joined_bytes as joined_in
+from tokbench.kernels.token_lists import wrong_merge
 from tokbench.segmentation import Segmenter, reject_continuation, segmentation
-from tokbench.vocabulary import BYTES, Vocabulary
+from tokbench.vocabulary import Vocabulary
 
 
 @segmentation("merge", needs="merges", cites=("sennrich2016",))
@@ -27,7 +28,8 @@ def merge(vocabulary: Vocabulary, options: object) -> Segmenter:
         TokbenchError: the vocabulary has no merges or has continuation forms, a merge names an id that does not exist,
             or its result is not the concatenation of its parts; the message names the merge.
     """
-    return MergeSegmenter(*replayed(vocabulary, "merge"))
+    tables = replayed(vocabulary, "merge")
+    return DeferredSegmenter(MergeSegmenter(*tables, derive=False), lambda: MergeSegmenter(*tables))
 
 
 def replayed(
@@ -50,37 +52,32 @@ def replayed(
             "or a vocabulary by bpe"
         )
     tokens, merges = vocabulary.tokens, vocabulary.merges
-    outside = np.flatnonzero(((merges < 0) | (merges >= len(tokens))).any(axis=1))
-    inside = merges[: outside[0]] if len(outside) else merges
-    lefts, rights, results = (map(tokens.__getitem__, column) for column in inside.T.tolist())
-    equal = [*map(eq, map(add, lefts, rights), results)]
-    if not all(equal):
-        left, right, result = (tokens[index] for index in inside[equal.index(False)].tolist())
+    data, offsets = vocabulary.flat()
+    wrong = wrong_merge(np.ascontiguousarray(merges, np.int32).reshape(-1, 3), data, offsets)
+    if wrong is not None:
+        index, outside = wrong
+        ids = merges[index].tolist()
+        if outside:
+            raise TokbenchError(
+                f"segmentation '{segmentation}': merge {index} names an id outside the vocabulary of {len(tokens)} "
+                f"tokens ({', '.join(map(str, ids))}); correct it"
+            )
+        left, right, result = (tokens[one].hex() for one in ids)
         raise TokbenchError(
-            f"segmentation '{segmentation}': merge {equal.index(False)} joins {left.hex()} and {right.hex()} "
-            f"into {result.hex()}; correct the result"
+            f"segmentation '{segmentation}': merge {index} joins {left} and {right} into {result}; correct the result"
         )
-    if len(outside):
-        ids = ", ".join(map(str, merges[outside[0]].tolist()))
-        raise TokbenchError(
-            f"segmentation '{segmentation}': merge {outside[0]} names an id outside the vocabulary of {len(tokens)} "
-            f"tokens ({ids}); correct it"
-        )
-    return merges, byte_ids(vocabulary), joined_bytes(vocabulary)
+    return merges, byte_ids(vocabulary), joined_in(data, offsets)
 
 
 def byte_ids(vocabulary: Vocabulary) -> NDArray[np.int32]:
     """Return int32 [256], the id of each byte."""
-    ids = {token: index for index, token in enumerate(vocabulary.tokens) if len(token) == 1}
-    return np.array([ids[byte] for byte in BYTES], np.int32)
+    data, offsets = vocabulary.flat()
+    single = np.flatnonzero(np.diff(offsets) == 1)
+    ids = np.zeros(256, np.int32)
+    ids[data[offsets[single]]] = single
+    return ids
 
 
 def joined_bytes(vocabulary: Vocabulary) -> NDArray[np.uint8]:
     """Return uint8 [65536], 1 at ``256 a + b`` if some token contains byte a followed by byte b."""
-    data, offsets = vocabulary.flat()
-    inside = np.ones(max(len(data) - 1, 0), np.bool_)
-    inside[offsets[1:-1] - 1] = False
-    pairs = data[:-1].astype(np.int64) * 256 + data[1:]
-    joined = np.zeros(65536, np.uint8)
-    joined[pairs[inside]] = 1
-    return joined
+    return joined_in(*vocabulary.flat())

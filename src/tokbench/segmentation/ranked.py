@@ -8,6 +8,7 @@ Source: OpenAI's ``tiktoken``, with a pure Python version in its ``_educational`
 Reference: ``ranked`` in :mod:`tokbench.reference.segmentation`.
 """
 
+from tokbench.kernels.deferred import DeferredSegmenter, RankSegmenter
 from tokbench.kernels.pairs import pairs_of
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
@@ -30,5 +31,9 @@ def ranked(vocabulary: Vocabulary, options: object) -> Segmenter:
     reject_continuation(vocabulary, "ranked")
     data, offsets = vocabulary.flat()
     tokens = Trie(data, offsets)
-    pairs = pairs_of(tokens, Trie(data, offsets, backwards=True), data, offsets)
-    return WholeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), tokens, by_result=True)
+
+    def build() -> WholeSegmenter:
+        pairs = pairs_of(tokens, Trie(data, offsets, backwards=True), data, offsets)
+        return WholeSegmenter(pairs, byte_ids(vocabulary), joined_bytes(vocabulary), tokens, by_result=True)
+
+    return DeferredSegmenter(RankSegmenter(tokens), build)

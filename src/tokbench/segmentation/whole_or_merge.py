@@ -5,6 +5,7 @@ Source: the option ``ignore_merges`` of the BPE model in Hugging Face's ``tokeni
 Reference: ``whole_or_merge`` in :mod:`tokbench.reference.segmentation`.
 """
 
+from tokbench.kernels.deferred import DeferredSegmenter
 from tokbench.kernels.trie import Trie
 from tokbench.kernels.whole import WholeSegmenter
 from tokbench.segmentation import Segmenter, segmentation
@@ -19,4 +20,6 @@ def whole_or_merge(vocabulary: Vocabulary, options: object) -> Segmenter:
     Raises:
         TokbenchError: as ``merge`` does.
     """
-    return WholeSegmenter(*replayed(vocabulary, "whole_or_merge"), Trie(*vocabulary.flat()))
+    tables, tokens = replayed(vocabulary, "whole_or_merge"), Trie(*vocabulary.flat())
+    first = WholeSegmenter(*tables, tokens, derive=False)
+    return DeferredSegmenter(first, lambda: WholeSegmenter(*tables, tokens))
