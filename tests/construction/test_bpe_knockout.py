@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.support.workflow.checkout import Checkout
 from tokbench.adapters.export_hugging_face import export
+from tokbench.candidates.merge_lists import GoldWord, Parts, anneal, blame, reify, repair
 from tokbench.construction.bpe import BpeOptions
 from tokbench.construction.bpe import build as bpe
-from tokbench.construction.bpe_knockout import BpeKnockoutOptions, GoldWord, Parts, blame, build, knock_out, read_gold
+from tokbench.construction.bpe_knockout import BpeKnockoutOptions, build, knock_out, read_gold
 from tokbench.errors import TokbenchError
 from tokbench.intrinsic.resource import read_resource
 from tokbench.kernels.tuples import TupleSegmenter
@@ -229,6 +230,128 @@ def test_knockout_twin(
     Tokenizer(vocabulary_of(expected), "none", "merge_tuples")
 
 
+# Annealing and reification
+
+
+def test_annealing_by_hand() -> None:
+    """``un`` and ``do`` are adjacent three times without a boundary, and ``do`` and ``er`` once of two times."""
+    gold = [(b"undo", set[int]()), (b"undoer", {4}), (b"undoes", {4}), (b"doer", set[int]())]
+    words = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in gold]
+    merges: list[Parts] = [(b"u", b"n"), (b"d", b"o"), (b"e", b"r")]
+    added: list[Parts] = [(b"un", b"do")]
+    assert anneal(merges, words, 3, 0.8, 9) == merges + added
+    assert anneal(merges, words, 1, 0.5, 9) == [*merges, *added, (b"e", b"s"), (b"do", b"er")]
+    assert anneal(merges, words, 1, 0.5, 5) == [*merges, *added, (b"e", b"s")]
+    assert anneal(merges, words, 4, 0.5, 9) == anneal(merges, words, 1, 0.5, 3) == merges
+    options = BpeKnockoutOptions(annealing="after")
+    assert knock_out(merges, words, options, most=9) == merges + added
+    assert knock_out(merges, words, options) == merges
+
+
+def test_annealed_tokens_are_new() -> None:
+    """``abc`` exists; of the two pairs that make ``xyz``, the first is added."""
+    words = [GoldWord((word,), (frozenset(),)) for word in (b"xyz", b"xyz", b"xyzz")]
+    merges: list[Parts] = [(b"y", b"z"), (b"x", b"yz")]
+    assert anneal(merges, words, 3, 0.8, 9) == merges
+    assert anneal(merges[:1], words, 3, 0.8, 9) == merges
+
+
+TUPLES: list[Parts] = [(b"i", b"d"), (b"b", b"r"), (b"br", b"id", b"s"), (b"g", b"r", b"id"), (b"br", b"id", b"e")]
+
+
+def test_reification_by_hand() -> None:
+    """``brid`` is in two merges of three parts, and is made before the first; ``rid`` is in one."""
+    assert reify(TUPLES, set(), False, 99) == (TUPLES, False)
+    made: list[Parts] = [(b"br", b"id"), (b"brid", b"s"), (b"r", b"id"), (b"g", b"rid"), (b"brid", b"e")]
+    assert reify(TUPLES, {b"ids", b"gr", b"ide"}, True, 99) == (TUPLES[:2] + made, True)
+    assert reify(TUPLES, {b"brid", b"ids", b"ide", b"gr", b"rid"}, True, 99) == (TUPLES, False)
+    assert reify(TUPLES, set(), True, len(TUPLES)) == (TUPLES, False)
+    linked: list[Parts] = [(b"b", b"r"), (b"br", b"i", b"d"), (b"i", b"d"), (b"g", b"br", b"i", b"d", b"i", b"d")]
+    assert reify(linked, set(), False, 0) == ([*linked[:3], (b"g", b"br", b"id", b"id")], True)
+
+
+def test_repair_by_hand() -> None:
+    """``dr`` is merged first, so that the parts of ``undress`` are never adjacent."""
+    merges: list[Parts] = [(b"d", b"r"), (b"u", b"n"), (b"un", b"d", b"r", b"e")]
+    assert repair(merges) == [*merges[:2], (b"un", b"dr", b"e")]
+    assert repair([*merges, (b"undre", b"s", b"s")])[3] == (b"undre", b"s", b"s")
+
+
+def test_knockout_and_reification_by_hand() -> None:
+    """``und`` goes, and is not made again; ``ndo`` is made, joins no boundary, and stays in the last knockout."""
+    made = knock_out(MERGES, WORDS, BpeKnockoutOptions(reification="make"), most=9)
+    assert made == [(b"u", b"n"), (b"d", b"o"), (b"e", b"r"), (b"d", b"er"), (b"un", b"der")]
+    assert knock_out(MERGES, WORDS, BpeKnockoutOptions(reification="link"), most=9) == knock_out(
+        MERGES, WORDS, BpeKnockoutOptions()
+    )
+
+
+@settings(max_examples=300)
+@given(places, gold_words, st.integers(1, 3), st.sampled_from([0.3, 0.5, 0.8, 1.0]), st.integers(0, 12))
+def test_annealing_twin(
+    rows: list[list[int]], gold: list[tuple[bytes, set[int]]], count: int, share: float, most: int
+) -> None:
+    merges = merges_of(rows)
+    words = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in gold]
+    assert anneal(merges, words, count, share, most) == twin.anneal(merges, gold, count, share, most)
+
+
+@settings(max_examples=300)
+@given(places, st.sets(st.text("abc", min_size=2, max_size=4).map(str.encode), max_size=5), st.booleans())
+def test_reification_twin(rows: list[list[int]], removed: set[bytes], make: bool) -> None:
+    merges = merges_of(rows)
+    for most in (0, len(merges) + 1, 99):
+        expected = twin.reify(merges, removed, make, most)
+        assert reify(merges, removed, make, most) == (expected, expected != merges)
+        Tokenizer(vocabulary_of(expected), "none", "merge_tuples")
+    repaired = twin.repair(merges)
+    assert repair(merges) == repaired
+    Tokenizer(vocabulary_of(repaired), "none", "merge_tuples")
+
+
+@settings(max_examples=200)
+@given(
+    places,
+    gold_words,
+    st.integers(1, 4),
+    st.integers(0, 9),
+    st.sampled_from([None, "before", "after", "both"]),
+    st.sampled_from([None, "link", "make"]),
+    st.booleans(),
+)
+def test_options_together_twin(
+    rows: list[list[int]],
+    gold: list[tuple[bytes, set[int]]],
+    rounds: int,
+    most: int,
+    annealing: str | None,
+    reification: str | None,
+    repairs: bool,
+) -> None:
+    merges = merges_of(rows)
+    words = [GoldWord((word,), (frozenset(cuts),)) for word, cuts in gold]
+    changes = {"annealing": annealing, "annealing_count": 1, "annealing_share": 0.5, "start_share": 0.9}
+    options = validated(
+        changes | {"rounds": rounds, "reification": reification, "repair": repairs}, BpeKnockoutOptions, "test"
+    )
+    expected = twin.restructure(
+        merges,
+        gold,
+        Fraction(1, 2),
+        rounds,
+        0,
+        most,
+        annealing=annealing,
+        count=1,
+        share=0.5,
+        repairs=repairs,
+        reification=reification,
+    )
+    assert knock_out(merges, words, options, most=most) == expected
+    assert len(expected) <= max(most, len(merges))
+    Tokenizer(vocabulary_of(expected), "none", "merge_tuples")
+
+
 # From files
 
 
@@ -321,6 +444,12 @@ def test_fill_without_enough_text(gold_file: Path) -> None:
             "is not a type of resource with segmented words",
         ),
         ({"fill": True, "cascade": True}, "fill and cascade exclude each other"),
+        ({"fill": True, "annealing": "after"}, "fill excludes annealing"),
+        ({"fill": True, "reification": "make"}, "fill excludes annealing"),
+        ({"fill": True, "start_share": 0.9}, "fill excludes annealing"),
+        ({"cascade": True, "reification": "link"}, "cascade leaves no merges of several parts"),
+        ({"cascade": True, "repair": True}, "cascade leaves no merges of several parts"),
+        ({"annealing": "both"}, "needs room for its merges; set start_share below 1"),
         ({"threshold": 0}, "threshold"),
     ],
 )

@@ -6,23 +6,26 @@ it joined in the final tokens, and B those of them that are gold boundaries. Mer
 their tokens. In other merges the parts of a removed token take its place, so that these have more than two parts.
 Positions are counted in bytes, and every word counts once.
 
+Annealing and reification are those of Bauwens and de Lhoneux, "ReBPE: Iteratively Improving the Internal Structure of a
+Structured Tokeniser by Mining its Internal Structure" (2026), with the details of the authors' package `bpe-knockout
+<https://github.com/bauwenst/BPE-knockout>`_: a round is a knockout and a reification, and a last knockout follows the
+last reification. Here each token has one merge, a token that was removed is not made again in any way, and no more than
+the wanted number of tokens are made.
+
 The words are split by a seeded hash, so that alignment can be measured on the other words: set ``left_out`` and
 ``left_out_seed`` of a resource to the same values as ``gold_share`` and ``gold_seed``.
 
-Reference: ``knock_out`` in :mod:`tokbench.reference.morphology`.
+Reference: ``restructure`` in :mod:`tokbench.reference.morphology`.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import chain, pairwise
+from collections.abc import Container, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
+from tokbench.candidates.merge_lists import GoldWord, Parts, anneal, guilty_merges, reify, repair, rewire
 from tokbench.construction import bpe, construction
 from tokbench.errors import TokbenchError, unknown
 from tokbench.metric.words import boundaries
@@ -30,12 +33,11 @@ from tokbench.options import Seed
 from tokbench.pretokenization import Boundaries, pretokenization_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.resource import is_drawn, resource_types
-from tokbench.segmentation.merge_tuples import merge_tuples
 from tokbench.vocabulary import BYTES, Vocabulary
 
 
 class BpeKnockoutOptions(bpe.BpeOptions):
-    """Without ``gold``, nothing is knocked out."""
+    """Without ``gold``, nothing changes in the merges of BPE."""
 
     gold: Path | None = None
     """File of gold data with segmented words."""
@@ -68,6 +70,27 @@ class BpeKnockoutOptions(bpe.BpeOptions):
     """Start from a larger BPE vocabulary, so that exactly the wanted number of tokens remains. Default: start from the
     wanted number, as in the paper, so that fewer remain."""
 
+    annealing: Literal["before", "after", "both"] | None = None
+    """Add merges that the gold words want: before the first knockout, after the last one, or both. Default: none are
+    added."""
+
+    annealing_count: int = Field(3, ge=1)
+    """Smallest number of occurrences of a pair without a gold boundary in it, for a merge to be added."""
+
+    annealing_share: float = Field(0.8, gt=0, le=1)
+    """Smallest share of these among all occurrences of the pair."""
+
+    start_share: float = Field(1.0, gt=0, le=1)
+    """Share of the wanted tokens that BPE starts with. The rest is room for merges that are added before a knockout."""
+
+    reification: Literal["link", "make"] | None = None
+    """After each knockout, replace two parts of a merge of several by their token, which an existing merge makes
+    (``link``), or also a new one (``make``). Tokens that were removed are not made again. Default: merges keep their
+    parts."""
+
+    repair: bool = False
+    """After each knockout, give each merge of several parts those that the merges before it leave of its token."""
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if (self.gold is None) != (self.gold_type is None):
@@ -77,27 +100,18 @@ class BpeKnockoutOptions(bpe.BpeOptions):
             raise ValueError(unknown(self.gold_type, "type of resource with segmented words", known))
         if self.fill and self.cascade:
             raise ValueError("fill and cascade exclude each other; remove one")
+        if self.fill and (self.annealing or self.reification == "make" or self.start_share < 1):
+            raise ValueError("fill excludes annealing, start_share and reification 'make'; remove one")
+        if self.cascade and (self.reification or self.repair):
+            raise ValueError("cascade leaves no merges of several parts to reify or repair; remove one")
+        if self.annealing in ("before", "both") and self.start_share == 1:
+            raise ValueError("annealing before a knockout needs room for its merges; set start_share below 1")
         return self
 
 
-@dataclass(frozen=True)
-class GoldWord:
-    """A word as pre-tokens.
-
-    Attributes:
-        pretokens: bytes of each pre-token.
-        cuts: gold boundaries inside each pre-token, as byte offsets.
-    """
-
-    pretokens: tuple[bytes, ...]
-    cuts: tuple[frozenset[int], ...]
-
-
-Parts = tuple[bytes, ...]
-"""Parts of a merge; joined, they are its token."""
-
-
-@construction("bpe_knockout", options=BpeKnockoutOptions, segmentation="merge_tuples", cites=("bauwens2024",))
+@construction(
+    "bpe_knockout", options=BpeKnockoutOptions, segmentation="merge_tuples", cites=("bauwens2024", "bauwens2026")
+)
 def build(
     counts: PretokenCounts, size: int, options: BpeKnockoutOptions, *, seed: int = 0, threads: int = 1
 ) -> Vocabulary:
@@ -109,7 +123,7 @@ def build(
     Args:
         counts: pre-tokens to build the BPE vocabulary from.
         size: number of tokens of the BPE vocabulary, including the 256 bytes. Fewer remain. With ``fill``, number of
-            tokens that remain.
+            tokens that remain. With ``annealing`` or ``reification``, largest number of tokens.
         options: gold data and limits.
         seed: not used; the choice of words has its own seed.
         threads: not used.
@@ -123,7 +137,8 @@ def build(
     """
     words = [] if options.gold is None else read_gold(options, counts.scheme or "none")
     merges = _merges(counts, size, options)
-    remaining = knock_out(merges, words, options)
+    start = max(0, int(size * options.start_share) - len(BYTES))
+    remaining = knock_out(merges[:start] if words else merges, words, options, most=size - len(BYTES))
     if options.fill and len(BYTES) + len(merges) == size:
         merges = _enough_merges(counts, size, options, words, merges)
         remaining = knock_out(merges, words, options, least=size - len(BYTES))
@@ -193,110 +208,55 @@ def _in_pretokens(word: bytes, cuts: Iterable[int], split: Boundaries) -> GoldWo
     )
 
 
-@dataclass(frozen=True)
-class Joint:
-    """An occurrence of a merge in a token.
-
-    Attributes:
-        rank: rank of the merge.
-        start: offset of its first byte in the token.
-        end: offset after its last byte.
-    """
-
-    rank: int
-    start: int
-    end: int
-
-
-def joints_of(merges: Sequence[Parts]) -> dict[bytes, list[Joint]]:
-    """Return, for each token and each position inside it, the occurrence of the merge that joins it there."""
-    joints: dict[bytes, list[Joint]] = {byte: [] for byte in BYTES}
-    for rank, parts in enumerate(merges):
-        token = b"".join(parts)
-        own = Joint(rank, 0, len(token))
-        found: list[Joint] = []
-        for place, part in enumerate(parts):
-            found += [own] * (place > 0)
-            start = len(found)
-            found += (Joint(joint.rank, joint.start + start, joint.end + start) for joint in joints[part])
-        joints[token] = found
-    return joints
-
-
-def blame(merges: Sequence[Parts], words: Sequence[GoldWord], once: bool) -> tuple[Counter[int], Counter[int]]:
-    """Count for each merge, by rank, the positions that it joins in the gold words, and the gold boundaries of these.
-
-    Args:
-        merges: parts of each merge, in order of rank.
-        words: the gold words.
-        once: count each occurrence of a merge once, with a boundary if any of its positions is one.
-
-    Returns:
-        N and B of the merges with an N above 0.
-    """
-    tokens = tuple(b"".join(parts) for parts in merges)
-    vocabulary = Vocabulary(BYTES + tokens, tuples=tuple(merges))
-    pretokens = [pretoken for word in words for pretoken in word.pretokens]
-    gold = [cuts for word in words for cuts in word.cuts]
-    offsets = np.zeros(len(pretokens) + 1, np.int64)
-    np.cumsum([len(pretoken) for pretoken in pretokens], out=offsets[1:])
-    data = np.frombuffer(b"".join(pretokens), np.uint8)
-    ids, bounds = merge_tuples(vocabulary, None).segment(data, offsets)
-    joints = joints_of(merges)
-    joined: Counter[int] = Counter()
-    crossed: Counter[int] = Counter()
-    for (first, last), cuts in zip(pairwise(bounds.tolist()), gold, strict=True):
-        place = 0
-        for index in ids[first:last].tolist():
-            token = vocabulary.tokens[index]
-            inside = list(enumerate(joints[token], place + 1))
-            if once:
-                joined.update(joint.rank for joint in set(joints[token]))
-                crossed.update(joint.rank for joint in {joint for position, joint in inside if position in cuts})
-            else:
-                joined.update(joint.rank for _, joint in inside)
-                crossed.update(joint.rank for position, joint in inside if position in cuts)
-            place += len(token)
-    return joined, crossed
-
-
 def knock_out(
-    merges: Sequence[Parts], words: Sequence[GoldWord], options: BpeKnockoutOptions, *, least: int = 0
+    merges: Sequence[Parts], words: Sequence[GoldWord], options: BpeKnockoutOptions, *, least: int = 0, most: int = 0
 ) -> list[Parts]:
-    """Return the merges that remain after all rounds, in order of rank, with rewired parts.
+    """Return the merges after all rounds, in order of rank, with rewired parts.
 
     Args:
         merges: parts of each merge, in order of rank. Each token has one merge.
-        words: the gold words; without any, nothing is removed.
-        options: threshold, rounds, and what is counted and removed.
+        words: the gold words; without any, nothing changes.
+        options: threshold, rounds, annealing and reification.
         least: number of merges that remain at least. Default: 0.
+        most: number of merges up to which annealing and reification add some. Default: 0, so that they add none.
     """
-    remaining = list(merges)
-    for _ in range(options.rounds if words else 0):
-        joined, crossed = blame(remaining, words, options.tuples_once)
-        guilty = [rank for rank, times in joined.items() if crossed[rank] / times >= options.threshold]
-        guilty.sort(key=lambda rank: (-Fraction(crossed[rank], joined[rank]), -joined[rank], rank))
+    if not words:
+        return list(merges)
+    remaining = _annealed(merges, words, options, "before", most)
+    removed_tokens: set[bytes] = set()
+    new = False
+    for _ in range(options.rounds):
+        guilty = guilty_merges(remaining, words, options.threshold, options.tuples_once)
         removed = set(guilty[: max(0, len(remaining) - least)])
-        if not removed:
-            break
+        removed_tokens.update(b"".join(remaining[rank]) for rank in removed)
         remaining = rewire(remaining, removed, options.cascade)
-    return remaining
+        remaining, new = _reified(remaining, removed_tokens, options, most)
+        if not removed and not new:
+            break
+    if new:
+        guilty = guilty_merges(remaining, words, options.threshold, options.tuples_once)
+        remaining = rewire(remaining, set(guilty[: max(0, len(remaining) - least)]), options.cascade)
+    return _annealed(remaining, words, options, "after", most)
 
 
-def rewire(merges: Sequence[Parts], removed: set[int], cascade: bool) -> list[Parts]:
-    """Return the merges without those of some ranks. The parts of a removed token take its place in other merges.
+def _annealed(
+    merges: Sequence[Parts],
+    words: Sequence[GoldWord],
+    options: BpeKnockoutOptions,
+    when: Literal["before", "after"],
+    most: int,
+) -> list[Parts]:
+    if options.annealing not in (when, "both"):
+        return list(merges)
+    return anneal(merges, words, options.annealing_count, options.annealing_share, most)
 
-    Args:
-        merges: parts of each merge, in order of rank.
-        removed: ranks to remove.
-        cascade: remove merges with a removed part instead.
-    """
-    gone: dict[bytes, Parts] = {}
-    remaining = []
-    for rank, parts in enumerate(merges):
-        expanded = tuple(chain.from_iterable(gone.get(part, (part,)) for part in parts))
-        if rank in removed or (cascade and any(part in gone for part in parts)):
-            gone[b"".join(parts)] = expanded
-        else:
-            remaining.append(expanded)
-    return remaining
+
+def _reified(
+    merges: list[Parts], disqualified: Container[bytes], options: BpeKnockoutOptions, most: int
+) -> tuple[list[Parts], bool]:
+    """Return the merges, repaired and reified as the options say, and whether any has changed."""
+    repaired = repair(merges) if options.repair else merges
+    if options.reification is None:
+        return repaired, repaired != merges
+    reified, new = reify(repaired, disqualified, options.reification == "make", most)
+    return reified, new or repaired != merges

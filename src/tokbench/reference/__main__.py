@@ -167,8 +167,20 @@ def pairs_of(text: Text) -> list[tuple[bytes, ...]]:
 def of_knock_out(text: Text) -> Iterator[str]:
     words = [(word, {len(word) - 1} if word.endswith((b"s", b"a")) else set[int]()) for word, _ in text.words]
     yield "gold: the last s or a of a word is a morpheme"
-    for parts in morphology.knock_out(pairs_of(text), words, Fraction(1, 2)):
-        yield f"{' + '.join(map(shown, parts))} -> {shown(b''.join(parts))}"
+    merges = morphology.knock_out(pairs_of(text), words, Fraction(1, 2))
+    yield from map(_merge, merges)
+    yield "with reification and annealing"
+    most = len(merges) + 3
+    changed = morphology.restructure(
+        pairs_of(text), words, Fraction(1, 2), 3, 0, most, annealing="after", count=1, reification="make"
+    )
+    for parts in changed:
+        if parts not in merges:
+            yield _merge(parts)
+
+
+def _merge(parts: morphology.Parts) -> str:
+    return f"{' + '.join(map(shown, parts))} -> {shown(b''.join(parts))}"
 
 
 def of_merge_tuples(text: Text) -> Iterator[str]:

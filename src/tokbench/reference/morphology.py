@@ -1,4 +1,4 @@
-"""Morpheme alignment, where boundaries of tokens and of gold segments are compared as sets, and BPE-knockout."""
+"""Morpheme alignment, where boundaries of tokens and of gold segments are compared as sets, BPE-knockout and ReBPE."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -110,3 +110,103 @@ def without(merges: list[Parts], token: bytes, cascade: bool) -> list[Parts]:
         if token in other:
             left = without(left, b"".join(other), cascade)
     return left
+
+
+def anneal(
+    merges: list[Parts], words: Sequence[tuple[bytes, set[int]]], count: int, share: float, most: int
+) -> list[Parts]:
+    """Add pairs of adjacent tokens of the words that seldom have a boundary between them, the most frequent first."""
+    total: Counter[tuple[bytes, bytes]] = Counter()
+    good: Counter[tuple[bytes, bytes]] = Counter()
+    for text, gold in words:
+        tokens, _ = encode(text, merges)
+        for index in range(1, len(tokens)):
+            pair = (tokens[index - 1], tokens[index])
+            total[pair] += 1
+            good[pair] += len(b"".join(tokens[:index])) not in gold
+    merges = list(merges)
+    for pair in sorted(total, key=lambda pair: (-good[pair], -Fraction(good[pair], total[pair]), pair)):
+        known = {b"".join(parts) for parts in merges}
+        wanted = good[pair] >= count and good[pair] / total[pair] >= share
+        if wanted and len(merges) < most and b"".join(pair) not in known:
+            merges.append(pair)
+    return merges
+
+
+def repair(merges: list[Parts]) -> list[Parts]:
+    """Give each merge of more than two parts those that the merges before it leave of its token."""
+    merges = list(merges)
+    for rank, parts in enumerate(merges):
+        if len(parts) > 2:
+            merges[rank] = tuple(encode(b"".join(parts), merges[:rank])[0])
+    return merges
+
+
+def reify(merges: list[Parts], removed: set[bytes], make: bool, most: int) -> list[Parts]:
+    """Use a merge of two parts inside merges of more, the one that most of them contain first."""
+    merges = list(merges)
+    containing: dict[tuple[bytes, bytes], list[bytes]] = {}
+    for parts in merges:
+        for pair in dict.fromkeys(pairwise(parts)) if len(parts) > 2 else ():
+            containing.setdefault(pair, []).append(b"".join(parts))
+    for pair, tokens in sorted(containing.items(), key=lambda row: -len(row[1])):
+        new = b"".join(pair)
+        left = [rank for rank, parts in enumerate(merges) if b"".join(parts) in tokens and pair in pairwise(parts)]
+        if new in removed or not left:
+            continue
+        known = [b"".join(parts) for parts in merges]
+        if new not in known and make and len(merges) < most:
+            merges.insert(left[0], pair)
+        for rank in range(len(merges) if pair in merges else 0):
+            if b"".join(merges[rank]) in tokens and rank > merges.index(pair):
+                merges[rank] = with_pair(merges[rank], pair)
+    return merges
+
+
+def with_pair(parts: Parts, pair: Parts) -> Parts:
+    """Replace a pair of parts by their token, from the left."""
+    if len(parts) < 2:
+        return parts
+    if parts[:2] == pair:
+        return (b"".join(pair), *with_pair(parts[2:], pair))
+    return (parts[0], *with_pair(parts[1:], pair))
+
+
+def restructure(
+    merges: list[Parts],
+    words: Sequence[tuple[bytes, set[int]]],
+    threshold: Fraction,
+    rounds: int,
+    least: int,
+    most: int,
+    *,
+    cascade: bool = False,
+    once: bool = False,
+    annealing: str | None = None,
+    count: int = 3,
+    share: float = 0.8,
+    repairs: bool = False,
+    reification: str | None = None,
+) -> list[Parts]:
+    """Anneal, then alternate knockouts and reifications, and anneal again, as the options say."""
+    if not words:
+        return merges
+    if annealing in ("before", "both"):
+        merges = anneal(merges, words, count, share, most)
+    removed: set[bytes] = set()
+    changed = False
+    for _ in range(rounds):
+        before = merges
+        after = knock_out(merges, words, threshold, least=least, cascade=cascade, once=once)
+        removed |= {b"".join(parts) for parts in before} - {b"".join(parts) for parts in after}
+        merges = repair(after) if repairs else after
+        if reification:
+            merges = reify(merges, removed, reification == "make", most)
+        changed = merges != after
+        if merges == before:
+            break
+    if changed:
+        merges = knock_out(merges, words, threshold, least=least, cascade=cascade, once=once)
+    if annealing in ("after", "both"):
+        merges = anneal(merges, words, count, share, most)
+    return merges
