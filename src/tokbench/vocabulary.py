@@ -21,7 +21,7 @@ BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
-    *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "record.json"),
+    *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "supermerges.tsv", "record.json"),
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -110,6 +110,8 @@ class Vocabulary:
         tuples: parts of each merge, two or more, in order of rank, for segmentation by merges of tuples; joined, they
             are the token that it makes. Default: None.
         record: facts about the construction, as JSON values. No segmentation reads them. Default: None.
+        supermerges: both parts of each merge of pre-tokens, in order of rank, for segmentation of documents into
+            superwords. Default: None.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -129,9 +131,10 @@ class Vocabulary:
     substring_counts: SubstringCounts | None = None
     tuples: tuple[tuple[bytes, ...], ...] | None = None
     record: Mapping[str, Any] | None = None
+    supermerges: tuple[tuple[bytes, bytes], ...] | None = None
 
     def __repr__(self) -> str:
-        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples")
+        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples", "supermerges")
         parts = [name for name in optional if getattr(self, name) is not None]
         return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
 
@@ -220,7 +223,8 @@ class Vocabulary:
         ``M`` and the two parts of a merge, or ``S``, the removed token and its parts, in hexadecimal. ``ids.txt`` has
         the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
         ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
-        ``tuples.tsv`` has the parts of one merge in hexadecimal per line. ``record.json`` has the record.
+        ``tuples.tsv`` and ``supermerges.tsv`` have the parts of one merge in hexadecimal per line. ``record.json`` has
+        the record.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -244,6 +248,8 @@ class Vocabulary:
             _write(folder / "tuples.tsv", map(_tuple_line, self.tuples))
         if self.record is not None:
             _write(folder / "record.json", [json.dumps(self.record) + "\n"])
+        if self.supermerges is not None:
+            _write(folder / "supermerges.tsv", map(_tuple_line, self.supermerges))
         if self.ids is not None:
             _write(folder / "ids.txt", (f"{one}\n" for one in self.ids.tolist()))
         if self.special:
@@ -265,6 +271,7 @@ class Vocabulary:
         continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
         events = _read_file(folder / "events.tsv", _each(_read_event))
         tuples = _read_file(folder / "tuples.tsv", _each(_read_tuple))
+        supermerges = _read_file(folder / "supermerges.tsv", _each(_read_supermerge))
         own = _read_bytes(folder / "ids.txt", lambda text: parse_ids(text, LARGEST_VOCABULARY - 1))
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
@@ -284,6 +291,7 @@ class Vocabulary:
                 SubstringCounts.from_pairs(substrings) if substrings else None,
                 None if tuples is None else tuple(tuples),
                 record,
+                None if supermerges is None else tuple(supermerges),
             )
             vocabulary.check_order()
         except TokbenchError as error:
@@ -326,6 +334,11 @@ def _read_tuple(line: str) -> tuple[bytes, ...]:
     if _tuple_line(parts).rstrip("\n") != line or not all(parts) or len(parts) < 2:
         raise ValueError(line)
     return parts
+
+
+def _read_supermerge(line: str) -> tuple[bytes, bytes]:
+    left, right = _read_tuple(line)
+    return left, right
 
 
 def _event_line(event: Event) -> str:

@@ -24,7 +24,7 @@ from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
 from tokbench.kernels.threads import parallel_map
-from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer import MEASURE, Tokenizer
 from tokbench.tokenizer.encoder import as_bytes, as_ids, character_spans, require_str, require_texts
 from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
@@ -187,7 +187,6 @@ def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None
 
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
 """Attributes of a tokenizer in Tokbench's three phases that this one lacks."""
-MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
 """Letters, numbers and signs that hardly any vocabulary has, and a long word: they are encoded to the unknown token."""
 

@@ -21,7 +21,7 @@ class Segmenter(Protocol):
     def segment(
         self, data: NDArray[np.uint8], offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Segment n pre-tokens.
+        """Segment n pre-tokens: any, or all of one document in order if the method segments documents.
 
         Args:
             data: uint8 [bytes], concatenated pre-tokens.
@@ -29,7 +29,8 @@ class Segmenter(Protocol):
 
         Returns:
             ids: int32 [tokens], concatenated segmentations.
-            bounds: int64 [n + 1], start of each pre-token's ids; ``bounds[0]`` is 0.
+            bounds: int64 [n + 1], start of each pre-token's ids; ``bounds[0]`` is 0. Only 0 and the number of tokens
+                if the method segments documents.
         """
         ...
 
@@ -43,7 +44,7 @@ class Segment(Protocol):
     def __call__(self, vocabulary: Vocabulary, options: Any) -> Segmenter: ...
 
 
-Needs = Literal["merges", "scores", "events", "substring_counts", "tuples"]
+Needs = Literal["merges", "scores", "events", "substring_counts", "tuples", "supermerges"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -42,11 +42,15 @@ def events(vocabulary: Vocabulary, options: object) -> Segmenter:
         TokbenchError: the vocabulary has no events or has continuation forms, or the events do not result in its
             tokens; the message names the event or the token.
     """
-    history = history_of(vocabulary, "events")
+    return event_segmenter(history_of(vocabulary, "events"), Trie(*vocabulary.flat()))
+
+
+def event_segmenter(history: History, whole: Trie) -> EventSegmenter:
+    """Return the segmenter that replays a history; ``whole`` has the pre-tokens that are not split."""
     bounds = np.zeros(len(history.events) + 1, np.int64)
     np.cumsum([len(event.parts) for event in history.events], out=bounds[1:])
     return EventSegmenter(
-        Trie(*vocabulary.flat()),
+        whole,
         np.array([history.ids[byte] for byte in BYTES], np.int32),
         np.array([history.ids[event.token] for event in history.events], np.int32),
         np.array([event.split for event in history.events], np.bool_),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tokbench.options import Options
     from tokbench.pretokens import PretokenCounts
 
+MEASURE = "measure it on documents, with 'tokbench measure --documents' or 'tokbench compare'"
 PARTS = 64
 """Number of parts into which unique pre-tokens are split for threads. The result does not depend on it."""
 
@@ -293,10 +294,10 @@ class Tokenizer:
         """Return the last position at which a text can be split without changing its ids.
 
         The ids of the two parts are those of the text, also inside a longer text. Returns 0 if no position is
-        known. This is the case for pre-tokenizations without a kernel scanner, and for methods that draw at random by
-        position.
+        known. This is the case for pre-tokenizations without a kernel scanner, for segmentations of documents, and
+        for methods that draw at random by position.
         """
-        return self._encoder.last_cut(as_bytes(text))
+        return 0 if self.segments_documents else self._encoder.last_cut(as_bytes(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
         """Return the bytes of a sequence of ids.
@@ -331,8 +332,13 @@ class Tokenizer:
             bounds: int64 [n + 1], start of each pre-token's ids.
 
         Raises:
-            TokbenchError: ``threads`` is not an integer from 1 to 1024.
+            TokbenchError: ``threads`` is not an integer from 1 to 1024, or the tokenizer segments documents.
         """
+        if self.segments_documents:
+            raise TokbenchError(
+                f"{self.name or 'the tokenizer'} joins pre-tokens of a document (segmentation '{self.segmentation}'), "
+                f"so no pre-token has a segmentation of its own; {MEASURE}"
+            )
         threads = whole_argument("threads", threads, 1, MOST_THREADS)
         edges = np.linspace(0, len(counts), min(PARTS, max(1, len(counts))) + 1).astype(np.int64)
 

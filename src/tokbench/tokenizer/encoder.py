@@ -20,6 +20,7 @@ from tokbench.kernels.encode import Encoder, document_number
 from tokbench.kernels.ids import joined
 from tokbench.kernels.scan import Scanner, settled_after, settled_before
 from tokbench.kernels.segmenter import PretokenSegmenter
+from tokbench.kernels.superwords import SuperwordSegmenter
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization
 from tokbench.segmentation import Segmenter
@@ -45,6 +46,7 @@ class TextEncoder:
         self._numbers = _renumbered(vocabulary)
         self._encoders: list[Encoder] = []
         self._by_kernels = self._scanner is not None and isinstance(segmenter, PretokenSegmenter)
+        self._joiner = segmenter if self._by_kernels and isinstance(segmenter, SuperwordSegmenter) else None
 
     def encode(self, text: bytes, threads: int) -> NDArray[np.int32]:
         """Return the ids of a text, int32 [tokens].
@@ -52,10 +54,11 @@ class TextEncoder:
         Raises:
             TokbenchError: a pre-token has 2 GiB or more, or ``threads`` is not an integer from 1 to 1024.
         """
-        if type(threads) is int and threads == 1 and self._by_kernels:
+        if type(threads) is int and threads == 1 and self._by_kernels and self._joiner is None:
             return self._with_encoder(Encoder.encode, text)
         parts = self._by_parts(Encoder.encode, text, threads)
-        return parts[0] if len(parts) == 1 else _concatenated(parts, threads)
+        ids = parts[0] if len(parts) == 1 else _concatenated(parts, threads)
+        return ids if self._joiner is None else self._join(ids, np.array([0, len(ids)]))[0]
 
     def encode_batch(self, texts: Iterable[bytes], threads: int) -> list[NDArray[np.int32]]:
         """Return the ids of each text, in order. Arrays of neighbouring texts share their memory."""
@@ -78,6 +81,8 @@ class TextEncoder:
         Raises:
             TokbenchError: as :meth:`encode`.
         """
+        if self._joiner is not None:
+            return len(self.encode(text, threads))
         return sum(self._by_parts(Encoder.count, text, threads))
 
     def last_cut(self, text: bytes) -> int:
@@ -95,7 +100,7 @@ class TextEncoder:
     def _encode_group(self, texts: list[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         if self._by_kernels:
             ids, bounds = self._with_encoder(Encoder.encode_all, texts)
-            return ids, bounds
+            return (ids, bounds) if self._joiner is None else self._join(ids, bounds)
         parts = [self._cut_and_segment(text) for text in texts]
         bounds = np.cumsum([0, *map(len, parts)], dtype=np.int64)
         return np.concatenate([np.empty(0, np.int32), *parts]), bounds
@@ -130,6 +135,14 @@ class TextEncoder:
             ids, _ = self._segmenter.segment(data, bounds)
         return ids if self._numbers is None else self._numbers[ids]
 
+    def _join(
+        self, marked: NDArray[np.int32], bounds: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return ids and bounds of documents after merges of pre-tokens, from ids with marks."""
+        assert self._joiner is not None
+        ids, bounds = self._joiner.join(marked, bounds)
+        return (ids if self._numbers is None else self._numbers[ids]), bounds
+
     def _with_encoder(self, action: Callable[..., Any], *arguments: Any) -> Any:
         """Call a method of an encoder that no other thread uses. Its cache of earlier texts is used again.
 
@@ -141,7 +154,8 @@ class TextEncoder:
         except IndexError:
             assert self._scanner is not None
             assert isinstance(self._segmenter, PretokenSegmenter)
-            encoder = Encoder(self._scanner, self._segmenter, numbers=self._numbers)
+            numbers = self._numbers if self._joiner is None else None
+            encoder = Encoder(self._scanner, self._segmenter, numbers=numbers)
         try:
             result = action(encoder, *arguments)
         except ValueError as error:
