@@ -136,6 +136,8 @@ def fits(made: Vocabulary, segmentation: str) -> bool:
     needs = segmentations[segmentation].needs
     if needs is not None and getattr(made, needs) is None:
         return False
+    if needs == "events" and made.supermerges is not None:
+        return False
     return made.continuation is None or segmentation == "longest_prefix"
 
 

@@ -264,6 +264,7 @@ def vocabularies(counts: PretokenCounts) -> dict[str | None, Vocabulary]:
         "tuples": Vocabulary(
             (*BYTES, b"th", b"ing", b"thing"), tuples=((b"t", b"h"), (b"i", b"n", b"g"), (b"th", b"ing"))
         ),
+        "supermerges": Vocabulary((*BYTES, b"aa"), events=(), supermerges=((b"a", b"a"),)),
     }
 
 

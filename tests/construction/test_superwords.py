@@ -93,7 +93,7 @@ def tokens_in(tokenizer: Tokenizer, text: bytes) -> list[bytes]:
 def test_phase_1_of_the_vector() -> None:
     counts = count_pretokens(EXAMPLE, "gpt2")
     merges = train_words(counts, 270, SuperwordOptions(), "boundlessbpe")
-    made = [(merge.event.token.decode(), merge.count) for merge in merges]
+    made = [(merge.event.token.decode(), merge.pair_count) for merge in merges]
     assert made == [
         *((" t", 8), (" th", 8), (" the", 8), (" o", 6), (" of", 6), (" c", 3), (" s", 3)),
         *((" ca", 3), (" cat", 3), (" se", 3), (" sea", 3), (" m", 2), (" ma", 2), (" man", 2)),
@@ -131,7 +131,7 @@ def test_reading_a_of_the_vector() -> None:
 def test_phase_1_equals_twin(documents: list[bytes], more: int, tau: float | None, into_bytes: bool) -> None:
     options = SuperwordOptions(tau=tau, removed_as="bytes" if into_bytes else "parts")
     merges = train_words(count_pretokens(documents, "gpt2"), 256 + more, options, "boundlessbpe")
-    found = [(merge.event.parts, merge.count, [removal.parts for removal in merge.removals]) for merge in merges]
+    found = [(merge.event.parts, merge.pair_count, [removal.parts for removal in merge.removals]) for merge in merges]
     assert found == twin.train_words(words_in(documents), 256 + more, tau, into_bytes=into_bytes)
 
 
@@ -260,7 +260,9 @@ def test_the_same_pretokens_in_both_stages_are_bpe() -> None:
     plain = tokbench.build("bpe", counts, 600)
     tokenizer = built("superbpe", PROSE, 600, "superbpe_1", max_words=None, inner_colons=True, stage_1_share=0.5)
     assert tokenizer.vocabulary.tokens == plain.vocabulary.tokens
-    assert np.array_equal(tokenizer.vocabulary.merges, plain.vocabulary.merges)
+    assert tokenizer.vocabulary.merges is not None
+    assert plain.vocabulary.merges is not None
+    assert tokenizer.vocabulary.merges.tolist() == plain.vocabulary.merges.tolist()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -268,7 +270,7 @@ def test_order_of_documents_and_threads_change_nothing(method: str) -> None:
     shuffled = list(PROSE)
     Random(1).shuffle(shuffled)
     construction = constructions[method]
-    options = construction.options(tau=0.9) if method != "superbpe" else construction.options()
+    options = construction.options.model_validate({} if method == "superbpe" else {"tau": 0.9})
     first, second = (
         construction.function(Texts(documents), 400, options, seed=0, threads=threads)
         for documents, threads in ((PROSE, 1), (shuffled, 3))
@@ -401,7 +403,7 @@ def test_stage_1_is_not_larger_than_the_vocabulary() -> None:
 
 
 def test_pretokenization_of_stage_1_is_checked() -> None:
-    with pytest.raises(ValueError, match="unknown pre-tokenization 'gtp2'"):
+    with pytest.raises(ValueError, match="'gtp2' is not a pre-tokenization"):
         SuperbpeOptions(stage_1_pretokenization="gtp2")
     chosen = SuperbpeOptions(stage_1_pretokenization={"method": "digits", "group": 3})
     assert isinstance(chosen.stage_1_pretokenization, dict)
@@ -525,7 +527,7 @@ def test_supermerges_are_saved(tmp_path: Path) -> None:
 
 def test_superwords_are_not_exported(tmp_path: Path) -> None:
     tokenizer = built("boundlessbpe", EXAMPLE, 270)
-    reason = "tokens may span pre-tokens"
+    reason = "joins adjacent pre-tokens that are one token each, and other libraries segment every pre-token"
     assert reason in export_json(tokenizer, None, tmp_path)
     for form in ("tokenizer_json", "tiktoken", "sentencepiece"):
         with pytest.raises(TokbenchError, match=reason):
@@ -538,6 +540,5 @@ def test_superbpe_is_exported(tmp_path: Path) -> None:
     tokenizer = built("superbpe", PROSE, 900, "superbpe_2")
     assert "not exported" not in export_json(tokenizer, None, tmp_path)
     fast = Fast.from_file(str(tmp_path / "tokenizer.json"))
-    for text in (*PROSE, "of the 1234 ... Zürich: a  b"):
-        decoded = text.decode(errors="replace") if isinstance(text, bytes) else text
+    for decoded in (*(text.decode(errors="replace") for text in PROSE), "of the 1234 ... Zürich: a  b"):
         assert fast.encode(decoded, add_special_tokens=False).ids == tokenizer.encode(decoded).tolist()

@@ -211,7 +211,7 @@ BASE = count_pretokens([topics[name].encode() for name in ("for", "lambda", "str
 NOT_BY_COUNTS = {
     "bytespan": "reads scores of bytes",
     "bpe_wp": "reads scores of bytes",
-    "sage": "reads documents",
+    **dict.fromkeys(("boundlessbpe", "sage", "superbpe", "superbpe_words"), "reads documents"),
     "length_max": "chooses no substring that occurs once",
     "convextok": "rounds the prices of its search to whole numbers, which larger counts round more finely",
     "toast": "counts a substring only if it is frequent, and rounds prices as convextok does",

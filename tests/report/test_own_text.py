@@ -208,8 +208,8 @@ def test_tokenizers_share_what_is_equal() -> None:
 
 
 def test_every_segmentation_is_embedded() -> None:
-    """All but those that need counts of substrings, or merges of more than two parts."""
-    assert set(segmentations) - {"split_tree", "merge_tuples"} == METHODS
+    """All but those that need counts of substrings or merges of more than two parts, or segment documents."""
+    assert set(segmentations) - {"split_tree", "merge_tuples", "superwords"} == METHODS
     odd = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy")
     assert unsupported(odd) == ""
 

@@ -47,6 +47,7 @@ MAKERS = {
     "post_removal": "bpe_trimmed",
     "split_tree": "toast",
     "merge_tuples": "bpe_knockout",
+    "superwords": "boundlessbpe",
 }
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 COMMANDS = ("build", "encode", "measure")
@@ -139,7 +140,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         schema={"document": pl.Int64, "language": pl.String, "text": pl.Binary, "surprisal": lists, "entropy": lists},
     ).write_parquet(folder / "scores.parquet")
     for cut in segmentations:
-        call = ["build", MAKERS.get(cut, "bpe"), "--counts", f"{folder}/counts.parquet", "--size", "600"]
+        method = MAKERS.get(cut, "bpe")
+        call = ["build", method, *source(method, folder), "--size", "600"]
         main([*call, "--segmentation", cut, "-o", f"{folder}/{cut}"])
     main(["encode", f"{folder}/merge", f"{folder}/text.txt", "-o", f"{folder}/ids.npy"])
     return folder
@@ -178,7 +180,9 @@ def test_constructions(method: str, zygote: Zygote, made: Path) -> None:
 @pytest.mark.parametrize("cut", segmentations)
 def test_segmentations(cut: str, zygote: Zygote, made: Path) -> None:
     climb(zygote, "encode", made / cut, made / "text.txt", "-o", "OUT/ids.npy")
-    climb(zygote, "measure", made / cut, "--counts", made / "counts.parquet", "-o", "OUT/measured.json")
+    documents = segmentations[cut].segments_documents
+    text = ["--documents", made / "scores.parquet"] if documents else ["--counts", made / "counts.parquet"]
+    climb(zygote, "measure", made / cut, *text, "-o", "OUT/measured.json")
 
 
 SHORT = 6_000

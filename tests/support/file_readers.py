@@ -88,6 +88,7 @@ def vocabulary() -> Vocabulary:
         continuation=np.arange(258) % 2 == 0,
         events=(Event(False, (b"a", b"b")), Event(True, (b"a", b"b"))),
         substring_counts=SubstringCounts.from_pairs([*dict.fromkeys(BYTES, 3).items(), (b"ab", 10)]),
+        supermerges=((b"ab", b"c"),),
     )
 
 
@@ -318,6 +319,7 @@ READERS: dict[str, Reader] = {
             "continuation.txt",
             "events.tsv",
             "substring_counts.tsv",
+            "supermerges.tsv",
         )
     },
     **{

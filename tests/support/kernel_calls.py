@@ -53,6 +53,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "sage": [{"initial_size": 500, "dimensions": 4, "epochs": 1}],
     "unigram": [{}, {"pruning_loss": "tokenizers"}],
     "wordpiece": [{}, {"objective": "likelihood"}],
+    "boundlessbpe": [{}, {"tau": 0.8, "removed_as": "parts", "split_runs": True}],
     "shortest_path": [{}, {"ties": "random"}],
     "bpe_dropout": [{}, {"draws": "pretoken"}],
 }
@@ -66,6 +67,7 @@ MAKERS = {
     "post_removal": "bpe_trimmed",
     "split_tree": "toast",
     "merge_tuples": "bpe_knockout",
+    "superwords": "boundlessbpe",
 }
 """Constructions for segmentations whose data BPE vocabularies do not have."""
 
@@ -109,7 +111,8 @@ def calls() -> dict[str, Callable[[], Any]]:
         for number, settings in enumerate(SETTINGS.get(method.name, [{}])):
             made = partial(Tokenizer, vocabulary, "gpt2", method.name, method.options(**settings))
             found[f"make {method.name} {number}"] = partial(used, made, lambda tokenizer: None)
-            found[f"segment {method.name} {number}"] = partial(used, made, lambda tokenizer: tokenizer.segment(COUNTS))
+            if not method.segments_documents:
+                found[f"segment {method.name} {number}"] = partial(used, made, lambda each: each.segment(COUNTS))
             found[f"encode {method.name} {number}"] = partial(used, made, lambda tokenizer: tokenizer.encode(TEXT))
     for scheme in KERNEL_SCHEMES:
         found[f"count {scheme}"] = partial(count_pretokens, [TEXT, ODD], scheme)

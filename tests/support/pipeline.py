@@ -102,7 +102,10 @@ class Chain:
                 chosen.append("--set=initial_size=2048")
             read = sources[method.source]
             call("build", method.name, *read, *chosen, "--size", size, f"--threads={self.threads}", "-o", tokenizer)
-            call("measure", tokenizer, "--counts", self.path("counts", "evaluation.parquet"), "-o", found)
+            text = ["--counts", self.path("counts", "evaluation.parquet")]
+            if method.own_segmentation().segments_documents:
+                text = [f"--documents={shard}" for shard in self.split("evaluation")]
+            call("measure", tokenizer, *text, "-o", found)
             if method.name in WITH_BITS:
                 bits = self.path("ngram_bits", f"{method.name}.json")
                 texts = ["--train", *self.split("tokenizer"), "--test", *self.split("evaluation")]

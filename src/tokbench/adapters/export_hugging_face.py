@@ -107,6 +107,15 @@ def _running(counts: PretokenCounts | None) -> Iterator[str]:
 REJECTED = "not exported: "
 """Beginning of the record if there is no such file."""
 
+
+def joins_pretokens(tokenizer: Tokenizer) -> str:
+    """Return the reason that no other library has a tokenizer whose tokens span pre-tokens."""
+    return (
+        f"segmentation '{tokenizer.segmentation}' joins adjacent pre-tokens that are one token each, "
+        "and other libraries segment every pre-token independently"
+    )
+
+
 BY_WORDPIECE = ("greedy", "longest_prefix")
 """Segmentations that Hugging Face's WordPiece model implements."""
 
@@ -232,6 +241,8 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts | None, folder: Path, mo
     """
     if reason := why_not(tokenizer.scheme, counts):
         return f"{REJECTED}{reason}"
+    if tokenizer.segments_documents:
+        return f"{REJECTED}{joins_pretokens(tokenizer)}"
     converted = to_hugging_face(tokenizer)
     if converted is None:
         return f"{REJECTED}Hugging Face has no model for segmentation '{tokenizer.segmentation}'"

@@ -35,6 +35,10 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
     try:
         if form == "tokens":
             return _tokens(tokenizer, folder)
+        if tokenizer.segments_documents:
+            from tokbench.adapters.export_hugging_face import joins_pretokens
+
+            raise TokbenchError(f"{joins_pretokens(tokenizer)}; nothing is written")
         return COMPARED[form](tokenizer, pretokens_to_compare(tokenizer) if counts is None else counts, folder)
     except ModuleNotFoundError as error:
         raise TokbenchError(

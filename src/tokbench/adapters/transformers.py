@@ -68,6 +68,8 @@ class TokbenchTokenizer(PreTrainedTokenizer):
         "ids_file": "ids.txt",
         "special_ids_file": "special_ids.tsv",
         "substring_counts_file": "substring_counts.tsv",
+        "tuples_file": "tuples.tsv",
+        "supermerges_file": "supermerges.tsv",
     }
     model_input_names = ["input_ids", "attention_mask"]  # noqa: RUF012
 

@@ -1,8 +1,8 @@
 """Training of superwords: merges inside pre-tokens with their counts, runs of pre-tokens, and merges of pre-tokens.
 
 Schmidt, Reddy, Tanner and Pinter, "Boundless Byte Pair Encoding" (2025), and its two phases in "Faster Superword
-Tokenization" (2026). Phase 1 is byte-pair encoding of pre-tokens, optionally with the removals of Picky BPE. In phase 2,
-the symbols are pre-tokens that are one token each. Runs of them never cross documents, and are counted once.
+Tokenization" (2026). Phase 1 is byte-pair encoding of pre-tokens, optionally with removals as in Picky BPE. The symbols
+of phase 2 are pre-tokens that are one token each. Runs of them never cross documents, and are counted once.
 
 Reference: :mod:`tokbench.reference.superwords`.
 """
@@ -72,12 +72,12 @@ class WordMerge(NamedTuple):
 
     Attributes:
         event: the merge.
-        count: count of the pair before the merge.
+        pair_count: count of the pair before the merge.
         removals: removals, each with the parts that replace the token.
     """
 
     event: Event
-    count: int
+    pair_count: int
     removals: tuple[Event, ...]
 
 
@@ -261,7 +261,7 @@ def begin(documents: "Documents", size: int, options: SuperwordOptions, threads:
     counts = count_pretokens(documents.texts(), documents.scheme)
     merges = train_words(counts, size, options, method)
     words = word_vocabulary(merges)
-    runs = count_runs(documents, words, options, threads, merges[-1].count if merges else 0)
+    runs = count_runs(documents, words, options, threads, merges[-1].pair_count if merges else 0)
     return Phases(merges, words, PairTraining(*runs, list(words.tokens)))
 
 

@@ -58,7 +58,7 @@ def build(
     best = next_supermerge(training)
     while len(present) < size:
         rival = merges[replayed] if replayed < len(merges) else None
-        if best is not None and (rival is None or best[1] > rival.count) and present.keys() >= set(best[0]):
+        if best is not None and (rival is None or best[1] > rival.pair_count) and present.keys() >= set(best[0]):
             token = b"".join(best[0])
             supermerges[best[0]] = None
             joined.add(token)

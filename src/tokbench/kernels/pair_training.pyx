@@ -17,13 +17,13 @@ import numpy as np
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
-from libcpp.deque cimport deque
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
 
 from tokbench.kernels.counted_pairs cimport Counted, CountedPairs, break_up, join_up
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.limits cimport next_number
 from tokbench.kernels.queue cimport Untold, push, take_out
 from tokbench.kernels.symbols cimport Symbol, fetch_ahead, fetch_symbol, lay_out, swallow
@@ -87,7 +87,7 @@ cdef class PairTraining:
     """
 
     cdef vector[Symbol] symbols
-    cdef deque[string] names                    # of each token; addresses do not change
+    cdef vector[const string*] names            # of each token: keys of ``spelt``, whose addresses do not change
     cdef vector[int64_t] frequencies            # of each token
     cdef vector[int64_t] ranks                  # of each token; all 0 for ties by bytes
     cdef unordered_map[string, int32_t] spelt
@@ -116,6 +116,7 @@ cdef class PairTraining:
     ):
         cdef int64_t i
         cdef string name
+        ready_to_throw()
         self.overlapping, self.removals, self.by_bytes = overlapping, removals, ranks is None
         self.alphabet = len(alphabet)
         for i in range(self.alphabet):
@@ -138,18 +139,20 @@ cdef class PairTraining:
 
     cdef int32_t add_token(self, const string &name, int64_t rank) except -1 nogil:
         cdef int32_t id = next_number(self.names.size(), "tokens")
-        self.names.push_back(name)
+        cdef couple[unordered_map[string, int32_t].iterator, bint] added
+        added = self.spelt.insert(couple[string, int32_t](name, id))
+        self.names.push_back(&dereference(added.first).first)
         self.frequencies.push_back(0)
         self.ranks.push_back(rank)
         self.occurrences.resize(self.names.size())
-        self.spelt.insert(couple[string, int32_t](name, id))
         return id
 
     cdef int32_t result(self, int32_t left, int32_t right) except -1 nogil:
         """Return the token spelt by a pair, created if necessary."""
-        cdef string name = self.names[left]
+        cdef string name
         cdef unordered_map[string, int32_t].iterator known
-        name.append(self.names[right])
+        name.assign(dereference(self.names[left]))
+        name.append(dereference(self.names[right]))
         known = self.spelt.find(name)
         if known != self.spelt.end():
             return dereference(known).second
@@ -205,7 +208,7 @@ cdef class PairTraining:
         key.count, key.pair, key.order = pair.count, number, pair.order
         key.left = key.right = NULL
         if self.by_bytes:
-            key.left, key.right = &self.names[pair.left], &self.names[pair.right]
+            key.left, key.right = self.names[pair.left], self.names[pair.right]
             key.order = first_bytes(dereference(key.left))
         push(self.queue, key, untold)
         return 0
@@ -316,7 +319,7 @@ cdef class PairTraining:
         """
         if not 0 <= number < <int64_t>self.names.size():
             raise IndexError(f"no token {number}")
-        return self.names[number]
+        return dereference(self.names[number])
 
     def frequency(self, int32_t number) -> int:
         """Return the occurrences of a token in the current segmentation.
@@ -392,9 +395,9 @@ cdef class PairTraining:
         for part in parts:
             if not 0 <= part < <int64_t>self.names.size():
                 raise ValueError(f"no token {part}")
-            joined.append(self.names[part])
+            joined.append(dereference(self.names[part]))
             pieces.push_back(part)
-        if not self.alphabet <= token < <int64_t>self.names.size() or pieces.size() < 2 or joined != self.names[token]:
+        if not self.alphabet <= token < <int64_t>self.names.size() or pieces.size() < 2 or joined != dereference(self.names[token]):
             raise ValueError(f"token {token} cannot be split into these parts")
         if not self.removals:
             raise ValueError("removals were not allowed")

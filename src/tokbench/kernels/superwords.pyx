@@ -15,8 +15,10 @@ from cython.operator cimport dereference, preincrement
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair as couple
 from libcpp.vector cimport vector
 
+from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.limits cimport within
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, PairTable, shift_for, slot_of, value_of
@@ -57,8 +59,9 @@ cdef class RunCounter:
             ValueError: the bounds do not ascend inside ``ids``.
             MemoryError: there is not enough memory.
         """
-        cdef int64_t i, at, start
+        cdef int64_t i, at
         cdef vector[int32_t] run
+        ready_to_throw()
         with nogil:
             check_bounds(bounds, ids.shape[0])
             for i in range(bounds.shape[0] - 1):
@@ -87,6 +90,7 @@ cdef class RunCounter:
             MemoryError: there is not enough memory.
         """
         cdef int64_t i
+        ready_to_throw()
         with nogil:
             check_bounds(bounds, symbols.shape[0])
             if counts.shape[0] != bounds.shape[0] - 1:
@@ -98,8 +102,15 @@ cdef class RunCounter:
 
     cdef int count(self, const int32_t* run, int64_t size, int64_t count) except -1 nogil:
         cdef string key
+        cdef unordered_map[string, int64_t].iterator known
+        cdef int64_t* times
         key.assign(<const char*>run, size * sizeof(int32_t))
-        self.runs[key] += count
+        known = self.runs.find(key)
+        if known == self.runs.end():
+            self.runs.insert(couple[string, int64_t](key, count))
+        else:
+            times = &dereference(known).second
+            times[0] += count
         return 0
 
     def counted(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
@@ -149,6 +160,7 @@ def greedy_pieces(const int32_t[::1] longest, const int64_t[::1] bounds) -> tupl
     """
     cdef vector[int64_t] starts, owners
     cdef int64_t i, at
+    ready_to_throw()
     with nogil:
         check_bounds(bounds, longest.shape[0])
         for i in range(bounds.shape[0] - 1):
@@ -282,12 +294,12 @@ cdef class SuperwordSegmenter(PretokenSegmenter):
             ids[0] = ~ids[0]
         return written
 
-    def marked(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int32]:
+    def marked(self, const uint8_t[::1] data, const int64_t[::1] offsets) -> NDArray[np.int32]:
         """Return the ids of the pre-tokens of a document, int32 [tokens], ``~id`` for marked ones."""
         return PretokenSegmenter.segment(self, data, offsets)[0]
 
     def segment(
-        self, data: NDArray[np.uint8], offsets: NDArray[np.int64], document: int | None = None
+        self, const uint8_t[::1] data, const int64_t[::1] offsets, document: int | None = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Segment one document.
 
@@ -328,6 +340,7 @@ cdef class SuperwordSegmenter(PretokenSegmenter):
         ends = np.zeros(bounds.shape[0], np.int64)
         cdef int32_t[::1] output = joined
         cdef int64_t[::1] output_ends = ends
+        ready_to_throw()
         with nogil:
             check_bounds(bounds, ids.shape[0])
             for i in range(bounds.shape[0] - 1):

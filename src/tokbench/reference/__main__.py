@@ -28,6 +28,7 @@ from tokbench.reference import (
     pathpiece,
     sage,
     segmentation,
+    superwords,
     toast,
     unigram,
 )
@@ -190,6 +191,25 @@ def of_merge_tuples(text: Text) -> Iterator[str]:
     yield f"without {shown(whole)}, whose parts are merged with the next ones"
     for word, _ in text.words:
         yield f"{shown(word)}: {spelt(segmentation.merge_tuples(word, tuples))}"
+
+
+def of_superwords(text: Text) -> Iterator[str]:
+    size = 256 + text.size
+    merges = superwords.train_words(text.words, size)
+    runs = superwords.count_runs([text.pretokens], superwords.events_of(merges), lambda word: word != b" ")
+    tokens, events, supermerges = superwords.boundless(merges, runs, size)
+    for token in tokens[256:]:
+        yield f"{shown(token)}{' of two pre-tokens or more' if b' ' in token[1:] else ''}"
+    yield f"text: {spelt(superwords.encode(text.pretokens, events, supermerges))}"
+
+
+def of_superbpe(text: Text) -> Iterator[str]:
+    words, spans = text.words, [(text.text, 1)]
+    first = 256 + text.size // 2
+    tokens, merges = superwords.superbpe(words, spans, range(256), first, 256 + text.size, lambda token: False)
+    for place, (left, right, result) in enumerate(merges):
+        stage = 1 if 256 + place < first else 2
+        yield f"stage {stage}: {shown(tokens[left])} + {shown(tokens[right])} -> {shown(tokens[result])}"
 
 
 def of_cover(text: Text) -> Iterator[str]:
@@ -413,6 +433,8 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "shortest_path": lambda text: text.cut(lambda word: segmentation.longest(word, text.ids)),
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),
+    "superbpe": of_superbpe,
+    "superwords": of_superwords,
     "sums": lambda text: iter([f"scores add up to {numbers.whole_sum(text.scores.values())} / 2^1074"]),
     "toast": of_toast,
     "token_ngrams": of_token_ngrams,
