@@ -40,6 +40,30 @@ class Named(NamedTuple):
     id_limit: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenList:
+    """Tokens of another library by their bytes within a text. Some of the 256 bytes may be missing.
+
+    Attributes:
+        tokens: bytes of each token, without marks of continuation; a mark for a space is a space.
+        ids: int32 [tokens], id of each token.
+        continuation: as in :class:`Vocabulary`. Default: None.
+        events: None, because libraries keep no record of removals.
+    """
+
+    tokens: tuple[bytes, ...]
+    ids: NDArray[np.int32]
+    continuation: NDArray[np.bool_] | None = None
+    events: None = None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def flat(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return concatenated bytes of the tokens, uint8, and offsets, int64 [tokens + 1]."""
+        return flat_tokens(self.tokens)
+
+
 class Event(NamedTuple):
     """A merge, or the removal of a token, in the history of a vocabulary that removes tokens.
 

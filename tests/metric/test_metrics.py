@@ -30,6 +30,7 @@ from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.parity import ParityOptions, gini
 from tokbench.metric.removed import removed_tokens
 from tokbench.metric.renyi import RenyiOptions, renyi_efficiency, renyi_entropy
+from tokbench.metric.spans import LETTER_OR_NUMBER
 from tokbench.metric.unigram_objective import substring_occurrences
 from tokbench.metric.usage import Usage, usage_of
 from tokbench.metric.vocabulary import VocabularyOptions, whole_words
@@ -63,6 +64,8 @@ def test_measurements_agree_with_the_text_spelled_out(tokens: list[bytes], preto
     assert value(rows, "fertility", "spaces") == (len(stream) / split if split else None)
     in_words = sum(len(tokenizer.tokens(word)) for word in words)
     assert value(rows, "fertility", "those pre-tokens") == (in_words / len(words) if words else None)
+    single = sum(len(tokenizer.tokens(word)) == 1 for word in words)
+    assert value(rows, "single_token_word_share") == (single / len(words) if words else None)
     assert value(rows, "mean_token_length", "bytes / tokens of the text") == len(text) / len(stream)
     assert value(rows, "mean_token_length", "characters", "of the text") == len(text.decode()) / len(stream)
     lengths = [len(token) for token in tokenizer.vocabulary.tokens]
@@ -194,9 +197,7 @@ def test_renyi_by_hand() -> None:
 def test_words_are_found_pre_token_by_pre_token(tokens: set[bytes]) -> None:
     """Searching all pre-tokens at once gives the flags of searching each."""
     counts = PretokenCounts.from_pairs([(token, 1) for token in tokens | {"\u00aa\n1".encode(), b"\xc3", b"\xaa\n"}])
-    each = [
-        fertility.LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items()
-    ]
+    each = [LETTER_OR_NUMBER.search(token.decode("utf-8", "replace")) is not None for token, _ in counts.items()]
     assert fertility.words(counts).tolist() == each
 
 

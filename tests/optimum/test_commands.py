@@ -73,7 +73,9 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
-    tokenizer: Any = SimpleNamespace(library_name="", pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary))
+    tokenizer: Any = SimpleNamespace(
+        segments_documents=False, pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary)
+    )
     found = gap_of(100.0, 1256, tokenizer, LowerBound(90))
     assert found.value is None
     assert (found.reason or "").startswith(reason)
@@ -87,7 +89,7 @@ def test_a_gap_is_told_where_the_bound_holds_for_what_is_measured() -> None:
         0.5,
         100,
     )
-    foreign: Any = SimpleNamespace(library_name="another library")
+    foreign: Any = SimpleNamespace(library_name="another library", segments_documents=True)
     for unknown in (
         gap_of(1.0, 300, foreign, LowerBound(1)),
         gap_of(1.0, 300, plain, None),

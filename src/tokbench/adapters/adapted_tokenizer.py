@@ -1,12 +1,12 @@
-"""Tokenizers that run through the library they were made for, their folders, and the offsets of their tokens.
+"""Tokenizers that run through the library they were made for, and their folders.
 
-A folder contains the library's file and settings, with one checksum over both. Offsets follow from the tokens' own
-bytes if these spell the text, otherwise from the library.
+A folder contains the library's file and settings, with one checksum over both.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Self
 
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tokbench.adapters.libraries import Library, open_library, told
+from tokbench.adapters.libraries import open_library, told
+from tokbench.adapters.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
 from tokbench.adapters.roundtrip import bytes_lost, readable
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_files
@@ -24,11 +25,12 @@ from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.io.output_place import place_of_folder
 from tokbench.io.text_files import first_line
 from tokbench.kernels.threads import parallel_map
+from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.tokenizer import MEASURE, Tokenizer
-from tokbench.tokenizer.encoder import as_bytes, as_ids, character_spans, require_str, require_texts
+from tokbench.tokenizer.encoder import TokenSpans, as_bytes, as_ids, require_str, require_texts
 from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
-from tokbench.vocabulary import Named
+from tokbench.vocabulary import Named, TokenList
 
 FILE = "adapted"
 """Name of the library's file in the folder."""
@@ -97,96 +99,10 @@ def read_adapted(folder: Path) -> tuple[AdaptedSettings, bytes]:
     return settings, content
 
 
-PREFIX = b" "
-"""Space that some libraries add before a text: it begins the first token, or is that token."""
-SUFFIX = b" "
-"""Space that others add after a text, such as SentencePiece if pieces mark the ends of words."""
-
-
-def byte_spans(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
-    """Return start and end of each token in the bytes of a text, int64 [tokens, 2].
-
-    If the concatenated bytes of the tokens are the text, with or without a space before or after it, spans follow from
-    these bytes. Otherwise they are the characters that the library reports: tokens may then overlap, be empty, and omit
-    parts of the text.
-
-    Args:
-        library: the library.
-        text: UTF-8.
-        name: beginning of messages: the tokenizer and its library.
-
-    Raises:
-        TokbenchError: the text is not UTF-8, or the library reports no offsets.
-    """
-    characters = _characters(text, name)
-    with told(f"{name}, which fails on a text"):
-        borders = _by_bytes(library, library.encode(characters), text)
-    if borders is not None:
-        return np.stack([borders[:-1], borders[1:]], axis=1)
-    spans = _told_by(library, characters, name)
-    if spans is None:
-        raise TokbenchError(
-            f"{name}, which reports no offsets, and the tokens of this text do not spell it; "
-            "pass a text that decoding restores"
-        )
-    return np.cumsum([0, *(len(one.encode()) for one in characters)], dtype=np.int64)[spans]
-
-
-def borders_of(library: Library, text: bytes, name: str) -> NDArray[np.int64]:
-    """Return the starts of contiguous tokens in bytes, int64 [tokens + 1]; the last entry is the length of the text.
-
-    Raises:
-        TokbenchError: the tokens are not contiguous in this text, or see :func:`byte_spans`.
-    """
-    spans = byte_spans(library, text, name)
-    borders = np.append(spans[:, 0], spans[-1, 1] if len(spans) else 0)
-    if borders[0] or borders[-1] != len(text) or not np.array_equal(spans[:-1, 1], spans[1:, 0]):
-        raise TokbenchError(
-            f"{name}, whose tokens are not contiguous in this text; use byte_offsets(), which has start and end of each"
-        )
-    return borders
-
-
-def character_spans_of(library: Library, text: str, name: str) -> NDArray[np.int64]:
-    """Return start and end of each token in the characters of a text, int64 [tokens, 2], as the library reports them.
-
-    Raises:
-        TokbenchError: see :func:`borders_of`, if the library reports no offsets.
-    """
-    data = text.encode("utf-8", "surrogatepass")
-    _characters(data, name)
-    spans = _told_by(library, text, name)
-    return character_spans(text, borders_of(library, data, name)) if spans is None else spans
-
-
-def _characters(text: bytes, name: str) -> str:
-    try:
-        return text.decode()
-    except UnicodeDecodeError as error:
-        raise TokbenchError(
-            f"{name}, which replaces bytes that are not UTF-8 (byte {error.start}) and has no offsets for them; "
-            "pass UTF-8 text"
-        ) from None
-
-
-def _by_bytes(library: Library, ids: Sequence[int], text: bytes) -> NDArray[np.int64] | None:
-    """Return the starts of the tokens, and the last end, from their bytes; None if these do not spell the text."""
-    known = {one: library.bytes_of(one) for one in dict.fromkeys(ids)}
-    written = b"".join(map(known.__getitem__, ids))
-    ends = np.cumsum([0, *(len(known[one]) for one in ids)], dtype=np.int64)
-    if written in (text, PREFIX + text):
-        return np.maximum(ends - (len(written) - len(text)), 0)
-    return np.minimum(ends, len(text)) if written == text + SUFFIX else None
-
-
-def _told_by(library: Library, text: str, name: str) -> NDArray[np.int64] | None:
-    with told(f"{name}, which fails on a text"):
-        spans = library.spans(text)
-    return None if spans is None else np.array(spans, np.int64).reshape(-1, 2)
-
-
 OWN_PHASES = ("vocabulary", "pretokenization", "scheme", "segmentation", "options")
 """Attributes of a tokenizer in Tokbench's three phases that this one lacks."""
+WORDS_BY = "gpt2"
+"""Pre-tokenization whose pre-tokens are the words of a text, because a library's own are not known."""
 STRANGE = ("\U0003134a", "\U0001304b", "\U0001fbf9", "\U0001ed3d", "\U0010fffd", "x" * 1000)
 """Letters, numbers and signs that hardly any vocabulary has, and a long word: they are encoded to the unknown token."""
 
@@ -349,6 +265,58 @@ class AdaptedTokenizer(Tokenizer):
             TokbenchError: the text is not UTF-8, or the library reports no offsets.
         """
         return byte_spans(self.library, as_bytes(text), self._who)
+
+    def encode_spans(self, text: bytes | str) -> TokenSpans:
+        """Return the ids of a text and the bytes that each token covers; see :mod:`tokbench.adapters.offsets`."""
+        ids = self.encode(text)
+        return token_spans(self.library, ids, as_bytes(text), self.unknown_id) if self.can_decode else not_placed(ids)
+
+    def encode_word(self, word: bytes) -> TokenSpans:
+        """Encode one word as a text; spans refer to the word after a space, which most libraries of words add."""
+        if not self._adds_space:
+            return super().encode_word(word)
+        found = self.encode_spans(word)
+        spans = found.spans + 1
+        if b"".join(map(self._bytes_of, found.ids.tolist())) == b" " + word:
+            ends = np.cumsum([0, *(len(self._bytes_of(one)) for one in found.ids.tolist())], dtype=np.int64)
+            return found._replace(spans=np.stack([ends[:-1], ends[1:]], axis=1), placed=np.ones(len(spans), np.bool_))
+        if len(spans) and spans[0, 0] == 1 and found.placed[0] and self._bytes_of(int(found.ids[0])).startswith(b" "):
+            spans[0, 0] = 0
+        return found._replace(spans=spans)
+
+    @cached_property
+    def _adds_space(self) -> bool:
+        """Whether the library prepends a space to a text."""
+        first = self.encode("a")[:1].tolist()
+        try:
+            return bool(first) and self._bytes_of(first[0]).startswith(b" ")
+        except (KeyError, TokbenchError):
+            return False
+
+    @cached_property
+    def listed(self) -> TokenList | None:
+        """Tokens by their bytes within a text; None if the library does not know them."""
+        unknown = self.unknown_id
+        forms = {one: self.library.form(one) for one in range(self.ids) if one not in self.special and one != unknown}
+        if None in forms.values():
+            return None
+        known = {one: form for one, form in forms.items() if form is not None and form[0]}
+        inside = np.array([inside for _, inside in known.values()], np.bool_)
+        tokens = tuple(token for token, _ in known.values())
+        return TokenList(tokens, np.array([*known], np.int32), inside if inside.any() else None) if known else None
+
+    @property
+    def words_by(self) -> Pretokenization:
+        return pretokenization_of(WORDS_BY)
+
+    @property
+    def unknown_id(self) -> int | None:
+        return self.library.unknown
+
+    def normalized(self, text: bytes) -> bytes:
+        """Return a text as the library normalises it."""
+        with told(f"{self.name}: {self.library_name} fails on a text"):
+            return self.library.normalized(readable(text)).encode("utf-8", "surrogatepass")
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Return start and end of each token in the characters of a text, int64 [tokens, 2], from the library.

@@ -257,6 +257,9 @@ class Callables:
     def bytes_of(self, one: int) -> bytes:
         return self.decode([one], {})
 
+    def form(self, one: int) -> None:
+        return None
+
     def normalized(self, text: str) -> str:
         return text
 

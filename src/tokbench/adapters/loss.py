@@ -8,14 +8,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.libraries import Library, told
 from tokbench.adapters.roundtrip import bytes_lost, common_bytes, readable
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.encoder import TokenSpans
 
 SHOWN = 40
 """Bytes shown of the first difference."""
@@ -95,7 +93,7 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
 
 
 class LossCounter:
-    """A tokenizer that counts, while it encodes, the documents that decoding does not restore.
+    """Count of the documents that decoding does not restore, made while a tokenizer encodes them.
 
     Attributes:
         documents: number of encoded documents.
@@ -106,19 +104,12 @@ class LossCounter:
         self.tokenizer = tokenizer
         self.documents = self.documents_changed = 0
 
-    def __len__(self) -> int:
-        return len(self.tokenizer)
-
-    @property
-    def id_limit(self) -> int:
-        return self.tokenizer.id_limit
-
-    def encode(self, text: bytes) -> NDArray[np.int32]:
-        """Encode a text; return its ids, int32 [tokens]."""
-        ids = self.tokenizer.encode(text)
+    def encode_spans(self, text: bytes) -> TokenSpans:
+        """Encode a text as :meth:`Tokenizer.encode_spans` does."""
+        encoded = self.tokenizer.encode_spans(text)
         self.documents += 1
-        self.documents_changed += self.tokenizer.restored(ids) != text
-        return ids
+        self.documents_changed += self.tokenizer.restored(encoded.ids) != text
+        return encoded
 
     @property
     def record(self) -> dict[str, int]:

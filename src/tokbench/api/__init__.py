@@ -12,7 +12,7 @@ Functions read files only if a text is a ``pathlib.Path``, or if their name says
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +33,7 @@ from tokbench.tokenizer.encoder import shown
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
     from tokbench.api.comparison import Comparison
     from tokbench.building import Source
@@ -180,7 +178,8 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     Args:
         tokenizer: the tokenizer.
         texts: texts as in :func:`count`, or their counts under the tokenizer's pre-tokenization. A tokenizer that runs
-            through another library, or wraps a function, needs the texts; metrics of pre-tokens then have no value.
+            through another library, wraps a function, or whose tokens may cross pre-tokens needs the texts; metrics
+            of pre-tokens then have no value.
         options: options of metrics by family, as in ``renyi={"orders": [2.5]}``; see ``tokbench.metrics``.
 
     Returns:
@@ -204,8 +203,8 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
 
     tokenizer_of("measure", tokenizer)
     families = _families(options)
-    if tokenizer.library_name:
-        rows = _measured_through_library(tokenizer, texts, families)
+    if tokenizer.segments_documents:
+        rows = _measured_on_documents(tokenizer, texts, families)
     else:
         from tokbench.intrinsic.tokenizer import measure as measured
 
@@ -230,42 +229,15 @@ def _families(options: Mapping[str, Any]) -> dict[str, Any]:
     return families
 
 
-def _measured_through_library(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":
-    """Measure a tokenizer without pre-tokens on documents, each encoded once.
+def _measured_on_documents(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":
+    from tokbench.intrinsic.tokenizer import measure_documents
 
-    Values that depend on an unknown vocabulary size are null.
-    """
-    from tokbench.intrinsic.tokenizer import measure_encoded
-
-    library = tokenizer.library_name
     if isinstance(texts, PretokenCounts):
-        raise TokbenchError(f"measure: {tokenizer.name} works through {library}; pass texts, not counts")
-    documents = [("", text) for text in texts_of("measure", texts)]
-    ids = [tokenizer.encode(text) for _, text in documents]
-
-    def measured(more: int) -> "list[Measurement]":
-        encoded = _Encoded(ids, len(tokenizer) + more, tokenizer.id_limit + more)
-        return [row for _, row in measure_encoded(encoded, documents, families=families, library=library)]
-
-    rows = measured(0)
-    if tokenizer.nominal_size:
-        return rows
-    reason = "vocabulary size not known; pass size to tokbench.wrap"
-    changed = [row.value != other.value for row, other in zip(rows, measured(1), strict=True)]
-    return [replace(row, value=None, reason=reason) if new else row for row, new in zip(rows, changed, strict=True)]
-
-
-class _Encoded:
-    """Ids of documents, returned in their order."""
-
-    def __init__(self, ids: "Iterable[NDArray[np.int32]]", size: int, id_limit: int) -> None:
-        self._ids, self._size, self.id_limit = iter(ids), size, id_limit
-
-    def __len__(self) -> int:
-        return self._size
-
-    def encode(self, text: bytes) -> "NDArray[np.int32]":
-        return next(self._ids)
+        library = tokenizer.library_name
+        way = f"works through {library}" if library else "has tokens that may cross pre-tokens"
+        raise TokbenchError(f"measure: {tokenizer.name} {way}; pass texts, not counts")
+    documents = (("", text) for text in texts_of("measure", texts))
+    return [row for _, row in measure_documents(tokenizer, documents, families=families)]
 
 
 def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) -> "Comparison":

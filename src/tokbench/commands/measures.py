@@ -27,6 +27,8 @@ from tokbench.io.json import write_result
 from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
+CROSSES = "tokens may cross pre-tokens, so counts do not suffice"
+
 if TYPE_CHECKING:
     from tokbench.intrinsic.tokenizer import ByLanguage
     from tokbench.options import Options
@@ -58,9 +60,10 @@ def measure_command(
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, or on documents; print JSON.
 
-    External tokenizers need --documents. If ours returns the same ids, the documents' pre-tokens are counted first. If
-    not, each document is encoded by the external library, and metrics over pre-tokens have no value. "loss" is the
-    number of documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
+    External tokenizers need --documents. If ours returns the same ids, the documents' pre-tokens are counted first.
+    Tokenizers that run through another library, or whose tokens may cross pre-tokens, encode each document. They are
+    measured by the byte spans of their tokens, and metrics over pre-tokens have no value. "loss" is the number of
+    documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """
     from tokbench.intrinsic.tokenizer import measure_text
     from tokbench.pretokens.external_count import count_texts
@@ -73,18 +76,17 @@ def measure_command(
     tokenizer = Tokenizer.load(folder)
     given = metric_families(metrics)
     texts = _texts(documents, fields)
-    if tokenizer.library_name:
+    if tokenizer.segments_documents:
         from tokbench.adapters.loss import LossCounter
-        from tokbench.intrinsic.tokenizer import measure_encoded
+        from tokbench.intrinsic.tokenizer import measure_documents
 
         if counts is not None:
-            raise TokbenchError(
-                f"{folder}: works through {tokenizer.library_name} and has no pre-tokens; pass --documents"
-            )
+            way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
+            raise TokbenchError(f"{folder}: {way}; pass --documents")
         watched = LossCounter(tokenizer)
         with progress("measure"):
-            found = measure_encoded(watched, texts, families=given, library=tokenizer.library_name)
-        write_measurements(tokenizer, found, variant, corpus, output, watched.record)
+            found = measure_documents(tokenizer, texts, families=given, encode=watched.encode_spans)
+        write_measurements(tokenizer, found, variant, corpus, output, None if tokenizer.lossless else watched.record)
         return
     if counts is None:
         check = partial(check_stage, "measure", megabytes=megabytes)
@@ -147,8 +149,9 @@ def measure_resource_command(
     """
     from tokbench.commands.recipes import check_same_files, mapping_of
     from tokbench.intrinsic.resource import boundaries_by_word, nothing_by_word, read_resource, room
-    from tokbench.intrinsic.tokenizer import measure_cut_words
+    from tokbench.intrinsic.tokenizer import measure_cut_words, measure_document_words
     from tokbench.io.json import write_result
+    from tokbench.metric.document_words import document_words
     from tokbench.metric.words import words_of
     from tokbench.options import validated
     from tokbench.resource import ResourceOptions, resource_files, resource_types
@@ -170,15 +173,14 @@ def measure_resource_command(
     tokenizer = Tokenizer.load(folder)
     of, families = resource_types[kind].gold, metric_families(metrics)
     found = nothing_by_word()
-    if tokenizer.library_name:
-        from tokbench.intrinsic.tokenizer import words_without_values
-
-        rows = words_without_values(gold, of, families=families, library=tokenizer.library_name)
+    if tokenizer.segments_documents:
+        words, left_out = document_words(tokenizer, gold)
+        rows = measure_document_words(words, left_out, of, families=families)
     else:
         words = words_of(tokenizer, gold)
         rows = measure_cut_words(words, of, families=families)
-        if by_word is not None and of == "segmentations":
-            found = boundaries_by_word(words)
+    if by_word is not None and of == "segmentations":
+        found = boundaries_by_word(words)
     if by_word is not None:
         head = {"variant": variant or tokenizer.name, "size": tokenizer.nominal_size, "corpus": name or kind}
         write_result(by_word, head | found)

@@ -52,6 +52,13 @@ def _measured(experiment: Experiment) -> Iterator[str]:
         for corpus in experiment.measured_on_of(name) if name in experiment.elsewhere else ():
             if corpus in experiment.corpora and experiment.corpora[corpus].counted:
                 yield f"{key}: corpus '{corpus}' contains counts, but an external tokenizer is measured on text"
+        if experiment.segments_documents(name):
+            for corpus in (experiment.corpus_of(name), *experiment.measured_on_of(name)):
+                if corpus in experiment.corpora and experiment.corpora[corpus].counted:
+                    yield (
+                        f"variants.{name}: corpus '{corpus}' contains counts, but tokens of this variant may cross "
+                        "pre-tokens; name a corpus of text"
+                    )
 
 
 def unit_mistakes(experiment: Experiment) -> Iterator[str]:

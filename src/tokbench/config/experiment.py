@@ -23,6 +23,7 @@ from tokbench.config.sections import (
     Variant,
 )
 from tokbench.config.short_forms import Preset
+from tokbench.construction import constructions
 from tokbench.corpus.parallel import ParallelCorpus
 from tokbench.models.byte_lm.options import PRESETS as BYTE_LM_PRESETS
 from tokbench.models.byte_lm.options import AnyByteLm
@@ -33,6 +34,7 @@ from tokbench.models.pretraining.options import AnyModel
 from tokbench.models.translation.options import PRESETS as TRANSLATION_PRESETS
 from tokbench.models.translation.options import TranslationOptions
 from tokbench.options import Name, Options, Seed, VocabularySize
+from tokbench.segmentation import segmentations
 from tokbench.tokenizer.folder import OWN
 
 ByteLm = Annotated[AnyByteLm, Preset("byte_lm", lambda: BYTE_LM_PRESETS, {"kind": "neural"})]
@@ -114,6 +116,15 @@ class Experiment(Options):
     def elsewhere(self) -> dict[str, ExternalTokenizer]:
         """External variants, by name."""
         return {name: variant for name, variant in self.variants.items() if isinstance(variant, ExternalTokenizer)}
+
+    def segments_documents(self, variant: str) -> bool:
+        """Return True if a variant is built and its tokens may cross pre-tokens; it is then measured on documents."""
+        if variant not in self.built:
+            return False
+        recipe = self.built[variant]
+        default = constructions[recipe.construction.method].segmentation
+        method = segmentations.find(recipe.segmentation.method if recipe.segmentation else default)
+        return method is not None and method.segments_documents
 
     def sizes_of(self, variant: str) -> Sequence[Size]:
         """Return the vocabulary sizes of a variant; ``["own"]`` for an external one."""

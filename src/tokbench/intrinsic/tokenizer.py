@@ -1,27 +1,30 @@
 """Measurement of a tokenizer with all metrics of texts, resources and trained models.
 
-Tokenizers that run through another library get the same rows, with a reason where there is no value.
+Tokenizers that segment documents get the same rows, with a reason where there is no value.
 
 Tokens are also counted by document, because the uncertainty from the choice of documents can be estimated only from
 these; see :mod:`tokbench.metric.measurement`.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tokbench.intrinsic.encoding_speed import Sample
 from tokbench.metric import Metric, Sight, families_of, metrics
+from tokbench.metric.document_words import LeftOut
 from tokbench.metric.measurement import Measurement, in_groups
 from tokbench.metric.usage import (
-    WITHOUT_PHASES,
+    UNKNOWN_TOKENS,
     CountSegmenter,
     EncodedText,
-    EncodesTexts,
+    EncodeSpans,
     OnlyBytes,
     encoded_by_language,
+    no_pretokens,
     together,
     usage_of,
 )
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
     from tokbench.corpus.documents import Document
     from tokbench.metric.embeddings import Embeddings
     from tokbench.options import Options
+    from tokbench.tokenizer import Tokenizer
 
+OVER_PRETOKENS = re.compile("pre-token")
+"""Definitions over pre-tokens."""
 
 Families = Mapping[str, "Options | None"]
 """Options by family of metrics; None for a family without options."""
@@ -148,10 +154,15 @@ def measure_words(tokenizer: WordSegmenter, gold: "pl.DataFrame", of: Sight, *, 
     return measure_cut_words(words_of(tokenizer, gold), of, families=families)
 
 
-def measure_cut_words(words: Words, of: Sight, *, families: Families) -> ByLanguage:
-    """Measure words that are already segmented; see :func:`measure_words`."""
+def measure_cut_words(
+    words: Words, of: Sight, *, families: Families, languages: Sequence[str] | None = None
+) -> ByLanguage:
+    """Measure words that are already segmented; see :func:`measure_words`.
+
+    ``languages`` are the languages of the resource (default: those of the words).
+    """
     gold = words.gold
-    languages = gold["language"].unique().sort().to_list()
+    languages = gold["language"].unique().sort().to_list() if languages is None else languages
     parts = [("", words)]
     if len(languages) > 1:
         parts += [(language, words.only((gold["language"] == language).to_numpy())) for language in languages]
@@ -200,29 +211,40 @@ def record_of(
     }
 
 
-def measure_encoded(
-    tokenizer: EncodesTexts, documents: Iterable[tuple[str, bytes]], *, families: Families, library: str
+def measure_documents(
+    tokenizer: "Tokenizer",
+    documents: Iterable[tuple[str, bytes]],
+    *,
+    families: Families,
+    encode: EncodeSpans | None = None,
 ) -> ByLanguage:
-    """Measure a tokenizer on documents, each encoded once.
+    """Measure a tokenizer on documents, each encoded once, by the frequencies of ids and the byte spans of tokens.
 
     Args:
-        tokenizer: tokenizer that encodes texts.
+        tokenizer: the tokenizer.
         documents: language and text of each document.
         families: options by family; families without an entry have their defaults.
-        library: library that the tokenizer runs through, for the reasons of rows without a value.
+        encode: function that encodes a document (default: that of the tokenizer).
 
     Returns:
-        The same rows as :func:`measure` and :func:`measure_languages`.
+        The same rows as :func:`measure` and :func:`measure_languages`. Those that are defined over pre-tokens have no
+        value. Values that leave out tokens or words have a reason that says so.
     """
-    texts = encoded_by_language(tokenizer, documents)
-    reason = WITHOUT_PHASES.format(library)
+    texts = encoded_by_language(tokenizer, documents, encode)
     of_bytes = usage_of(OnlyBytes(), PretokenCounts.from_pairs([(b"a", 1)], OnlyBytes.pretokenization))
+    without = no_pretokens(tokenizer)
+    unlisted = UNKNOWN_TOKENS.format(tokenizer.library_name)
 
     def taken(method: Metric, text: EncodedText) -> list[Measurement]:
         options = _options(method, families)
         known = {(row.metric, row.definition): row for row in method.function(text, options)} if method.of_ids else {}
         named = method.function(of_bytes, options)
-        return [known.get((row.metric, row.definition)) or _blank(row, reason) for row in named]
+        lacks_tokens = text.vocabulary is None and method.of_ids
+        return [
+            known.get((row.metric, row.definition))
+            or _blank(row, unlisted if lacks_tokens and not OVER_PRETOKENS.search(row.definition) else without)
+            for row in named
+        ]
 
     of_text = families_of("text")
     rows = [("", row) for method in of_text for row in taken(method, together(texts, tokenizer))]
@@ -238,14 +260,29 @@ def measure_encoded(
             rows += method.function(texts, options)
         else:
             named = method.function(dict.fromkeys(texts, of_bytes), options)
-            rows += [(language, _blank(row, reason)) for language, row in named]
+            rows += [(language, _blank(row, without)) for language, row in named]
     return rows
 
 
-def words_without_values(gold: "pl.DataFrame", of: Sight, *, families: Families, library: str) -> ByLanguage:
-    """Return the rows of a resource's words, each with the reason why it has no value."""
-    named = measure_words(OnlyBytes(), gold, of, families=families)
-    return [(language, _blank(row, WITHOUT_PHASES.format(library))) for language, row in named]
+def measure_document_words(words: Words, left_out: LeftOut, of: Sight, *, families: Families) -> ByLanguage:
+    """Measure the words of :func:`~tokbench.metric.document_words.document_words`.
+
+    Args:
+        words: the words that tokens spell.
+        left_out: numbers of the others; values have them as their reason.
+        of: kind of gold data.
+        families: options by family; families without an entry have their defaults.
+
+    Returns:
+        The same rows as :func:`measure_words`.
+    """
+    rows = measure_cut_words(words, of, families=families, languages=sorted(left_out.words))
+    if not len(words):
+        return [(language, _blank(row, left_out.note(language))) for language, row in rows]
+    return [
+        (language, row if row.value is None else replace(row, reason=left_out.note(language) or None))
+        for language, row in rows
+    ]
 
 
 def _options(method: Metric, families: Families) -> Any:

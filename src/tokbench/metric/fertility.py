@@ -1,52 +1,33 @@
-"""Fertility: tokens per word, for each meaning of "word" that can be counted from pre-tokens.
+"""Fertility: tokens per word, and words of one token, for each meaning of "word" that can be counted from pre-tokens.
 
 Pre-tokenization is lossless, so spaces and line feeds can be counted exactly from pre-tokens. ByteSpan's benchmark
 counts ``len(line.split(" "))`` words per line: spaces plus lines. Here line feeds replace lines. That is exact if every
 document ends in a line feed; otherwise it misses one word per document.
+
+The share of words that are one token is 1 minus the "proportion of continued words" of Rust et al. 2021. If a tokenizer
+segments documents, tokens may cover several words. A word is then one token if no token boundary is inside it.
 """
 
-import sys
-
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
+from tokbench.metric.spans import LINE_FEED, SPACE, hold_letter_or_number
 from tokbench.metric.usage import EncodedText, Usage
 from tokbench.pretokens import PretokenCounts
 
-LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
-SPACE, LINE_FEED = 0x20, 0x0A
-AT_ONCE = 1 << 14
-"""Number of pre-tokens in a block that is decoded at once."""
 PER_SPLIT_WORD = "tokens / (spaces + line feeds)"
 PER_PRETOKEN = "tokens / pre-tokens"
 PER_WORD = "tokens / pre-tokens that hold a letter or a number"
 IN_WORDS = "tokens of the pre-tokens that hold a letter or a number / those pre-tokens"
+SINGLE = "pre-tokens that hold a letter or a number and are in one token / those pre-tokens"
+NO_WORD = "no pre-token of the text holds a letter or a number"
 
 
 def words(counts: PretokenCounts) -> NDArray[np.bool_]:
     """Return bool [n], True for pre-tokens with a letter or a number. Bytes that are not UTF-8 are neither."""
-    blocks = [np.zeros(0, np.bool_)]
-    for first in range(0, len(counts), AT_ONCE):
-        offsets = counts.offsets[first : first + AT_ONCE + 1]
-        blocks.append(_words(counts.data[offsets[0] : offsets[-1]], offsets - offsets[0]))
-    return np.concatenate(blocks)
-
-
-def _words(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Do the same for the pre-tokens ``data[offsets[i] : offsets[i + 1]]``."""
-    without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
-    text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
-    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    found = np.zeros(sys.maxunicode + 1, np.bool_)
-    found[codes] = True
-    distinct = "".join(map(chr, np.flatnonzero(found).tolist()))
-    matches = np.zeros_like(found)
-    matches[[*map(ord, LETTER_OR_NUMBER.findall(distinct))]] = True
-    ends = np.flatnonzero(codes == LINE_FEED)
-    return np.logical_or.reduceat(matches[codes], np.concatenate([[0], ends[:-1] + 1]))
+    return hold_letter_or_number(counts.data, counts.offsets)
 
 
 def split_words(counts: PretokenCounts) -> int:
@@ -61,31 +42,48 @@ def split_words(counts: PretokenCounts) -> int:
     per_language=True,
     of_ids=True,
     cites=("rust2021", "goriely2025"),
-    better={"fertility": "lowest"},
-    over_the_same=("fertility",),
+    better={"fertility": "lowest", "single_token_word_share": "highest"},
+    over_the_same=("fertility", "single_token_word_share"),
     shown=(
         Shown("fertility", "words", "tokens per space-separated word", PER_SPLIT_WORD),
         Shown("fertility", "words", "tokens per pre-token", PER_PRETOKEN),
         Shown("fertility", "words", "tokens per word-like pre-token", PER_WORD),
         Shown("fertility", "words", "tokens in a word-like pre-token", IN_WORDS),
+        Shown("single_token_word_share", "words", "word-like pre-tokens in one token"),
     ),
 )
 def fertility(usage: Usage | EncodedText, options: object) -> list[Measurement]:
-    """Return tokens per pre-token, per word, and per space-separated word."""
+    """Return tokens per pre-token, per word and per space-separated word, and the share of words in one token."""
     if isinstance(usage, EncodedText):
-        return [_per_split_word(usage.total, usage.breaks)]
+        return _by_spans(usage)
     occurrences = usage.counts.counts
     is_word = words(usage.counts)
     word_count = int(occurrences[is_word].sum())
-    word_tokens = int(usage.tokens_per_pretoken[is_word] @ occurrences[is_word])
+    tokens = usage.tokens_per_pretoken
+    word_tokens = int(tokens[is_word] @ occurrences[is_word])
     pretokens = usage.counts.total
-    no_word = "no pre-token of the text holds a letter or a number"
     return [
         ratio("fertility", PER_PRETOKEN, usage.total, pretokens, "the text has no pre-tokens"),
-        ratio("fertility", PER_WORD, usage.total, word_count, no_word),
-        ratio("fertility", IN_WORDS, word_tokens, word_count, no_word),
+        ratio("fertility", PER_WORD, usage.total, word_count, NO_WORD),
+        ratio("fertility", IN_WORDS, word_tokens, word_count, NO_WORD),
         _per_split_word(usage.total, split_words(usage.counts)),
+        ratio("single_token_word_share", SINGLE, int(occurrences[is_word & (tokens == 1)].sum()), word_count, NO_WORD),
     ]
+
+
+def _by_spans(text: EncodedText) -> list[Measurement]:
+    counts = text.spans
+    every = counts.words + counts.words_left_out
+    rows = [
+        ratio("fertility", PER_WORD, text.total, every, NO_WORD),
+        *text.by_words(
+            [
+                ratio("fertility", IN_WORDS, counts.word_tokens, counts.words, NO_WORD),
+                ratio("single_token_word_share", SINGLE, counts.single_words, counts.words, NO_WORD),
+            ]
+        ),
+    ]
+    return [*rows, _per_split_word(text.total, text.breaks)]
 
 
 def _per_split_word(tokens: int, breaks: int) -> Measurement:

@@ -1,5 +1,6 @@
 """Token frequencies: distribution over classes of frequency, and frequency of rare tokens."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.usage import Usage
+from tokbench.metric.usage import UNKNOWN_SIZE, EncodedText, Usage
 from tokbench.options import Options
 
 USED = "tokens of the vocabulary that the text uses"
@@ -41,23 +42,32 @@ def class_names(classes: int) -> list[str]:
 @metric(
     "frequency",
     options=FrequencyOptions,
+    of_ids=True,
     cites=(),
     shown=[Shown(f"token_frequency_at_{one}", "frequency", f"least of the top {one} %") for one in PERCENTILES],
 )
-def frequency(usage: Usage, options: FrequencyOptions) -> list[Measurement]:
+def frequency(usage: Usage | EncodedText, options: FrequencyOptions) -> list[Measurement]:
     """Return the distribution of token frequencies; its left tail contains the rare tokens.
 
     The frequency at the 95th percentile is Gowda and May's measure of the tail ("Finding the optimal vocabulary size
     for neural machine translation", 2020).
     """
-    size = len(usage.vocabulary)
+    if isinstance(usage, EncodedText):
+        used = usage.used
+        rows = _of(np.pad(used, (0, max((usage.size or 1) - len(used), 0))), options)
+        return rows if usage.size else [replace(row, value=None, n=0, reason=UNKNOWN_SIZE) for row in rows]
+    return _of(usage.frequencies, options)
+
+
+def _of(frequencies: NDArray[np.int64], options: FrequencyOptions) -> list[Measurement]:
+    size = len(frequencies)
     rows = [
         Measurement("token_frequency_distribution", f"{USED} {name}", float(n), size)
         for name, n in zip(
-            class_names(options.classes), frequency_classes(usage.frequencies, options.classes).tolist(), strict=True
+            class_names(options.classes), frequency_classes(frequencies, options.classes).tolist(), strict=True
         )
     ]
-    ordered = np.sort(usage.frequencies)[::-1]
+    ordered = np.sort(frequencies)[::-1]
     for percent in options.percentiles:
         least = int(ordered[-(-size * percent // 100) - 1])
         definition = f"least occurrences in the text among the {percent} % of the vocabulary's tokens that occur most"

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import ADDED, DROPPED, Measurement, ratio
-from tokbench.metric.usage import Usage
+from tokbench.metric.usage import EncodedText, Usage
 from tokbench.options import Options
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import TokenList, Vocabulary
 
 NO_TOKENS = "the text has no tokens"
 OF_VOCABULARY, OF_TEXT = "/ tokens of the vocabulary", "/ tokens of the text"
@@ -16,7 +16,7 @@ BYTES, CHARACTERS = "bytes", "characters (bytes that begin a UTF-8 character)"
 INITIAL, MARKED = "tokens that begin with a space", "tokens marked as beginning a pre-token"
 
 
-def byte_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+def byte_lengths(vocabulary: Vocabulary | TokenList) -> NDArray[np.int64]:
     """Return the number of bytes of each token, int64 [tokens]."""
     return np.fromiter(map(len, vocabulary.tokens), np.int64, len(vocabulary))
 
@@ -30,7 +30,7 @@ def character_length(token: bytes) -> int:
     return sum(byte & 0xC0 != 0x80 for byte in token)
 
 
-def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
+def character_lengths(vocabulary: Vocabulary | TokenList) -> NDArray[np.int64]:
     """Return the number of characters that begin in each token, int64 [tokens], see :func:`character_length`."""
     data, offsets = vocabulary.flat()
     begun = np.zeros(len(data) + 1, np.int64)
@@ -38,7 +38,7 @@ def character_lengths(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return np.diff(begun[offsets])
 
 
-def space_initial(vocabulary: Vocabulary) -> NDArray[np.bool_]:
+def space_initial(vocabulary: Vocabulary | TokenList) -> NDArray[np.bool_]:
     """Return True for tokens that begin with a space, bool [tokens]."""
     data, offsets = vocabulary.flat()
     return data[offsets[:-1]] == 0x20
@@ -53,6 +53,7 @@ class LengthOptions(Options):
 @metric(
     "length",
     options=LengthOptions,
+    of_ids=True,
     cites=(),
     shown=(
         Shown("mean_token_length", "lengths", "characters, vocabulary", f"{CHARACTERS} {OF_VOCABULARY}"),
@@ -69,12 +70,14 @@ class LengthOptions(Options):
         Shown("word_initial_share", "exchanged", "begin a word, dropped", DROPPED),
     ),
 )
-def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
+def length(usage: Usage | EncodedText, options: LengthOptions) -> list[Measurement]:
     """Return mean token length in bytes and characters, the share of word-initial tokens, and the length distribution.
 
     The first two are reported for Picky BPE ("BPE gets picky", "Token qualities"). Vocabularies with continuation forms
     mark the tokens that begin a pre-token. In other vocabularies a token begins a word if it begins with a space.
     """
+    if isinstance(usage, EncodedText):
+        return _by_spans(usage, options)
     vocabulary, used, total = usage.vocabulary, usage.frequencies, usage.total
     rows = []
     for unit, lengths in ((BYTES, byte_lengths(vocabulary)), (CHARACTERS, character_lengths(vocabulary))):
@@ -87,10 +90,29 @@ def length(usage: Usage, options: LengthOptions) -> list[Measurement]:
         _over_vocabulary("word_initial_share", f"{INITIAL} {OF_VOCABULARY}", initial),
         ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", int(used[initial].sum()), total, NO_TOKENS),
     ]
-    return rows + _marked_initial(usage) + _distribution(vocabulary, options.longest)
+    return rows + _marked_initial(vocabulary, used) + _distribution(vocabulary, options.longest)
 
 
-def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
+def _by_spans(text: EncodedText, options: LengthOptions) -> list[Measurement]:
+    """Return the rows of the text by spans, and those of the vocabulary if its tokens are known."""
+    counts, vocabulary = text.spans, text.vocabulary
+    rows = text.by_tokens(
+        [
+            ratio("mean_token_length", f"{BYTES} {OF_TEXT}", counts.bytes, counts.placed, NO_TOKENS),
+            ratio("mean_token_length", f"{CHARACTERS} {OF_TEXT}", counts.characters, counts.placed, NO_TOKENS),
+            ratio("word_initial_share", f"{INITIAL} {OF_TEXT}", counts.spaced, counts.placed, NO_TOKENS),
+        ]
+    )
+    if vocabulary is None:
+        return rows
+    for unit, lengths in ((BYTES, byte_lengths(vocabulary)), (CHARACTERS, character_lengths(vocabulary))):
+        rows.append(_over_vocabulary("mean_token_length", f"{unit} {OF_VOCABULARY}", lengths))
+    rows.append(_over_vocabulary("word_initial_share", f"{INITIAL} {OF_VOCABULARY}", space_initial(vocabulary)))
+    rows += _marked_initial(vocabulary, text.token_frequencies)
+    return rows + _distribution(vocabulary, options.longest)
+
+
+def _distribution(vocabulary: Vocabulary | TokenList, longest: int) -> list[Measurement]:
     """Return the number of tokens of each length."""
     numbers = np.bincount(np.minimum(byte_lengths(vocabulary), longest + 1), minlength=longest + 2)
     classes = [*(f"{width:02} bytes" for width in range(1, longest + 1)), f"more than {longest} bytes"]
@@ -100,17 +122,17 @@ def _distribution(vocabulary: Vocabulary, longest: int) -> list[Measurement]:
     ]
 
 
-def _marked_initial(usage: Usage) -> list[Measurement]:
+def _marked_initial(vocabulary: Vocabulary | TokenList, frequencies: NDArray[np.int64]) -> list[Measurement]:
     name = "word_initial_share"
     of_vocabulary, of_text = f"{MARKED} {OF_VOCABULARY}", f"{MARKED} {OF_TEXT}"
-    if usage.vocabulary.continuation is None:
+    if vocabulary.continuation is None:
         reason = "the vocabulary has no continuation forms: its tokens match anywhere"
         return [Measurement(name, definition, None, 0, reason) for definition in (of_vocabulary, of_text)]
-    initial = ~usage.vocabulary.continuation
-    occurrences = int(usage.frequencies[initial].sum())
+    initial = ~vocabulary.continuation
+    occurrences = int(frequencies[initial].sum())
     return [
         _over_vocabulary(name, of_vocabulary, initial),
-        ratio(name, of_text, occurrences, usage.total, NO_TOKENS),
+        ratio(name, of_text, occurrences, int(frequencies.sum()), NO_TOKENS),
     ]
 
 

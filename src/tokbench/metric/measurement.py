@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import TokenList, Vocabulary
 
 ADDED, DROPPED = "(added)", "(dropped)"
 """Marks in definitions for tokens that only the vocabulary has, and for tokens that only its baseline has."""
@@ -26,7 +26,7 @@ class Measurement:
             tokenizer, so that rows can be compared.
         value: the number, or None if it cannot be computed.
         n: number of items behind the value (tokens, types or pre-tokens; see the definition).
-        reason: reason why there is no value (default: None, there is one).
+        reason: reason why there is no value, or what the value leaves out (default: None).
     """
 
     metric: str
@@ -47,7 +47,7 @@ Form = tuple[bytes, bool]
 """A token, and True if it occurs inside a pre-token."""
 
 
-def token_set(vocabulary: Vocabulary, *, single_bytes: bool = True) -> frozenset[Form]:
+def token_set(vocabulary: Vocabulary | TokenList, *, single_bytes: bool = True) -> frozenset[Form]:
     """Return the tokens as a set; continuation forms differ from other tokens. ``single_bytes`` defaults to True."""
     continuation = vocabulary.continuation
     inside = [False] * len(vocabulary) if continuation is None else continuation.tolist()

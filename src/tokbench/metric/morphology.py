@@ -9,6 +9,7 @@ continuation forms do not count as bytes of a word.
 Reference: :mod:`tokbench.reference.morphology`.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -67,7 +68,12 @@ def agreement(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def scored_boundaries(words: Words) -> NDArray[np.int64]:
-    """Return the boundary counts of :func:`agreement` for words that are not tokens but whose gold segments all are."""
+    """Return the boundary counts of :func:`agreement` for words that are not tokens but whose gold segments all are.
+
+    All are 0 if the tokens of the vocabulary are not known.
+    """
+    if words.unlisted:
+        return np.zeros((len(words), 3), np.int64)
     parted = (words.gold["boundaries"].list.len() > 0).fill_null(False).to_numpy()
     inside = words.only(parted)
     whole, covered = gold_segments(inside, token_set(words.vocabulary))
@@ -109,12 +115,18 @@ def morphology(words: Words, options: object) -> list[Measurement]:
     total = len(words)
     words = words.only((cuts > 0).fill_null(False).to_numpy())
     whole, covered = gold_segments(words, token_set(words.vocabulary))
-    rows = _alignment(words, ~whole & covered, SCORED) + _alignment(words, ~whole, NO_TOKEN)
     name, n, none = "morphological_coverage", len(words), "no word has a gold boundary inside"
-    return [
-        *rows,
+    of_segments = [
+        *_alignment(words, ~whole & covered, SCORED),
         ratio(name, f"{ALL_TOKENS} / {ALIGNED}", int(covered.sum()), n, none),
         ratio(name, f"{SCORED} / {ALIGNED}", int((~whole & covered).sum()), n, none),
+    ]
+    if words.unlisted:
+        of_segments = [replace(row, value=None, n=0, reason=words.unlisted) for row in of_segments]
+    return [
+        *of_segments[:3],
+        *_alignment(words, ~whole, NO_TOKEN),
+        *of_segments[3:],
         Measurement("gold_words_left_out", "words that their gold segments do not spell", float(unspelt), total),
         Measurement("gold_words_left_out", ONE_SEGMENT, float(single), total),
     ]

@@ -9,15 +9,15 @@ import numpy as np
 from tokbench.metric import Shown, metric
 from tokbench.metric.length import CHARACTERS, INITIAL, character_length
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.usage import Usage
-from tokbench.vocabulary import Vocabulary
+from tokbench.metric.usage import EncodedText, Usage
+from tokbench.vocabulary import TokenList, Vocabulary
 
 NONE_REMOVED = "no token was removed"
 OF_REMOVED = "/ removed tokens"
 WITHOUT = "the vocabulary keeps no record of removals"
 
 
-def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
+def removed_tokens(vocabulary: Vocabulary | TokenList) -> list[bytes]:
     """Return the tokens whose last event is a removal, in the order of their first event."""
     last = {event.token: event.split for event in vocabulary.events or ()}
     return [token for token, split in last.items() if split]
@@ -25,6 +25,7 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
 
 @metric(
     "removed",
+    of_ids=True,
     cites=("chizhov2024",),
     shown=(
         Shown("removed_tokens", "vocabulary", "removed while built"),
@@ -32,8 +33,10 @@ def removed_tokens(vocabulary: Vocabulary) -> list[bytes]:
         Shown("mean_token_length", "lengths", "characters, removed while built", OF_REMOVED),
     ),
 )
-def removed(usage: Usage, options: object) -> list[Measurement]:
+def removed(usage: Usage | EncodedText, options: object) -> list[Measurement]:
     """Return the number of removed tokens, the share of word-initial ones, and their mean length."""
+    if usage.vocabulary is None:
+        return []
     events = usage.vocabulary.events
     tokens = removed_tokens(usage.vocabulary)
     n = len(tokens)

@@ -16,7 +16,7 @@ from tokbench.kernels.elementary import logs_of, powers_of
 from tokbench.kernels.exact import exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.usage import EncodedText, Usage
+from tokbench.metric.usage import UNKNOWN_SIZE, EncodedText, Usage
 from tokbench.options import Options
 
 ORDERS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5)
@@ -84,9 +84,13 @@ def renyi(usage: Usage | EncodedText, options: RenyiOptions) -> list[Measurement
     rows = []
     for order in options.orders:
         for definition, types in denominators:
+            name = f"renyi_efficiency_{_spelt(order)}"
+            if types is None:
+                rows.append(Measurement(name, definition, None, 0, UNKNOWN_SIZE))
+                continue
             value = renyi_efficiency(usage.frequencies, order, types)
             reason = "fewer than two types, or no tokens" if value is None else None
-            rows.append(Measurement(f"renyi_efficiency_{_spelt(order)}", definition, value, types, reason))
+            rows.append(Measurement(name, definition, value, types, reason))
     return rows
 
 

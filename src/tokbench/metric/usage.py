@@ -1,23 +1,29 @@
-"""Usage of a vocabulary on a text, the input of every intrinsic metric, and texts encoded by other libraries.
+"""Usage of a vocabulary on a text, the input of every intrinsic metric, from pre-token counts or from documents.
 
 Each unique pre-token is segmented once and weighted by its count, so metrics never encode text again.
 
-Other libraries encode documents with their own pre-tokens, and their tokens need not be bytes of the text. Token
-frequencies are known nevertheless, and byte counts are those of the original text.
+Tokenizers that segment documents encode each document once. Metrics then use the frequencies of ids and the byte spans
+of tokens. What is defined over pre-tokens has no value. Byte counts are those of the original text.
 """
 
 import operator
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
+from tokbench.metric.measurement import Measurement
+from tokbench.metric.spans import SpanCounts, count_spans
 from tokbench.pretokens import PretokenCounts
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import TokenList, Vocabulary
+
+if TYPE_CHECKING:
+    from tokbench.tokenizer import Tokenizer
+    from tokbench.tokenizer.encoder import TokenSpans
 
 
 class CountSegmenter(Protocol):
@@ -124,61 +130,157 @@ def token_frequencies(
 
 
 BREAKS = (b" ", b"\n")
-WITHOUT_PHASES = "works through {}, whose pre-tokens and tokens' bytes are not known to us"
-"""Reason why a tokenizer that runs through a library has no value."""
+UNKNOWN_VOCABULARY = "works through {}, and tokens of other libraries are not compared with vocabularies built here"
+"""Reason why a tokenizer that runs through a library is not compared with a vocabulary."""
+UNKNOWN_PRETOKENS = "defined over pre-tokens, and those of {} are not known"
+CROSSED_PRETOKENS = "defined over pre-tokens, and tokens of this tokenizer may cross them"
+UNKNOWN_TOKENS = "works through {}, which does not report the bytes of its tokens"
+NOT_PLACED = "works through {}, and no token's bytes in the text are known"
+UNKNOWN_SIZE = "vocabulary size not known; pass size to tokbench.wrap"
 
 
-class EncodesTexts(Protocol):
-    """Required methods of a tokenizer that encodes texts."""
-
-    @property
-    def id_limit(self) -> int: ...
-
-    def __len__(self) -> int: ...
-
-    def encode(self, text: bytes) -> NDArray[np.int32]:
-        """Return the ids of a text."""
-        ...
+def no_pretokens(tokenizer: "Tokenizer") -> str:
+    """Return the reason why a tokenizer that segments documents has no value of what is defined over pre-tokens."""
+    library = tokenizer.library_name
+    return UNKNOWN_PRETOKENS.format(library) if library else CROSSED_PRETOKENS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedText:
-    """Frequencies of ids in a text.
+    """Frequencies of ids in documents, and counts over the byte spans of tokens.
 
     Attributes:
         frequencies: int64 [ids], occurrences of each id.
-        nominal_size: number of tokens that text can produce.
+        nominal_size: requested vocabulary size, or number of tokens that text can produce; None if not known.
+        size: number of tokens of the vocabulary; None if not known.
         total_bytes: bytes of the original text.
         breaks: number of spaces and line feeds in the text.
+        spans: counts over byte spans.
+        vocabulary: tokens by their bytes; None if they are not known.
+        unknown: id of the unknown token; None if there is none.
+        library: library that the tokenizer runs through; empty for Tokbench's own kernels.
+        words_by: label of the pre-tokenization whose pre-tokens are words.
     """
 
     frequencies: NDArray[np.int64]
-    nominal_size: int
+    nominal_size: int | None
+    size: int | None
     total_bytes: int
     breaks: int
+    spans: SpanCounts
+    vocabulary: Vocabulary | TokenList | None
+    unknown: int | None
+    library: str
+    words_by: str
 
     @property
     def total(self) -> int:
         """Tokens of the text."""
         return int(self.frequencies.sum())
 
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """Occurrences of the ids that the text has, without the unknown token, int64 [used]."""
+        chosen = self.frequencies > 0
+        if self.unknown is not None and self.unknown < len(chosen):
+            chosen[self.unknown] = False
+        return self.frequencies[chosen]
+
+    @property
+    def token_frequencies(self) -> NDArray[np.int64]:
+        """Occurrences of each token of :attr:`vocabulary`, int64 [tokens]."""
+        ids = None if self.vocabulary is None else self.vocabulary.ids
+        return self.frequencies if ids is None else self.frequencies[ids]
+
+    def by_tokens(self, rows: list[Measurement]) -> list[Measurement]:
+        """Return measurements over placed tokens; those with a value have the tokens left out as their reason."""
+        if self.library and self.spans.tokens and not self.spans.placed:
+            return [replace(row, value=None, n=0, reason=NOT_PLACED.format(self.library)) for row in rows]
+        return _noted(rows, self._left_out)
+
+    def by_words(self, rows: list[Measurement]) -> list[Measurement]:
+        """Return measurements over words; those with a value have their kind, and the words left out, as reason."""
+        counts = self.spans
+        every = counts.words + counts.words_left_out
+        left_out = [words_left_out(counts.words_left_out, every)] * bool(counts.words_left_out)
+        if left_out and not counts.words:
+            reason = left_out[0] if counts.placed else NOT_PLACED.format(self.library)
+            return [replace(row, value=None, n=0, reason=reason) for row in rows]
+        return _noted(rows, [f"words are pre-tokens of {self.words_by}"] * bool(self.library) + left_out)
+
+    @property
+    def _left_out(self) -> list[str]:
+        tokens, lost = self.spans.tokens - self.spans.placed, self.total_bytes - self.spans.bytes
+        of_tokens = f"{tokens:,} of {self.spans.tokens:,} tokens are left out, because they have no bytes of the text"
+        of_bytes = f"{lost:,} of {self.total_bytes:,} bytes of the text are in no token"
+        return [note for note, number in ((of_tokens, tokens), (of_bytes, lost)) if number]
+
     def __add__(self, other: "EncodedText") -> "EncodedText":
-        return EncodedText(
-            self.frequencies + other.frequencies,
-            self.nominal_size,
-            self.total_bytes + other.total_bytes,
-            self.breaks + other.breaks,
+        ids = max(len(self.frequencies), len(other.frequencies))
+        padded = (np.pad(one.frequencies, (0, ids - len(one.frequencies))) for one in (self, other))
+        return replace(
+            self,
+            frequencies=sum(padded, np.zeros(ids, np.int64)),
+            total_bytes=self.total_bytes + other.total_bytes,
+            breaks=self.breaks + other.breaks,
+            spans=self.spans.plus(other.spans),
         )
 
 
-def encoded_by_language(tokenizer: EncodesTexts, documents: Iterable[tuple[str, bytes]]) -> dict[str, EncodedText]:
-    """Encode documents one by one and add them by language; languages are in order of their tags."""
+def words_left_out(left_out: int, every: int) -> str:
+    """Return a sentence on the number of words that are not measured."""
+    return f"{left_out:,} of {every:,} words are left out, because tokens change their text"
+
+
+def _noted(rows: list[Measurement], notes: Sequence[str]) -> list[Measurement]:
+    if not notes:
+        return rows
+    return [row if row.value is None else replace(row, reason="; ".join(notes)) for row in rows]
+
+
+EncodeSpans = Callable[[bytes], "TokenSpans"]
+
+
+def encoded_by_language(
+    tokenizer: "Tokenizer", documents: Iterable[tuple[str, bytes]], encode: EncodeSpans | None = None
+) -> dict[str, EncodedText]:
+    """Encode documents one by one and add them by language; languages are in order of their tags.
+
+    Args:
+        tokenizer: the tokenizer.
+        documents: language and text of each document.
+        encode: function that encodes a document (default: that of the tokenizer).
+    """
+    encode = tokenizer.encode_spans if encode is None else encode
+    words_by = tokenizer.words_by
     found: dict[str, EncodedText] = {}
     for language, text in documents:
-        frequencies = np.bincount(tokenizer.encode(text), minlength=tokenizer.id_limit).astype(np.int64, copy=False)
-        one = EncodedText(frequencies, len(tokenizer), len(text), sum(map(text.count, BREAKS)))
+        encoded = encode(text)
+        one = replace(
+            nothing_encoded(tokenizer),
+            frequencies=np.bincount(encoded.ids, minlength=tokenizer.id_limit).astype(np.int64, copy=False),
+            total_bytes=len(text),
+            breaks=sum(map(text.count, BREAKS)),
+            spans=count_spans(text, encoded, words_by),
+        )
         found[language] = found[language] + one if language in found else one
     return dict(sorted(by_tag(found, operator.add).items()))
+
+
+def nothing_encoded(tokenizer: "Tokenizer") -> EncodedText:
+    """Return the text without documents."""
+    return EncodedText(
+        frequencies=np.zeros(tokenizer.id_limit, np.int64),
+        nominal_size=tokenizer.nominal_size or None,
+        size=len(tokenizer) if tokenizer.nominal_size else None,
+        total_bytes=0,
+        breaks=0,
+        spans=SpanCounts(),
+        vocabulary=tokenizer.listed,
+        unknown=tokenizer.unknown_id,
+        library=tokenizer.library_name,
+        words_by=tokenizer.words_by.label,
+    )
 
 
 class OnlyBytes:
@@ -192,7 +294,6 @@ class OnlyBytes:
         return counts.data.astype(np.int32), np.asarray(counts.offsets, np.int64)
 
 
-def together(texts: Mapping[str, EncodedText], tokenizer: EncodesTexts) -> EncodedText:
+def together(texts: Mapping[str, EncodedText], tokenizer: "Tokenizer") -> EncodedText:
     """Return the texts of all languages as one."""
-    none = EncodedText(np.zeros(tokenizer.id_limit, np.int64), len(tokenizer), 0, 0)
-    return sum(texts.values(), none)
+    return sum(texts.values(), nothing_encoded(tokenizer))

@@ -1,12 +1,15 @@
 """Vocabulary statistics: size, unused tokens, single bytes, and whole words."""
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.fertility import words
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.usage import EncodedText, Usage
+from tokbench.metric.usage import UNKNOWN_SIZE, EncodedText, Usage
 from tokbench.options import Options
 
 MARKED_SPACE = "\u0120".encode()
@@ -87,7 +90,7 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
     every corpus (option ``words_of``). Without that option the words are those of the measured text.
     """
     if isinstance(usage, EncodedText):
-        return [_size(usage.nominal_size)]
+        return _by_spans(usage)
     size, total = len(usage.vocabulary), usage.total
     used = usage.frequencies > 0
     unused = size - int(np.count_nonzero(used))
@@ -96,23 +99,41 @@ def vocabulary(usage: Usage | EncodedText, options: VocabularyOptions) -> list[M
     top = f"the {options.frequent_words} most frequent pre-tokens{of_corpus} that hold a letter or a number"
     return [
         _size(size),
-        Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
-        Measurement("unused_token_share", f"tokens that the text never uses {OF_VOCABULARY}", unused / size, size),
-        Measurement(
-            "single_byte_tokens_used",
-            "tokens of one byte that the text uses",
-            float(np.count_nonzero(used & single)),
-            int(single.sum()),
-        ),
-        ratio(
-            "single_byte_token_share",
-            "occurrences of tokens of one byte / tokens of the text",
-            int(usage.frequencies[single].sum()),
-            total,
-            "the text has no tokens",
-        ),
+        *_unused(unused, size),
+        _single_bytes_used(used, single),
+        _single_byte_share(int(usage.frequencies[single].sum()), total),
         *_whole_word_shares(usage, options, top, size - int(single.sum())),
     ]
+
+
+def _by_spans(text: EncodedText) -> list[Measurement]:
+    """Return the rows of documents. Whole words are pre-tokens and have no value."""
+    size, counts = text.size or 0, text.spans
+    rows = [_size(size), *_unused(max(size - len(text.used), 0), max(size, 1))]
+    if text.size is None:
+        rows = [replace(row, value=None, n=0, reason=UNKNOWN_SIZE) for row in rows]
+    rows += text.by_tokens([_single_byte_share(counts.single, counts.placed)])
+    if text.vocabulary is None:
+        return rows
+    single = np.fromiter((len(token) == 1 for token in text.vocabulary.tokens), np.bool_, len(text.vocabulary))
+    return [*rows, _single_bytes_used(text.token_frequencies > 0, single)]
+
+
+def _unused(unused: int, size: int) -> list[Measurement]:
+    return [
+        Measurement("unused_tokens", "tokens of the vocabulary that the text never uses", float(unused), size),
+        Measurement("unused_token_share", f"tokens that the text never uses {OF_VOCABULARY}", unused / size, size),
+    ]
+
+
+def _single_bytes_used(used: NDArray[np.bool_], single: NDArray[np.bool_]) -> Measurement:
+    number = float(np.count_nonzero(used & single))
+    return Measurement("single_byte_tokens_used", "tokens of one byte that the text uses", number, int(single.sum()))
+
+
+def _single_byte_share(occurrences: int, tokens: int) -> Measurement:
+    definition = "occurrences of tokens of one byte / tokens of the text"
+    return ratio("single_byte_token_share", definition, occurrences, tokens, "the text has no tokens")
 
 
 def _whole_word_shares(usage: Usage, options: VocabularyOptions, top: str, longer: int) -> list[Measurement]:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from tokbench.errors import TokbenchError, listed
 from tokbench.io.text_files import read_lines
 from tokbench.metric.usage import CountSegmenter
-from tokbench.pretokenization import pretokenization_of
+from tokbench.pretokenization import Boundaries, pretokenization_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.vocabulary import Vocabulary
+from tokbench.vocabulary import TokenList, Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,14 +51,17 @@ class Words:
         cuts: ends of the pre-tokens of each word, as byte offsets without the space; the last is the word's length.
         ids: int32 [tokens], concatenated segmentations of the words.
         bounds: int64 [n + 1], start of each word's ids.
+        unlisted: reason why the tokens of the vocabulary are not known (default: empty, they are known).
+            ``vocabulary`` then has only the tokens that the words have.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary | TokenList
     gold: "pl.DataFrame"
     spaces: NDArray[np.int64]
     cuts: list[tuple[int, ...]]
     ids: NDArray[np.int32]
     bounds: NDArray[np.int64]
+    unlisted: str = ""
 
     def __len__(self) -> int:
         return len(self.spaces)
@@ -91,6 +94,7 @@ class Words:
             [cuts for cuts, keep in zip(self.cuts, kept.tolist(), strict=True) if keep],
             self.ids[np.repeat(kept, lengths)],
             np.concatenate([[0], np.cumsum(lengths[kept])]),
+            self.unlisted,
         )
 
 
@@ -103,22 +107,28 @@ def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
     boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
     pieces: list[bytes] = []
     first_pieces, spaces, cuts = [0], [], []
-    for word in _spelt(gold):
+    for word in spelt(gold):
+        space, ends = cut_word(boundaries, word)
         text = b" " + word
-        edges = boundaries(text).tolist()
-        space = int(edges[1] > 1 or not word)
-        starts = edges if space else edges[1:]
-        pieces += (text[start:end] for start, end in pairwise(starts))
+        pieces += (text[1 + start : 1 + end] for start, end in pairwise((-space, *ends)))
         first_pieces.append(len(pieces))
         spaces.append(space)
-        cuts.append(tuple(end - 1 for end in starts[1:]))
+        cuts.append(ends)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))])
     data = np.frombuffer(b"".join(pieces), np.uint8)
     ids, bounds = tokenizer.segment(PretokenCounts(data, offsets, np.ones(len(pieces), np.int64)))
     return Words(tokenizer.vocabulary, gold, np.array(spaces, np.int64), cuts, ids, bounds[first_pieces])
 
 
-def _spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
+def cut_word(boundaries: Boundaries, word: bytes) -> tuple[int, tuple[int, ...]]:
+    """Return 1 if the space before a word is part of it, else 0, and the ends of its pre-tokens without the space."""
+    edges = boundaries(b" " + word).tolist()
+    space = int(edges[1] > 1 or not word)
+    return space, tuple(end - 1 for end in edges[2 - space :])
+
+
+def spelt(gold: "pl.DataFrame") -> Iterator[bytes]:
+    """Yield the words of a resource in UTF-8."""
     return (word.encode("utf-8", "surrogatepass") for word in gold["word"])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.usage import WITHOUT_PHASES
+from tokbench.metric.usage import no_pretokens
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 
@@ -62,8 +62,8 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: LowerBo
         tokenizer: the tokenizer.
         bound: the proven bound; None if there is none.
     """
-    if tokenizer.library_name:
-        return Measurement("gap", DEFINITION, None, 0, WITHOUT_PHASES.format(tokenizer.library_name))
+    if tokenizer.segments_documents:
+        return Measurement("gap", DEFINITION, None, 0, no_pretokens(tokenizer))
     longer = sum(len(token) > 1 for token in tokenizer.vocabulary.tokens)
     reason = None
     if tokenizer.vocabulary.continuation is not None:

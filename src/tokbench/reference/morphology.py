@@ -1,4 +1,5 @@
-"""Morpheme alignment, where boundaries of tokens and of gold segments are compared as sets, BPE-knockout and ReBPE."""
+"""Morpheme alignment, where boundaries of tokens and of gold segments are compared as sets, counts of the tokens that
+cover a word, BPE-knockout and ReBPE."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -38,6 +39,24 @@ def alignment(
             missed += len(expected - found)
     everything = right + (wrong + missed) / 2
     return right / everything if everything else None, scored, covered
+
+
+def tokens_of_words(
+    text: bytes, spans: Iterable[tuple[int, int]], words: Iterable[tuple[int, int]]
+) -> list[int | None]:
+    """Return the number of tokens that cover some byte of each word; None if a byte other than white space has none.
+
+    Args:
+        text: The document.
+        spans: Start and end of each token in its bytes.
+        words: Start and end of each word.
+    """
+    covering: dict[int, int] = {place: token for token, span in enumerate(spans) for place in range(*span)}
+    found: list[int | None] = []
+    for start, end in words:
+        lost = any(place not in covering and not text[place : place + 1].isspace() for place in range(start, end))
+        found.append(None if lost else len({covering[place] for place in range(start, end) if place in covering}))
+    return found
 
 
 Parts = tuple[bytes, ...]

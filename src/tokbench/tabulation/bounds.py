@@ -149,7 +149,7 @@ def gaps(
     rows: Compared = []
     for variant, size, tokens in counted.iter_rows():
         if (tokenizer := tokenizers.get((variant, size))) is not None:
-            scheme = "" if tokenizer.library_name else tokenizer.pretokenization
+            scheme = "" if tokenizer.segments_documents else tokenizer.pretokenization
             bound = bounds.get((corpus, language, scheme, size))
             rows.append(((variant, size), gap_of(tokens, size, tokenizer, bound)))
     return rows

@@ -12,7 +12,7 @@ import polars as pl
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.json import read_result
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.usage import WITHOUT_PHASES
+from tokbench.metric.usage import UNKNOWN_VOCABULARY
 from tokbench.tabulation.bounds import Bounds, attained, gaps
 from tokbench.tabulation.columns import INTRINSIC as COLUMNS
 from tokbench.tabulation.reading import AGAIN, require_key, to_frame
@@ -158,7 +158,7 @@ def _without_vocabulary(rows: Compared, tokenizers: Mapping[Key, Tokenizer]) -> 
     """Return the same rows without values for tokenizers that run through other libraries."""
     named = dict.fromkeys((row.metric, row.definition) for _, row in rows)
     return [
-        (key, Measurement(metric, definition, None, 0, WITHOUT_PHASES.format(one.library_name)))
+        (key, Measurement(metric, definition, None, 0, UNKNOWN_VOCABULARY.format(one.library_name)))
         for key, one in tokenizers.items()
         if one.library_name
         for metric, definition in named

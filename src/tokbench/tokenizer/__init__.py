@@ -20,6 +20,7 @@ from tokbench.segmentation import Segmenter, segmentations
 from tokbench.tokenizer.encoder import (
     TextEncoder,
     TokenBytes,
+    TokenSpans,
     as_bytes,
     character_spans,
     html_of,
@@ -29,7 +30,7 @@ from tokbench.tokenizer.encoder import (
 )
 from tokbench.tokenizer.folder import SETTINGS, is_adapted, outdated_export, read_settings, sealed, stale_files
 from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_configuration
-from tokbench.vocabulary import Named, Vocabulary
+from tokbench.vocabulary import Named, TokenList, Vocabulary
 
 if TYPE_CHECKING:
     from tokbench.options import Options
@@ -279,6 +280,41 @@ class Tokenizer:
         """
         borders = self.offsets(text, threads)
         return np.stack([borders[:-1], borders[1:]], axis=1)
+
+    def encode_spans(self, text: bytes | str) -> TokenSpans:
+        """Return the ids of a text and the bytes that each token covers.
+
+        All tokens of this class are placed. Those of an adapted tokenizer are not if the library changes their text.
+        """
+        ids = self.encode(text)
+        borders = self._bytes.borders(ids)
+        return TokenSpans(ids, np.stack([borders[:-1], borders[1:]], axis=1), np.ones(len(ids), np.bool_))
+
+    def encode_word(self, word: bytes) -> TokenSpans:
+        """Encode one word as a text; spans refer to the word after a space.
+
+        The text begins with that space, unless an adapted tokenizer adds it.
+        """
+        return self.encode_spans(b" " + word)
+
+    @property
+    def listed(self) -> Vocabulary | TokenList | None:
+        """Tokens by their bytes within a text; None if an adapted tokenizer does not know them."""
+        return self.vocabulary
+
+    @property
+    def words_by(self) -> Pretokenization:
+        """Pre-tokenization whose pre-tokens are the words of a text; ``gpt2`` for an adapted tokenizer."""
+        return self.scheme
+
+    @property
+    def unknown_id(self) -> int | None:
+        """Id of the unknown token. None for this class, which has none."""
+        return None
+
+    def normalized(self, text: bytes) -> bytes:
+        """Return a text as the tokenizer normalises it. This class does not change it."""
+        return text
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Return the start and end of each token in the characters of a text, int64 [tokens, 2].

@@ -9,7 +9,7 @@ from functools import cached_property
 from html import escape
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -193,6 +193,21 @@ def _groups(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
         group.append(text)
         size += len(text)
     yield group
+
+
+class TokenSpans(NamedTuple):
+    """Ids of a text, and the part of the text that each token covers.
+
+    Attributes:
+        ids: int32 [tokens].
+        spans: int64 [tokens, 2], start and end in the bytes of the text.
+        placed: bool [tokens], True for tokens whose bytes in the text are known. Their spans are in order, disjoint and
+            not empty.
+    """
+
+    ids: NDArray[np.int32]
+    spans: NDArray[np.int64]
+    placed: NDArray[np.bool_]
 
 
 CONTINUES = 0x80

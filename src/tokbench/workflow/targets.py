@@ -113,16 +113,21 @@ def splits_made_from(experiment: Experiment, corpus: str) -> list[tuple[str, str
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Return the distinct corpora, pre-tokenizations and sizes of the built tokenizers.
 
-    Documents that are not split have too many substrings for a bound. The pre-tokenization and size of external
-    tokenizers are known only after import; they use the bounds of built ones with the same values.
+    Documents that are not split have too many substrings for a bound, and tokens that may cross pre-tokens have none.
+    The pre-tokenization and size of external tokenizers are known only after import; they use the bounds of built ones
+    with the same values.
     """
-    schemes = {name: pretokenization_of(variant.pretokenization) for name, variant in experiment.built.items()}
+    schemes = {
+        name: pretokenization_of(variant.pretokenization)
+        for name, variant in experiment.built.items()
+        if not experiment.segments_documents(name)
+    }
     found = (
         Bounded(corpus, schemes[name].slug, size)
         for name, variant in experiment.built.items()
+        if name in schemes and schemes[name].splits != ()
         for corpus in (experiment.corpus_of(name), *experiment.measured_on_of(name))
         for size in variant.sizes or experiment.sizes
-        if schemes[name].splits != ()
     )
     return list(dict.fromkeys(found))
 

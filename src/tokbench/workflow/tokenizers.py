@@ -289,8 +289,9 @@ GOLD = (
     RECORD,
     "tokbench.intrinsic.resource:read_resource",
     "tokbench.metric.words:words_of",
+    "tokbench.metric.document_words:document_words",
     "tokbench.intrinsic.tokenizer:measure_cut_words",
-    "tokbench.intrinsic.tokenizer:words_without_values",
+    "tokbench.intrinsic.tokenizer:measure_document_words",
     "tokbench.tokenizer:Tokenizer",
 )
 STAGES: dict[Sight, tuple[str, ...]] = {
@@ -300,7 +301,7 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         "tokbench.pretokens.external_count:count_texts",
         "tokbench.pretokens.files:all_languages",
         "tokbench.intrinsic.tokenizer:measure_text",
-        "tokbench.intrinsic.tokenizer:measure_encoded",
+        "tokbench.intrinsic.tokenizer:measure_documents",
         "tokbench.adapters.loss:LossCounter",
         "tokbench.tokenizer:Tokenizer",
     ),
@@ -332,21 +333,25 @@ class Measurements:
     def schemes(self, wildcards: Any) -> list[str]:
         """Return the pre-tokenization of the counts on which a tokenizer is measured.
 
-        It is empty for an external tokenizer, whose pre-tokenization is known only after import; measuring then counts
-        the text.
+        It is empty for a tokenizer that is measured on documents. Measuring an external one counts the text if its
+        pre-tokenization, which is known only after import, is ours.
         """
-        variant = self.experiment.built.get(wildcards.variant)
-        return [] if variant is None else [pretokenization_of(variant.pretokenization).slug]
+        if self._on_documents(wildcards):
+            return []
+        return [pretokenization_of(self.experiment.built[wildcards.variant].pretokenization).slug]
+
+    def _on_documents(self, wildcards: Any) -> bool:
+        variant = wildcards.variant
+        return variant not in self.experiment.built or self.experiment.segments_documents(variant)
 
     def reference(self, wildcards: Any) -> list[str]:
         """Return the corpus whose words are looked up in the built vocabularies, if one is configured."""
         named = self.experiment.metrics.vocabulary.words_of
-        return [] if named is None or wildcards.variant not in self.experiment.built else [named]
+        return [] if named is None or self._on_documents(wildcards) else [named]
 
     def corpora(self, wildcards: Any) -> list[str]:
-        """Return the corpus on whose documents an external tokenizer is measured; empty for built ones."""
-        made = wildcards.variant in self.experiment.elsewhere
-        return [self.corpus(wildcards)] if made else []
+        """Return the corpus on whose documents a tokenizer is measured; empty if it is measured on counts."""
+        return [self.corpus(wildcards)] if self._on_documents(wildcards) else []
 
     def corpus(self, wildcards: Any) -> str:
         """Return the corpus on which a tokenizer is measured: its own, or another that the wildcards name."""
@@ -355,7 +360,7 @@ class Measurements:
 
     def text(self, wildcards: Any, input: Any) -> list[str]:
         """Return the text on which a tokenizer is measured as flags: counts, or shards of documents."""
-        if wildcards.variant in self.experiment.built:
+        if not self._on_documents(wildcards):
             reference = [f"--reference={file}" for file in _several(getattr(input, "reference", ()))]
             return ["--counts", *_several(input.counts), *reference]
         shards = shard_names(self.experiment, self.corpus(wildcards))

@@ -68,6 +68,13 @@ class Library(Protocol):
         """
         ...
 
+    def form(self, one: int) -> tuple[bytes, bool] | None:
+        """Return the bytes of an id within a text, and True if it occurs only inside a word; None if not known.
+
+        The bytes are empty if there is no such id.
+        """
+        ...
+
     def normalized(self, text: str) -> str:
         """Return a text as normalised before pre-tokenization."""
         ...

@@ -167,8 +167,29 @@ class HuggingFace:
             return bytes([int(spelt[3:-1], 16)])
         if self._added.get(one) is not None:
             return str(spelt).encode()
-        if not all(map(_known, self._steps)):
-            return self.decode([one], {})
+        return self._decoded(spelt) if all(map(_known, self._steps)) else self.decode([one], {})
+
+    def form(self, one: int) -> tuple[bytes, bool] | None:
+        """See :meth:`Library.form`. None for models that mark the ends of words, and for decoders of unknown steps."""
+        spelt = self.tokenizer.id_to_token(one)
+        if spelt is None:
+            return b"", False
+        if self._added.get(one) is not None:
+            return str(spelt).encode(), False
+        model = self.tokenizer.model
+        prefix = str(getattr(model, "continuing_subword_prefix", None) or "")
+        if getattr(model, "end_of_word_suffix", None):
+            return None
+        inside = bool(prefix) and spelt.startswith(prefix)
+        spelt = str(spelt).removeprefix(prefix) if inside else str(spelt)
+        if [step["type"] for step in self._steps] == ["WordPiece"]:
+            return spelt.encode(), inside
+        if BYTE.fullmatch(spelt):
+            return self.bytes_of(one), inside
+        return (self._decoded(spelt), inside) if all(map(_known, self._steps)) else None
+
+    def _decoded(self, spelt: str) -> bytes:
+        """Return the bytes of a token's spelling after the decoder's steps."""
         for step in self._steps:
             if step["type"] == "ByteLevel" and set(spelt) <= BYTE_OF.keys():
                 return bytes(map(BYTE_OF.__getitem__, spelt))

@@ -47,6 +47,9 @@ class Tiktoken:
     def bytes_of(self, one: int) -> bytes:
         return self.encoding.decode_single_token_bytes(one)
 
+    def form(self, one: int) -> tuple[bytes, bool]:
+        return self.name(one), False
+
     def normalized(self, text: str) -> str:
         return text
 

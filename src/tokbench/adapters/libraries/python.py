@@ -212,6 +212,9 @@ class PythonTokenizer:
     def bytes_of(self, one: int) -> bytes:
         return self.decode([one], {})
 
+    def form(self, one: int) -> None:
+        return None
+
     def normalized(self, text: str) -> str:
         return text
 

@@ -66,6 +66,9 @@ class SentencePiece:
             return bytes([int(piece[1:-1], 16)])
         return piece.replace(BLANK, " ").encode()
 
+    def form(self, one: int) -> tuple[bytes, bool]:
+        return (self.bytes_of(one) if one < self.size else b""), False
+
     def normalized(self, text: str) -> str:
         found = str(self.processor.normalize(text)).replace(BLANK, " ")
         return found if text.startswith(" ") else found.removeprefix(" ")

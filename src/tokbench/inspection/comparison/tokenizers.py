@@ -260,7 +260,7 @@ def gap_notes(
             told = []
             for name, tokenizer, size in zip(distinct(a, b), loaded, pair, strict=True):
                 size = size or tokenizer.nominal_size
-                key = ("" if tokenizer.library_name else tokenizer.pretokenization, language, size)
+                key = ("" if tokenizer.segments_documents else tokenizer.pretokenization, language, size)
                 scheme = key[0]
                 if scheme and scheme not in counted:
                     counted[scheme] = _gap_comparison_counts(documents, scheme)

@@ -325,9 +325,26 @@ def _table(
             *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
             *fewer,
             *[f"Left out, because no tokenizer has a value: {listed(empty)}."] * bool(empty),
+            *([] if by_language else _incomplete(content, tokenizers, measures, found)),
         ],
         source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
+
+
+def _incomplete(
+    content: ReportContent,
+    tokenizers: Sequence[Row],
+    measures: Sequence[tuple[Measure, str]],
+    found: Mapping[tuple[Any, ...], tuple[Any, ...]],
+) -> list[str]:
+    """Return one sentence on each thing that values leave out, with the tokenizers."""
+    named: dict[str, dict[str, None]] = {}
+    for tokenizer in tokenizers:
+        for measure, _ in measures:
+            value, _, reason = found.get((*measure, *tokenizer), (None, None, None))
+            for note in reason.split("; ") if value is not None and reason else ():
+                named.setdefault(note, {})[content.label(tokenizer[0])] = None
+    return [f"{listed(list(labels))}: {note}." for note, labels in named.items()]
 
 
 def plainly(definition: str) -> str:

@@ -1,0 +1,152 @@
+"""Counts over the byte spans of tokens in documents, for tokenizers that segment documents and not pre-tokens.
+
+Tokens that are not placed (see :class:`~tokbench.tokenizer.encoder.TokenSpans`) are left out and counted. A word is a
+pre-token that contains a letter or a number, of the pre-tokenization :attr:`~tokbench.tokenizer.Tokenizer.words_by`. It
+is measured where it occurs in its document. Its tokens are those that cover some of its bytes; a token that covers
+several words counts for each. A word is left out if one of its bytes, white space excluded, is in no placed token.
+
+Reference: ``tokens_of_words`` in :mod:`tokbench.reference.morphology`.
+"""
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tokbench.pretokenization import Pretokenization
+    from tokbench.tokenizer.encoder import TokenSpans
+
+LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+SPACE, LINE_FEED = 0x20, 0x0A
+WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
+"""True for the bytes of white space in ASCII, bool [256]."""
+AT_ONCE = 1 << 14
+"""Number of pre-tokens in a block that is decoded at once."""
+
+
+def hold_letter_or_number(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return bool [n], True for the pre-tokens ``data[offsets[i] : offsets[i + 1]]`` with a letter or a number.
+
+    Bytes that are not UTF-8 are neither.
+    """
+    blocks = [np.zeros(0, np.bool_)]
+    for first in range(0, len(offsets) - 1, AT_ONCE):
+        block = offsets[first : first + AT_ONCE + 1]
+        blocks.append(_block(data[block[0] : block[-1]], block - block[0]))
+    return np.concatenate(blocks)
+
+
+def _block(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
+    text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
+    codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    found = np.zeros(sys.maxunicode + 1, np.bool_)
+    found[codes] = True
+    distinct = "".join(map(chr, np.flatnonzero(found).tolist()))
+    matches = np.zeros_like(found)
+    matches[[*map(ord, LETTER_OR_NUMBER.findall(distinct))]] = True
+    ends = np.flatnonzero(codes == LINE_FEED)
+    return np.logical_or.reduceat(matches[codes], np.concatenate([[0], ends[:-1] + 1]))
+
+
+class SpanCounts(NamedTuple):
+    """Counts over the placed tokens of a text and over its words.
+
+    Attributes:
+        tokens: tokens, placed or not.
+        placed: placed tokens. The next six are of these.
+        bytes: bytes that they cover.
+        characters: characters that begin in them.
+        spaced: tokens that begin with a space.
+        single: tokens of one byte.
+        partial: tokens of one byte of a longer character.
+        broken: tokens that are not whole characters (no valid UTF-8).
+        words: words that are measured.
+        word_tokens: tokens of these words.
+        single_words: those of these words that have one token.
+        words_left_out: words that are not measured.
+    """
+
+    tokens: int = 0
+    placed: int = 0
+    bytes: int = 0
+    characters: int = 0
+    spaced: int = 0
+    single: int = 0
+    partial: int = 0
+    broken: int = 0
+    words: int = 0
+    word_tokens: int = 0
+    single_words: int = 0
+    words_left_out: int = 0
+
+    def plus(self, other: "SpanCounts") -> "SpanCounts":
+        """Return the sums of both."""
+        return SpanCounts(*(one + another for one, another in zip(self, other, strict=True)))
+
+
+def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization") -> SpanCounts:
+    """Count the tokens and words of a document.
+
+    Args:
+        text: the document.
+        encoded: its tokens.
+        words_by: pre-tokenization whose pre-tokens are words.
+    """
+    data = np.frombuffer(text, np.uint8)
+    starts, ends = encoded.spans[encoded.placed].T
+    begins = data & 0xC0 != 0x80
+    begun = np.zeros(len(data) + 1, np.int64)
+    np.cumsum(begins, out=begun[1:])
+    single = ends - starts == 1
+    words, tokens = _words(data, starts, ends, words_by.boundaries(text))
+    measured = tokens[words]
+    return SpanCounts(
+        tokens=len(encoded.ids),
+        placed=len(starts),
+        bytes=int((ends - starts).sum()),
+        characters=int((begun[ends] - begun[starts]).sum()),
+        spaced=int((data[starts] == SPACE).sum()),
+        single=int(single.sum()),
+        partial=int((data[starts[single]] >= 0x80).sum()),
+        broken=_broken(text, begins, starts, ends),
+        words=len(measured),
+        word_tokens=int(measured.sum()),
+        single_words=int((measured == 1).sum()),
+        words_left_out=len(words) - len(measured),
+    )
+
+
+def _broken(text: bytes, begins: NDArray[np.bool_], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> int:
+    if is_utf8(text):
+        whole = np.append(begins, True)
+        return int((~(whole[starts] & whole[ends])).sum())
+    return sum(not is_utf8(text[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def is_utf8(text: bytes) -> bool:
+    """Return True if a text is valid UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _words(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], boundaries: NDArray[np.int64]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return for each word of a document True if it is measured, bool [words], and its tokens, int64 [words]."""
+    boundaries = boundaries.astype(np.int64, copy=False)
+    chosen = hold_letter_or_number(data, boundaries)
+    first, last = boundaries[:-1][chosen], boundaries[1:][chosen]
+    tokens = np.searchsorted(starts, last, "left") - np.searchsorted(ends, first, "right")
+    step = np.zeros(len(data) + 1, np.int8)
+    step[starts] += 1
+    step[ends] -= 1
+    lacking = np.zeros(len(data) + 1, np.int64)
+    np.cumsum((np.cumsum(step[:-1], dtype=np.int8) == 0) & ~WHITE[data], out=lacking[1:])
+    return lacking[first] == lacking[last], tokens
