@@ -40,6 +40,7 @@ IN_FULL = (
     "languages_in_full",
     "existing",
     "existing_models",
+    "newer",
     "study",
     "study_models",
     "study_models_in_full",

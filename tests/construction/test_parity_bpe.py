@@ -1,7 +1,7 @@
 """Parity-aware BPE: the vector by hand, the kernel against plain Python, other orders, and files to tokenizers."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any, Literal
@@ -163,12 +163,12 @@ def test_kernel_equals_twin(
         dict(zip(names, languages, strict=True)), None if tests is None else dict(zip(names, tests, strict=True))
     )
     vocabulary = build(counts, 256 + more, options)
-    order = {"printable": printable, "bytes": tuple, "bpe": None}[ties]
+    orders: dict[str, Callable[[bytes], tuple[int, ...]] | None] = {"printable": printable, "bytes": tuple, "bpe": None}
     merges, chosen, tokens = twin.train(
         languages,
         tests,
         256 + more,
-        order,
+        orders[ties],
         spelling_ranks().tolist(),
         ratios=[ratio / ratios[0] for ratio in ratios],
         together=together,
@@ -218,7 +218,11 @@ def texts() -> dict[str, list[bytes]]:
     """Three "languages" of the same paragraphs: as they are, in capitals, and with two bytes for each letter."""
     parts = "\n".join(topics.values())[:60_000].split("\n\n")
     wide = str.maketrans({letter: chr(0x430 + number) for number, letter in enumerate("abcdefghijklmnopqrstuvwxyz")})
-    forms = {"en": str, "EN": str.upper, "ru": lambda part: part.lower().translate(wide)}
+    forms: dict[str, Callable[[str], str]] = {
+        "en": str,
+        "EN": str.upper,
+        "ru": lambda part: part.lower().translate(wide),
+    }
     return {name: [form(part).encode() for part in parts] for name, form in forms.items()}
 
 
