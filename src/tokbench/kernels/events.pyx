@@ -1,21 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by a history of merges and removals, in O(log n) per applied event in long pre-tokens.
 
-Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. A piece
-is a list of tokens, linked by the positions of their first bytes. Each position has its next event: the removal of its
-token, or the merge with the next one. The earliest event is found by scanning in short pieces, and in long ones from a
-heap of (event, position). Outdated entries are recognised when they are popped. A full heap is rebuilt, as each
-position has at most one valid entry.
+Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. What is
+due at a position of a piece is its next event: the removal of its token, or the merge with the next one.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from tokbench.kernels.heap cimport sift_down, sift_up
 from tokbench.kernels.limits cimport within
+from tokbench.kernels.linked_tokens cimport Tokens, end_of_piece, set_due, start, take, write
 from tokbench.kernels.pair_table cimport NO_VALUE, Pair, slot_of, shift_for, value_of
-from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch, reserve
+from tokbench.kernels.segmenter cimport PretokenSegmenter, Scratch
 from tokbench.kernels.trie cimport Trie, TrieView, step, token_at
 
 import numpy as np
@@ -23,18 +20,6 @@ import numpy as np
 
 cdef enum:
     NO_EVENT = NO_VALUE
-    SHORT = 64              # longest piece without a heap, in bytes
-    ROOM = 2                # entries of the heap per byte of a piece
-
-
-cdef struct Piece:
-    int32_t size            # in bytes
-    int32_t* ids
-    int32_t* before         # position of the token before; -1 at the start
-    int32_t* after          # position of the token after; ``size`` at the end
-    int32_t* due            # next event at a position, or NO_EVENT
-    uint64_t* heap          # event << 32 | position; NULL for short pieces
-    int64_t entries
 
 
 cdef inline int32_t from_now(const EventTable* table, int32_t event, int32_t now) noexcept nogil:
@@ -44,126 +29,65 @@ cdef inline int32_t from_now(const EventTable* table, int32_t event, int32_t now
     return event
 
 
-cdef void renew(Piece* piece) noexcept nogil:
-    """Rebuild the heap from the valid entries."""
-    cdef int32_t at = 0
-    cdef int64_t k
-    piece.entries = 0
-    while at < piece.size:
-        if piece.due[at] != NO_EVENT:
-            piece.heap[piece.entries] = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
-            piece.entries += 1
-        at = piece.after[at]
-    for k in range(piece.entries // 2 - 1, -1, -1):
-        sift_down(piece.heap, piece.entries, k, piece.heap[k])
-
-
-cdef inline void push(Piece* piece, int32_t at) noexcept nogil:
-    """Push the next event of a position; rebuild the heap first if it is full."""
-    cdef uint64_t entry = (<uint64_t>piece.due[at] << 32) | <uint64_t>at
-    if piece.entries == ROOM * <int64_t>piece.size:
-        renew(piece)
-        return
-    sift_up(piece.heap, piece.entries, entry)
-    piece.entries += 1
-
-
-cdef inline void look(const EventTable* table, Piece* piece, int32_t at, int32_t now) noexcept nogil:
+cdef inline void look(const EventTable* table, Tokens* tokens, int32_t at, int32_t now) noexcept nogil:
     """Find the next event from ``now`` on at a position whose token or neighbour has changed."""
-    cdef int32_t right = piece.after[at], due = from_now(table, table.splits[piece.ids[at]], now)
-    if right < piece.size:
-        due = min(due, from_now(table, value_of(&table.merges, piece.ids[at], piece.ids[right]), now))
-    piece.due[at] = due
-    if piece.heap != NULL and due != NO_EVENT:
-        push(piece, at)
+    cdef int32_t right = tokens.after[at], due = from_now(table, table.splits[tokens.ids[at]], now)
+    if right < tokens.size:
+        due = min(due, from_now(table, value_of(&table.merges, tokens.ids[at], tokens.ids[right]), now))
+    set_due(tokens, at, due)
 
 
-cdef int32_t take(Piece* piece) noexcept nogil:
-    """Return the leftmost position of the earliest event; -1 if there is none."""
-    cdef int32_t i, best = -1, earliest = NO_EVENT
-    cdef uint64_t top
-    if piece.heap == NULL:
-        for i in range(piece.size):
-            if piece.due[i] < earliest:
-                best, earliest = i, piece.due[i]
-        return best
-    while piece.entries:
-        top = piece.heap[0]
-        piece.entries -= 1
-        if piece.entries:
-            sift_down(piece.heap, piece.entries, 0, piece.heap[piece.entries])
-        if piece.due[<uint32_t>top] == <int32_t>(top >> 32):
-            return <int32_t><uint32_t>top
-    return -1
-
-
-cdef inline void merge_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
+cdef inline void merge_at(const EventTable* table, Tokens* tokens, int32_t at, int32_t event) noexcept nogil:
     """Replace two parts by the result of a merge."""
-    cdef int32_t right = piece.after[at]
-    piece.ids[at] = table.tokens[event]
-    piece.due[right] = NO_EVENT
-    piece.after[at] = piece.after[right]
-    if piece.after[at] < piece.size:
-        piece.before[piece.after[at]] = at
+    cdef int32_t right = tokens.after[at]
+    tokens.ids[at] = table.tokens[event]
+    tokens.due[right] = NO_EVENT
+    tokens.after[at] = tokens.after[right]
+    if tokens.after[at] < tokens.size:
+        tokens.before[tokens.after[at]] = at
 
 
-cdef inline void split_at(const EventTable* table, Piece* piece, int32_t at, int32_t event) noexcept nogil:
+cdef inline void split_at(const EventTable* table, Tokens* tokens, int32_t at, int32_t event) noexcept nogil:
     """Replace a removed token by its parts."""
-    cdef int32_t end = piece.after[at], previous = piece.before[at], place = at
+    cdef int32_t end = tokens.after[at], previous = tokens.before[at], place = at
     cdef int64_t k
     for k in range(table.bounds[event], table.bounds[event + 1]):
-        piece.ids[place], piece.before[place] = table.parts[k], previous
-        piece.due[place] = NO_EVENT
+        tokens.ids[place], tokens.before[place] = table.parts[k], previous
+        tokens.due[place] = NO_EVENT
         previous = place
         place += table.lengths[table.parts[k]]
-        piece.after[previous] = place
-    if end < piece.size:
-        piece.before[end] = previous
+        tokens.after[previous] = place
+    if end < tokens.size:
+        tokens.before[end] = previous
 
 
 cdef int64_t replay(
     const EventTable* table, const uint8_t* text, int32_t size, int32_t* ids, Scratch* scratch
 ) except -1 nogil:
     """Segment a piece; return the number of ids."""
-    cdef Piece piece
+    cdef Tokens tokens
     cdef int32_t at, end, event, last
-    cdef int64_t written = 0
-    cdef size_t room = 4 * sizeof(int32_t) if size <= SHORT else 4 * sizeof(int32_t) + ROOM * sizeof(uint64_t)
-    cdef char* memory = <char*>reserve(scratch, size * room)
-    piece.size, piece.entries = size, 0
-    piece.heap = NULL if size <= SHORT else <uint64_t*>memory
-    piece.ids = <int32_t*>(memory if size <= SHORT else memory + size * ROOM * sizeof(uint64_t))
-    piece.before = piece.ids + size
-    piece.after = piece.before + size
-    piece.due = piece.after + size
+    start(&tokens, text, size, table.byte_ids, scratch)
     for at in range(size):
-        piece.ids[at], piece.due[at] = table.byte_ids[text[at]], NO_EVENT
-        piece.before[at], piece.after[at] = at - 1, at + 1
-    for at in range(size):
-        look(table, &piece, at, 0)
+        look(table, &tokens, at, 0)
     while True:
-        at = take(&piece)
+        at = take(&tokens)
         if at < 0:
             break
-        event, end = piece.due[at], piece.after[at]
-        piece.due[at] = NO_EVENT
+        event, end = tokens.due[at], tokens.after[at]
+        tokens.due[at] = NO_EVENT
         if table.removes[event]:
-            split_at(table, &piece, at, event)
+            split_at(table, &tokens, at, event)
         else:
-            merge_at(table, &piece, at, event)
-            end = piece.after[at]
+            merge_at(table, &tokens, at, event)
+            end = tokens.after[at]
         last = at
         while last != end:
-            look(table, &piece, last, event)
-            last = piece.after[last]
-        if piece.before[at] >= 0:
-            look(table, &piece, piece.before[at], event)
-    at = 0
-    while at < size:
-        ids[written] = piece.ids[at]
-        written += 1
-        at = piece.after[at]
-    return written
+            look(table, &tokens, last, event)
+            last = tokens.after[last]
+        if tokens.before[at] >= 0:
+            look(table, &tokens, tokens.before[at], event)
+    return write(&tokens, ids)
 
 
 cdef int check_ids(const int32_t[::1] ids, int64_t tokens) except -1:
@@ -276,7 +200,7 @@ cdef class EventSegmenter(PretokenSegmenter):
     cdef int64_t cut(self, const uint8_t* text, int64_t size, int32_t* ids, Scratch* scratch) except -1 nogil:
         cdef const EventTable* table = &self.table
         cdef const TrieView* trie = &self.whole.view
-        cdef int64_t start = 0, end = 0, written = 0
+        cdef int64_t first = 0, end = 0, written = 0
         cdef int32_t node = 0
         while end < size and node >= 0:
             node = step(trie, node, text[end])
@@ -284,10 +208,8 @@ cdef class EventSegmenter(PretokenSegmenter):
         if node >= 0 and token_at(trie, node) >= 0:
             ids[0] = token_at(trie, node)
             return 1
-        while start < size:
-            end = start + 1
-            while end < size and table.joined[(<int32_t>text[end - 1] << 8) | text[end]]:
-                end += 1
-            written += replay(table, &text[start], <int32_t>(end - start), &ids[written], scratch)
-            start = end
+        while first < size:
+            end = end_of_piece(table.joined, text, first, size)
+            written += replay(table, &text[first], <int32_t>(end - first), &ids[written], scratch)
+            first = end
         return written

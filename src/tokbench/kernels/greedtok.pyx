@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from tokbench.kernels.cuts cimport count_cuts, cuts_from, last_cut, next_cut, popcount
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport LINKED, Partition, Work
+from tokbench.kernels.partition cimport Partition, Work
 
 from tokbench.kernels.choice import chosen
 
@@ -127,19 +127,6 @@ cdef class Joining(Partition):
                 cut = next_cut(cuts, cut + 1, place + longest + 1)
         found.bound = self.best_of(work.bounds, group)
         found.exact = self.best_of(work.sums, group)
-        return 0
-
-    cdef int apply(self, Entry choice) except -1 nogil:
-        """Join the bytes of a substring at its places."""
-        cdef bint linked = self.kinds[choice.group] & LINKED
-        cdef int32_t place
-        cdef size_t i
-        if not self.find_overlaps(choice.group, self.work.places):
-            self.list_places(choice.group, False, self.work.places)
-        for i in range(self.work.places.size()):
-            place = self.work.places[i]
-            if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
-                self.join(place, place + choice.length, linked)
         return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from tokbench.kernels.cuts cimport cuts_from, last_cut, next_cut
 from tokbench.kernels.gains cimport Entry, Evaluation
-from tokbench.kernels.partition cimport LINKED, Partition, Work
+from tokbench.kernels.partition cimport Partition, Work
 
 from tokbench.kernels.choice import chosen
 
@@ -97,19 +97,6 @@ cdef class Weighing(Partition):
                 work.sums[i] = 0
             work.sums[i] *= self.groups[group, 2] + <int64_t>i
         return self.best_of(work.sums, group)
-
-    cdef int apply(self, Entry choice) except -1 nogil:
-        """Join the bytes of a substring at its places, from the left where they overlap."""
-        cdef bint linked = self.kinds[choice.group] & LINKED
-        cdef int32_t place
-        cdef size_t i
-        if not self.find_overlaps(choice.group, self.work.places):
-            self.list_places(choice.group, False, self.work.places)
-        for i in range(self.work.places.size()):
-            place = self.work.places[i]
-            if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
-                self.join(place, place + choice.length, linked)
-        return 0
 
     cdef int64_t most(self, int64_t sum, int64_t longest) noexcept nogil:
         """Return the greatest gain in words with ``sum`` bytes: a place starts at each byte."""

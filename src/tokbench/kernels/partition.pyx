@@ -250,8 +250,17 @@ cdef class Partition:
         raise NotImplementedError("an objective must say what a substring joins")
 
     cdef int apply(self, Entry choice) except -1 nogil:
-        """Join the bytes of a substring at its places."""
-        raise NotImplementedError("an objective must say what a substring joins")
+        """Join the bytes of a substring at its places whose ends are cuts, from the left where they overlap."""
+        cdef bint linked = self.kinds[choice.group] & LINKED
+        cdef int32_t place
+        cdef size_t i
+        if not self.find_overlaps(choice.group, self.work.places):
+            self.list_places(choice.group, False, self.work.places)
+        for i in range(self.work.places.size()):
+            place = self.work.places[i]
+            if cuts_from(self.cuts.data(), place) & 1 and cuts_from(self.cuts.data(), place + choice.length) & 1:
+                self.join(place, place + choice.length, linked)
+        return 0
 
     cdef int64_t most_in_word(self, int64_t length) noexcept nogil:
         """Return what one word adds to the sum passed to :meth:`most`: its bytes."""
