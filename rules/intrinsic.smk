@@ -37,7 +37,7 @@ rule measure:
     message:
         "measure {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure {params.text:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
+        "tokbench measure --only-counts {params.text:q} --corpus {params.corpus:q} --metrics {params.metrics:q}"
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
@@ -74,7 +74,7 @@ rule measure_on:
     message:
         "measure {wildcards.variant} at {wildcards.size} on {wildcards.on}"
     shell:
-        "tokbench measure {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
+        "tokbench measure --only-counts {params.text:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 

@@ -125,9 +125,11 @@ def test_recipes_copy_and_read_as_a_name(counts: PretokenCounts) -> None:
 
 
 def test_measure_takes_texts_or_counts(counts: PretokenCounts) -> None:
+    """Texts have the rows of their counts, then those of metrics of documents."""
     made = tokbench.build("bpe", counts, 280)
-    rows = tokbench.measure(made, TEXTS)
-    assert rows.equals(tokbench.measure(made, counts))
+    rows, of_counts = tokbench.measure(made, TEXTS), tokbench.measure(made, counts)
+    assert rows.head(len(of_counts)).equals(of_counts)
+    assert rows["key"][len(of_counts)] == "three_digit_precision"
     tokens = sum(len(made.encode(text)) for text in TEXTS)
     assert rows.filter(metric="corpus_token_count")["value"].item() == tokens
     assert rows.schema["value"] == pl.Float64

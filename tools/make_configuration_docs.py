@@ -318,8 +318,14 @@ def metric_sections() -> Iterator[str]:
         yield f"| `{method.name}` | {seen} | {escaped(summary_of(method))} |"
     yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
     for method in metrics.methods():
-        yield from (line for line in key_table(f"metrics.{method.name}", method.options) if line.startswith("| `"))
-    yield ""
+        if method.of != "documents":
+            yield from (line for line in key_table(f"metrics.{method.name}", method.options) if line.startswith("| `"))
+    yield from (
+        "",
+        "Experiments measure counts of pre-tokens. Metrics of documents are computed by `tokbench measure --documents`",
+        "and `tokbench.measure`; `tokbench methods FAMILY` lists their options. See [metrics of text](metrics.md).",
+        "",
+    )
 
 
 def preset_section(presets: Mapping[str, Options]) -> Iterator[str]:

@@ -402,3 +402,16 @@ def test_configurations(known: bytes, ranks: dict[bytes, int], tmp_path: Path, t
         path = made.written(tmp_path / f"{name}.yaml", json.dumps(values))
         result = tokbench("validate", path)
         assert line in result.message + result.stderr if line else result.status == 0
+
+
+def test_folders_are_measured_and_compared(known: bytes, tmp_path: Path, tokbench: Tokbench) -> None:
+    """Without an import, by the same file and pattern as ``check``."""
+    place = folder(tmp_path / "a", original_in_tokenizer__model=known)
+    text = made.written(tmp_path / "text.txt", TEXT)
+    rows = json.loads(tokbench("measure", place, "--documents", text).stdout)["measurements"]
+    tokens = len(read(place, "transformers").encode(TEXT))
+    assert {row["value"] for row in rows if row["metric"] == "corpus_token_count"} == {tokens}
+    bert = folder(tmp_path / "bert", vocab__txt=WORDS)
+    assert tokbench("compare", place, bert, text).status == 0
+    again = tokbench("measure", place, "--documents", text, "--pattern", "gpt2")
+    assert json.loads(again.stdout)["measurements"] != rows

@@ -347,6 +347,8 @@ NOT_READ = {
 }
 INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.building:starting_from"}
 NOT_CHOSEN = {
+    "measure": {"tokbench.intrinsic.documents:measure_texts"},
+    "measure_on": {"tokbench.intrinsic.documents:measure_texts"},
     "import": {"tokbench.adapters.forms.transformers:detect_format"},
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},

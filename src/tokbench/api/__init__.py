@@ -202,31 +202,40 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     import polars as pl
 
     tokenizer_of("measure", tokenizer)
-    families = _families(options)
+    families, of_documents = _families(options)
+    given = texts if isinstance(texts, PretokenCounts) else None
+    documents = [] if isinstance(texts, PretokenCounts) else [*texts_of("measure", texts)]
+    if given is not None and of_documents:
+        raise TokbenchError(f"{next(iter(of_documents))}: a metric of documents; pass texts, not counts")
     if tokenizer.segments_documents:
-        rows = _measured_on_documents(tokenizer, texts, families)
+        rows = _measured_on_documents(tokenizer, documents if given is None else given, families)
     else:
         from tokbench.intrinsic.tokenizer import measure as measured
 
-        counts = texts
-        if not isinstance(counts, PretokenCounts):
-            counts = count_pretokens(texts_of("measure", texts), tokenizer.pretokenization)
+        counts = count_pretokens(documents, tokenizer.pretokenization) if given is None else given
         _check_scheme(tokenizer, counts)
         rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
+    if given is None:
+        from tokbench.intrinsic.documents import measure_texts
+
+        read = [("", text) for text in documents]
+        rows = [*rows, *measure_texts(tokenizer, lambda: read, families=of_documents)]
     kinds = {"key": pl.String, "metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64}
     keys = [{"key": key, **asdict(row)} for key, row in keyed(list(rows))]
     return pl.DataFrame(keys, schema=kinds | {"reason": pl.String})
 
 
-def _families(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of every metric of a text, by family."""
+def _families(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of every metric of a text, and those that are given of metrics of documents, by family."""
     families: dict[str, Any] = {method.name: method.defaults() for method in families_of("text")}
+    of_documents: dict[str, Any] = {}
     for name, values in options.items():
-        if metrics[name].of != "text":
+        if metrics[name].of not in ("text", "documents"):
             seen = metrics[name].of.replace("_", " ")
             raise TokbenchError(f"{name}: a metric of {seen}; measure accepts only metrics of a text; leave it out")
-        families[name] = validated(values, metrics[name].options, name)
-    return families
+        chosen = families if metrics[name].of == "text" else of_documents
+        chosen[name] = validated(values, metrics[name].options, name)
+    return families, of_documents
 
 
 def _measured_on_documents(tokenizer: Tokenizer, texts: Any, families: Mapping[str, Any]) -> "list[Measurement]":

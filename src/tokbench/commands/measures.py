@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from tokbench.adapters.open import reading_options
 from tokbench.commands.inputs import COUNTS, TEXT
 from tokbench.commands.outputs import OutputFolder, keys, output_file
 from tokbench.commands.parameters import FLAG, field_options, memory_option
@@ -30,19 +31,22 @@ from tokbench.runtime.progress import progress
 CROSSES = "tokens may cross pre-tokens, so counts do not suffice"
 
 if TYPE_CHECKING:
+    from tokbench.adapters.open import ImportOptions
     from tokbench.intrinsic.tokenizer import ByLanguage
     from tokbench.options import Options
     from tokbench.tokenizer import Tokenizer
 
 
 @click.command("measure")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", type=click.Path(exists=True))
 @click.option("--counts", type=COUNTS, help="Pre-token counts of the text.")
 @click.option("--documents", multiple=True, type=TEXT, help="The text, if it is not counted yet; may be repeated.")
 @click.option("--reference", type=COUNTS, help="Counts of the reference text of the metric vocabulary (words_of).")
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
 @click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
+@click.option("--only-counts", is_flag=True, help="Leave out metrics that need documents, as experiments do.")
+@reading_options
 @field_options
 @memory_option()
 @output_file(mark=keys("variant", "size", "corpus", "measurements"), help="JSON file; default: standard output.")
@@ -54,17 +58,21 @@ def measure_command(
     variant: str | None,
     corpus: str,
     metrics: str | None,
+    only_counts: bool,
+    reading: "ImportOptions",
     fields: Fields,
     megabytes: int | None,
     output: str | None,
 ) -> None:
     """Measure the tokenizer in FOLDER on pre-token counts, or on documents; print JSON.
 
-    External tokenizers need --documents. If ours returns the same ids, the documents' pre-tokens are counted first.
+    External tokenizers, also files and folders of other libraries, need --documents. If ours returns the same ids, the
+    documents' pre-tokens are counted first.
     Tokenizers that run through another library, or whose tokens may cross pre-tokens, encode each document. They are
     measured by the byte spans of their tokens, and metrics over pre-tokens have no value. "loss" is the number of
     documents that are not restored. If it needs more than --memory, it stops with one line before it starts.
     """
+    from tokbench.adapters.open import is_ours, open_tokenizer
     from tokbench.intrinsic.tokenizer import measure_text
     from tokbench.pretokens.external_count import count_texts
     from tokbench.pretokens.files import all_languages, check_stage, read_languages
@@ -73,7 +81,8 @@ def measure_command(
     if (counts is None) == (not documents):
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
-    tokenizer = Tokenizer.load(folder)
+    ours = is_ours(Path(folder)) and not reading.flags
+    tokenizer = Tokenizer.load(folder) if ours else open_tokenizer(folder, reading)
     given = metric_families(metrics)
     texts = _texts(documents, fields)
     if tokenizer.segments_documents:
@@ -86,6 +95,7 @@ def measure_command(
         watched = LossCounter(tokenizer)
         with progress("measure"):
             found = measure_documents(tokenizer, texts, families=given, encode=watched.encode_spans)
+            found += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
         write_measurements(tokenizer, found, variant, corpus, output, None if tokenizer.lossless else watched.record)
         return
     if counts is None:
@@ -110,7 +120,21 @@ def measure_command(
         rows = measure_text(
             tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
         )
+        rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
     write_measurements(tokenizer, rows, variant, corpus, output)
+
+
+def _of_documents(
+    tokenizer: "Tokenizer", files: tuple[str, ...], fields: Fields, families: "Mapping[str, Options]"
+) -> "ByLanguage":
+    """Return the metrics of documents; empty without files."""
+    from tokbench.commands.files import documents_of
+    from tokbench.intrinsic.documents import measure_texts
+
+    def read() -> Iterator[tuple[str, bytes]]:
+        return ((document.language, document.text) for document in documents_of(files, fields))
+
+    return [("", row) for row in measure_texts(tokenizer, read, families=families)] if files else []
 
 
 def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:

@@ -260,11 +260,14 @@ def _may_stand_alone(model: type[Options], key: str) -> bool:
 
 
 def _every(registry: Registry, name: str, documentation: str) -> Any:
-    """Return a section with one key for each method of a registry that has options."""
+    """Return a section with one key for each method of a registry that has options.
+
+    Metrics of documents have none: experiments measure counts of pre-tokens.
+    """
     fields = {
         method.name: (method.options, Field(default_factory=method.options, description=method.summary))
         for method in registry.methods()
-        if method.options.model_fields
+        if method.options.model_fields and getattr(method, "of", "") != "documents"
     }
     return create_model(name, __base__=Options, __doc__=documentation, **fields)  # type: ignore[call-overload]
 

@@ -21,7 +21,7 @@ from tokbench.registry import Method, Registry, several_texts
 if TYPE_CHECKING:
     from tokbench.options import Options
 
-Sight = Literal["text", "languages", "segmentations", "lexical_decisions", "embeddings"]
+Sight = Literal["text", "languages", "documents", "segmentations", "lexical_decisions", "embeddings"]
 Direction = Literal["highest", "lowest"]
 Subject = Literal[
     "compression",
@@ -34,6 +34,9 @@ Subject = Literal[
     "renyi",
     "frequency",
     "bytes",
+    "numbers",
+    "operators",
+    "sequences",
     "languages",
     "embeddings",
 ]
@@ -69,6 +72,8 @@ class Take(Protocol):
                 - ``text``: a :class:`~tokbench.metric.usage.Usage`, the unique pre-tokens of a text, their
                   segmentations and their counts, never the text itself;
                 - ``languages``: a mapping of languages to these, for texts in several languages;
+                - ``documents``: :class:`~tokbench.metric.documents.Documents`, encoded documents, which may be iterated
+                  several times;
                 - ``segmentations`` and ``lexical_decisions``: :class:`~tokbench.metric.words.Words`, the segmented
                   words of a gold data resource of that kind;
                 - ``embeddings``: :class:`~tokbench.metric.embeddings.Embeddings` of a trained model.

@@ -306,6 +306,7 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         "tokbench.tokenizer:Tokenizer",
     ),
     "languages": (),
+    "documents": (),
     "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),
     "lexical_decisions": (*GOLD, "tokbench.intrinsic.resource:nothing_by_word"),
     "embeddings": (

@@ -47,6 +47,9 @@ SUBJECTS = (
     MetricGroup(
         "bytes", "Byte fallback and broken characters", ("byte_fallback", "vocabulary", "tokens_cutting_characters")
     ),
+    MetricGroup("numbers", "Digits of numbers", ("numbers",)),
+    MetricGroup("operators", "Operators of code and mathematics", ("operators",)),
+    MetricGroup("sequences", "Successive tokens", ("sequences",)),
     MetricGroup("languages", "Parity between languages", ("parity",)),
     MetricGroup("embeddings", "Embeddings of the trained models", ("undertrained",)),
 )

@@ -1,0 +1,216 @@
+"""Numbers: places where tokens split digits, how consistently they do, and tokens per digit.
+
+Definitions of TokEval (tokenizer-intrinsic-evals). A number is a longest run of decimal digits, of L digits. A token
+boundary between digit k and k + 1 is the split k. Three-digit splits are L - 3, L - 6, ... above 0. A number with bytes
+in no token is left out. In a document that is not UTF-8, only the digits 0 to 9 are read.
+
+Reference: the tests spell out every number digit by digit.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import regex
+
+from tokbench.metric import Shown, metric
+from tokbench.metric.documents import Documents, TokenizedDocument
+from tokbench.metric.measurement import Measurement, ratio
+from tokbench.options import Options
+
+LONGEST = 10
+"""Numbers of this many digits or more are one class."""
+CLASSES = (*range(4, LONGEST), LONGEST)
+"""Classes of length that have rows of their own; shorter numbers have no three-digit split."""
+DIGITS, ASCII_DIGITS = regex.compile(r"\d+"), regex.compile(rb"[0-9]+")
+NONE = "no number of the text has all its bytes in tokens"
+SHORT = 3
+
+
+class NumberOptions(Options):
+    ascii_only: bool = False
+    """Whether only 0 to 9 are digits. Default: all decimal digits of Unicode."""
+
+
+Splits = Counter[tuple[int, tuple[int, ...], int]]
+"""Numbers by their digits, their splits and the number of tokens with bytes of them."""
+
+
+def numbers_in(document: TokenizedDocument, ascii_only: bool) -> tuple[list[list[int]], int]:
+    """Return the start of each digit and the end of each number in bytes, and the number of those left out."""
+    places: list[list[int]]
+    try:
+        text = None if ascii_only else document.text.decode()
+    except UnicodeDecodeError:
+        text = None
+    if text is None or text.isascii():
+        spans = (match.span() for match in ASCII_DIGITS.finditer(document.text))
+        places = [list(range(start, end + 1)) for start, end in spans]
+    else:
+        data = np.frombuffer(document.text, np.uint8)
+        starts = np.append(np.flatnonzero(data & 0xC0 != 0x80), len(data))
+        places = [starts[match.start() : match.end() + 1].tolist() for match in DIGITS.finditer(text)]
+    if not places:
+        return [], 0
+    edges = np.array([(one[0], one[-1]) for one in places], np.int64)
+    covered = document.covered(edges[:, 0], edges[:, 1]).tolist()
+    found = [one for one, whole in zip(places, covered, strict=True) if whole]
+    return found, len(places) - len(found)
+
+
+def count_splits(documents: Iterable[TokenizedDocument], ascii_only: bool = False) -> tuple[Splits, int]:
+    """Return the splits of all numbers, and the number of numbers that are left out."""
+    splits: Splits = Counter()
+    left_out = 0
+    for document in documents:
+        places, lost = numbers_in(document, ascii_only)
+        left_out += lost
+        if not places:
+            continue
+        borders = set(document.spans.ravel().tolist())
+        edges = np.array([(one[0], one[-1]) for one in places], np.int64)
+        tokens = np.diff(document.touching(edges[:, 0], edges[:, 1]), axis=1)[:, 0].tolist()
+        for digits, touched in zip(places, tokens, strict=True):
+            cut = tuple(k for k, place in enumerate(digits[1:-1], 1) if place in borders)
+            splits[len(digits) - 1, cut, touched] += 1
+    return splits, left_out
+
+
+def three_digit_scores(digits: int, cut: Iterable[int]) -> tuple[float, float, float]:
+    """Return precision, recall and F1 of the splits of a number; all are 1 if it has none and needs none."""
+    ideal, actual = set(range(digits - 3, 0, -3)), set(cut)
+    if not ideal and not actual:
+        return 1.0, 1.0, 1.0
+    both = len(ideal & actual)
+    precision = both / len(actual) if actual else 1.0
+    recall = both / len(ideal) if ideal else 1.0
+    return precision, recall, 2 * both / (len(ideal) + len(actual))
+
+
+def split_entropy(patterns: Mapping[tuple[int, ...], int]) -> float:
+    """Return the entropy of splits in bits."""
+    counts = np.array(list(patterns.values()), np.float64)
+    shares = counts / counts.sum()
+    return float(-(shares * np.log2(shares)).sum()) + 0.0
+
+
+def _named(length: int) -> str:
+    return f"{length} digits or more" if length == LONGEST else f"{length} digits"
+
+
+def _three_digits(splits: Splits) -> Iterator[Measurement]:
+    totals = np.zeros(3)
+    sums = dict.fromkeys((*range(1, 4), *CLASSES), 0.0)
+    counts = dict.fromkeys(sums, 0)
+    for (digits, cut, _), number in splits.items():
+        scores = three_digit_scores(digits, cut)
+        totals += np.array(scores) * number
+        sums[min(digits, LONGEST)] += scores[2] * number
+        counts[min(digits, LONGEST)] += number
+    for name, total in zip(("precision", "recall", "F1"), totals.tolist(), strict=True):
+        definition = f"mean {name} of the splits of a number against three-digit splits"
+        yield ratio(f"three_digit_{name.lower()}", definition, total, splits.total(), NONE)
+    for length in CLASSES:
+        definition = f"mean F1 of the splits of a number of {_named(length)} against three-digit splits"
+        none = f"the text has no number of {_named(length)}"
+        yield ratio("three_digit_f1", definition, sums[length], counts[length], none)
+
+
+def _consistency(splits: Splits) -> Iterator[Measurement]:
+    patterns: defaultdict[int, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    for (digits, cut, _), number in splits.items():
+        patterns[digits][cut] += number
+    for name, chosen in (
+        (f"up to {SHORT} digits", [one for digits, one in patterns.items() if digits <= SHORT]),
+        (f"more than {SHORT} digits", [one for digits, one in patterns.items() if digits > SHORT]),
+    ):
+        total = sum(split_entropy(one) * one.total() for one in chosen)
+        definition = f"entropy in bits of the splits of a number of {name}, given its digits"
+        number = sum(one.total() for one in chosen)
+        yield ratio("digit_split_entropy", definition, total, number, f"the text has no number of {name}")
+    dominant = sum(max(one.values()) for one in patterns.values())
+    definition = "numbers split as most numbers of as many digits are / numbers"
+    yield ratio("digit_split_agreement", definition, dominant, splits.total(), NONE)
+
+
+def tokens_by_length(splits: Splits) -> tuple[list[float], list[float]]:
+    """Return mean digits and mean tokens of the numbers of each class of length, in order."""
+    sums: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for (digits, _, tokens), number in splits.items():
+        one = sums[min(digits, LONGEST)]
+        one[0] += digits * number
+        one[1] += tokens * number
+        one[2] += number
+    ordered = [sums[length] for length in sorted(sums)]
+    return [digits / number for digits, _, number in ordered], [tokens / number for _, tokens, number in ordered]
+
+
+def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | None]:
+    """Return how tokens per digit depend on the digits of a number, over classes of length.
+
+    Returns:
+        ``correlation`` (Spearman's, of digits and tokens per digit), ``variation`` (population standard deviation of
+        tokens per digit / mean), ``slope`` and ``r2`` (least squares of tokens on digits). None without two classes, or
+        if the values are all equal where they may not be.
+    """
+    from scipy.stats import spearmanr
+
+    if len(digits) < 2:
+        return dict.fromkeys(("correlation", "variation", "slope", "r2"))
+    x, y = np.array(digits), np.array(tokens)
+    rates = y / x
+    centred = x - x.mean()
+    slope = float(centred @ (y - y.mean()) / (centred @ centred))
+    residual, every = float(((y - y.mean() - slope * centred) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    return {
+        "correlation": float(spearmanr(x, rates).statistic) if len(set(rates.tolist())) > 1 else None,
+        "variation": float(rates.std() / rates.mean()),
+        "slope": slope,
+        "r2": 1 - residual / every if every else None,
+    }
+
+
+OVER = "over numbers of 1 to 9 digits and of 10 or more"
+MAGNITUDE = {
+    "correlation": f"Spearman's correlation of digits and tokens per digit, {OVER}",
+    "variation": f"standard deviation of tokens per digit / mean, {OVER}",
+    "slope": f"slope of tokens on digits by least squares, {OVER}",
+    "r2": "share of variance of that line",
+}
+
+
+def _magnitude(splits: Splits) -> Iterator[Measurement]:
+    every = sum(digits * number for (digits, _, _), number in splits.items())
+    touched = sum(tokens * number for (_, _, tokens), number in splits.items())
+    yield ratio("tokens_per_digit", "tokens with bytes of a number / digits", touched, every, NONE)
+    digits, tokens = tokens_by_length(splits)
+    few = NONE if not splits else "the text has numbers of one length only, or their tokens do not vary"
+    for name, found in magnitude(digits, tokens).items():
+        metric_name, definition = f"tokens_per_digit_{name}", MAGNITUDE[name]
+        if found is None:
+            yield Measurement(metric_name, definition, None, 0, few)
+        else:
+            yield Measurement(metric_name, definition, found, len(digits))
+
+
+@metric(
+    "numbers",
+    options=NumberOptions,
+    of="documents",
+    cites=(),
+    shown=(
+        Shown("three_digit_f1", "numbers", "three-digit splits, F1", "of a number against"),
+        Shown("three_digit_f1", "numbers", "F1 of longer numbers", "of a number of"),
+        Shown("three_digit_precision", "numbers", "precision"),
+        Shown("three_digit_recall", "numbers", "recall"),
+        Shown("digit_split_entropy", "numbers", "entropy of splits"),
+        Shown("digit_split_agreement", "numbers", "split as most"),
+        Shown("tokens_per_digit", "numbers"),
+    ),
+)
+def numbers(documents: Documents, options: NumberOptions) -> list[Measurement]:
+    """Return agreement of digit splits with groups of three, entropy of splits, and tokens per digit."""
+    splits, left_out = count_splits(documents, options.ascii_only)
+    rows = [*_three_digits(splits), *_consistency(splits), *_magnitude(splits)]
+    definition = "numbers that are left out, as some of their bytes are in no token"
+    return [*rows, Measurement("numbers_left_out", definition, float(left_out), splits.total() + left_out)]

@@ -1,0 +1,160 @@
+"""Sequences of tokens: entropy of the token after one or two others, and the moving-average type-token ratio.
+
+The entropy of the followers of a context is divided by the logarithm of their number. TokEval divides by the logarithm
+of the context's distinct followers and weights contexts by their followers. Poelman et al. 2025 divide by the logarithm
+of all distinct followers of the text and do not weight. Contexts with fewer than three followers are left out; values
+depend on that threshold. Contexts do not cross documents.
+
+The moving-average type-token ratio (Covington and McFall 2010) is the share of distinct tokens in windows of 500
+successive tokens, the mean over all windows within documents.
+
+Reference: the tests count followers and windows one by one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tokbench.io.numbers import LARGEST_VOCABULARY
+from tokbench.metric import Shown, metric
+from tokbench.metric.documents import Documents
+from tokbench.metric.measurement import Measurement
+from tokbench.options import Options
+
+AT_ONCE = 1 << 22
+"""Number of pairs that are merged at once."""
+NAMES = {1: "bigram", 2: "trigram"}
+
+
+class SequenceOptions(Options):
+    least: int = Field(3, ge=1)
+    """Fewest followers of a context. Default: 3, as TokEval."""
+
+    window: int = Field(500, ge=2)
+    """Tokens of a window of the moving-average type-token ratio. Default: 500."""
+
+
+class FollowerCounts:
+    """Counts of the tokens that follow a context of one token or two.
+
+    Args:
+        order: tokens of a context, 1 or 2.
+    """
+
+    def __init__(self, order: int) -> None:
+        self.order = order
+        self._rows = np.zeros((3, 0), np.int64)
+        self._new: list[NDArray[np.int64]] = []
+        self._size = 0
+
+    def add(self, ids: NDArray[np.int32]) -> None:
+        """Count the pairs of a document."""
+        wide = ids.astype(np.int64)
+        contexts = wide[:-1] if self.order == 1 else wide[:-2] * LARGEST_VOCABULARY + wide[1:-1]
+        followers = wide[self.order :]
+        contexts = contexts[: len(followers)]
+        self._new.append(np.stack([contexts, followers, np.ones_like(followers)]))
+        self._size += len(followers)
+        if self._size > AT_ONCE:
+            self._merge()
+
+    def _merge(self) -> None:
+        rows = np.concatenate([self._rows, *self._new], axis=1)
+        self._new, self._size = [], 0
+        rows = rows[:, np.lexsort((rows[1], rows[0]))]
+        new = np.ones(rows.shape[1], np.bool_)
+        new[1:] = (np.diff(rows[0]) != 0) | (np.diff(rows[1]) != 0)
+        starts = np.flatnonzero(new)
+        self._rows = rows[:, starts]
+        if len(starts):
+            self._rows[2] = np.add.reduceat(rows[2], starts)
+
+    def entropies(self, least: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], int]:
+        """Return entropy in bits, followers and distinct followers of each context, and distinct followers of all.
+
+        Args:
+            least: fewest followers of a context.
+        """
+        self._merge()
+        contexts, followers, counts = self._rows
+        starts = np.flatnonzero(np.append(True, np.diff(contexts) != 0)[: len(contexts)])
+        if not len(starts):
+            return np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+        totals = np.add.reduceat(counts, starts)
+        distinct = np.diff(np.append(starts, len(counts)))
+        logs = np.add.reduceat(counts * np.log2(counts), starts)
+        entropies = np.log2(totals) - logs / totals
+        chosen = totals >= least
+        return entropies[chosen], totals[chosen], distinct[chosen], len(np.unique(followers))
+
+
+def weighted_entropy(
+    entropies: NDArray[np.float64], totals: NDArray[np.int64], distinct: NDArray[np.int64]
+) -> float | None:
+    """Return the mean, weighted by followers, of entropy / log2(distinct followers of the context), 0 for one."""
+    if not len(totals):
+        return None
+    shares = np.divide(entropies, np.log2(distinct), out=np.zeros(len(totals)), where=distinct > 1)
+    return float(shares @ totals / totals.sum())
+
+
+def unweighted_entropy(entropies: NDArray[np.float64], every: int) -> float | None:
+    """Return the mean of entropy / log2(distinct followers of the text); None for fewer than two."""
+    return float(entropies.mean() / np.log2(every)) if len(entropies) and every > 1 else None
+
+
+def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:
+    """Return the sum over windows of successive tokens of their distinct tokens, and the number of windows."""
+    size = len(ids)
+    if size < window:
+        return 0, 0
+    order = np.argsort(ids, kind="stable")
+    before = np.full(size, -1, np.int64)
+    same = ids[order[1:]] == ids[order[:-1]]
+    before[order[1:][same]] = order[:-1][same]
+    places = np.arange(size)
+    first = np.maximum(np.maximum(places - window + 1, 0), before + 1)
+    last = np.minimum(places, size - window)
+    return int(np.maximum(last - first + 1, 0).sum()), size - window + 1
+
+
+@metric(
+    "sequences",
+    options=SequenceOptions,
+    of="documents",
+    cites=("poelman2025", "covington2010"),
+    shown=(
+        Shown("bigram_entropy", "sequences", "bigram entropy (TokEval)", "weighted"),
+        Shown("bigram_entropy", "sequences", "bigram entropy (Poelman et al.)", "distinct followers of the text"),
+        Shown("trigram_entropy", "sequences", "trigram entropy", "weighted"),
+        Shown("moving_type_token_ratio", "sequences", "moving-average types / tokens"),
+    ),
+)
+def sequences(documents: Documents, options: SequenceOptions) -> list[Measurement]:
+    """Return the entropy of followers of one token and of two, and the moving-average type-token ratio."""
+    counts = {order: FollowerCounts(order) for order in NAMES}
+    types = windows = 0
+    for document in documents:
+        for one in counts.values():
+            one.add(document.ids)
+        more, number = window_types(document.ids, options.window)
+        types, windows = types + more, windows + number
+    rows = []
+    for order, name in NAMES.items():
+        entropies, totals, distinct, every = counts[order].entropies(options.least)
+        contexts = f"over contexts of {order} token{'s' * (order > 1)} with {options.least} followers or more"
+        own = f"entropy of followers / log2(distinct followers), mean weighted by followers, {contexts}"
+        of_text = f"entropy of followers / log2(distinct followers of the text), mean {contexts}"
+        rows.append(_row(f"{name}_entropy", own, weighted_entropy(entropies, totals, distinct), len(totals)))
+        if order == 1:
+            rows.append(_row(f"{name}_entropy", of_text, unweighted_entropy(entropies, every), len(totals)))
+    definition = f"mean over windows of {options.window} successive tokens of a document of distinct tokens / tokens"
+    value = types / (windows * options.window) if windows else None
+    reason = f"no document has {options.window} tokens"
+    return [*rows, _row("moving_type_token_ratio", definition, value, windows, reason)]
+
+
+def _row(name: str, definition: str, value: float | None, n: int, reason: str = "") -> Measurement:
+    if value is None:
+        return Measurement(name, definition, None, 0, reason or "no context has so many followers")
+    return Measurement(name, definition, value, n)
