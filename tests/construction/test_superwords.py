@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tokbench
 from tests.conftest import ODD, TOPICS
 from tokbench.adapters.export_hugging_face import export as export_json
+from tokbench.adapters.export_tiktoken import to_tiktoken
 from tokbench.adapters.exports import export
 from tokbench.building import build_tokenizer, own_segmentation
 from tokbench.candidates.superwords import Runs, SuperwordOptions, events_of, may_join, split_runs, train_words
@@ -542,3 +543,12 @@ def test_superbpe_is_exported(tmp_path: Path) -> None:
     fast = Fast.from_file(str(tmp_path / "tokenizer.json"))
     for decoded in (*(text.decode(errors="replace") for text in PROSE), "of the 1234 ... Zürich: a  b"):
         assert fast.encode(decoded, add_special_tokens=False).ids == tokenizer.encode(decoded).tolist()
+
+
+def test_superbpe_is_exported_to_tiktoken(tmp_path: Path) -> None:
+    """Text between the matches of the pattern is a pre-token, too."""
+    tokenizer = built("superbpe", PROSE, 900, "superbpe_2", stage_1_share=0.6)
+    assert "gives the same ids" in export(tokenizer, "tiktoken", None, tmp_path)
+    encoding = to_tiktoken(tokenizer)
+    for text in (*(text.decode(errors="replace") for text in PROSE), "of the 1234 ... Zürich: a  b"):
+        assert encoding.encode_ordinary(text) == tokenizer.encode(text).tolist()

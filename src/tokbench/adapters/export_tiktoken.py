@@ -16,6 +16,8 @@ from tokbench.adapters.forms.patterns import WHOLE, pattern_of
 from tokbench.adapters.forms.ranks import RANKS, SETTINGS
 from tokbench.adapters.same_ids import MOST_COMPARED, compare
 from tokbench.errors import TokbenchError
+from tokbench.pretokenization.patterns.coverage import left_out
+from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.pretokens import PretokenCounts
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.hugging_face import special_tokens
@@ -42,10 +44,19 @@ def to_tiktoken(tokenizer: Tokenizer) -> "tiktoken.Encoding":
         )
     return tiktoken.Encoding(
         tokenizer.name or "tokbench",
-        pat_str=pattern_of(tokenizer.scheme) or WHOLE,
+        pat_str=covering(pattern_of(tokenizer.scheme) or WHOLE),
         mergeable_ranks=_ranks(tokenizer.vocabulary),
         special_tokens=_special(tokenizer),
     )
+
+
+def covering(pattern: str) -> str:
+    """Return a pattern that also matches the text between the matches of a pattern, which tiktoken would drop."""
+    try:
+        covers = left_out(pattern) is None
+    except LanguageError:
+        return pattern
+    return pattern if covers else rf"{pattern}|(?:(?!{pattern})[\s\S])+"
 
 
 def _ranks(vocabulary: Vocabulary) -> dict[bytes, int]:
