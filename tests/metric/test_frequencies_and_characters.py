@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from tests.support.processes import Greedy, value, vocabulary
 from tokbench.intrinsic.tokenizer import measure
+from tokbench.metric.characters import LONGER, longer_characters
 from tokbench.metric.measurement import Measurement
-from tokbench.metric.utf8 import LONGER, longer_characters
+from tokbench.metric.spans import count_spans
 from tokbench.metric.zipf import ZipfOptions, curve_measures, mean_rank, rank_curve, zipf
 from tokbench.options import Options
+from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens import PretokenCounts
 from tokbench.reference.zipf import zipf_measures
+from tokbench.tokenizer.encoder import TokenSpans
 
 
 def rows_of(name: str, tokens: list[bytes], pretokens: list[bytes], options: Any = None) -> list[Measurement]:
@@ -127,6 +130,7 @@ def test_characters_agree_with_the_text_spelled_out(tokens: list[bytes], pretoke
     split = every = crossing = total = 0
     for pretoken, number in counts.items():
         place, spans = 0, []
+        before = split, every, crossing
         for token in tokenizer.tokens(pretoken):
             spans.append((place, place := place + len(tokenizer.vocabulary.tokens[token])))
         place, characters = 0, []
@@ -141,5 +145,11 @@ def test_characters_agree_with_the_text_spelled_out(tokens: list[bytes], pretoke
             incomplete = any(start < a or b < end for start, end in touched)
             crossing += number * (b - a > 1 and len(touched) > 1 and incomplete)
             total += number
+        ids = np.zeros(len(spans), np.int32)
+        encoded = TokenSpans(ids, np.array(spans, np.int64), np.ones(len(ids), np.bool_))
+        found = count_spans(pretoken, encoded, pretokenization_of("gpt2"))
+        sums = found.split_2 + found.split_3 + found.split_4, found.longer_2 + found.longer_3 + found.longer_4
+        added = [(new - old) / number for new, old in zip((split, every, crossing), before, strict=True)]
+        assert [*sums, found.crossing] == added
     assert value(rows, "split_characters", "several") == (split / every if every else None)
     assert value(rows, "tokens_crossing_characters") == crossing / total

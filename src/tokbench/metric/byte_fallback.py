@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tokbench.metric import Shown, metric
+from tokbench.metric.characters import is_utf8
 from tokbench.metric.measurement import Measurement, ratio
-from tokbench.metric.spans import is_utf8
 from tokbench.metric.usage import EncodedText, Usage
 
 NO_TOKENS = "the text has no tokens"

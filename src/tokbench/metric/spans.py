@@ -15,6 +15,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokbench.metric.characters import WIDTHS, by_width, crossing_tokens, is_utf8, longer_characters, split_characters
+
 if TYPE_CHECKING:
     from tokbench.pretokenization import Pretokenization
     from tokbench.tokenizer.encoder import TokenSpans
@@ -57,13 +59,16 @@ class SpanCounts(NamedTuple):
 
     Attributes:
         tokens: tokens, placed or not.
-        placed: placed tokens. The next six are of these.
+        placed: placed tokens. The next seven are of these.
         bytes: bytes that they cover.
         characters: characters that begin in them.
         spaced: tokens that begin with a space.
         single: tokens of one byte.
         partial: tokens of one byte of a longer character.
         broken: tokens that are not whole characters (no valid UTF-8).
+        crossing: tokens of two bytes or more with bytes of two characters, one of them incomplete.
+        longer_2: characters of 2 bytes in placed tokens; ``longer_3`` and ``longer_4`` are of 3 and 4 bytes.
+        split_2: those of 2 bytes that are in several tokens; ``split_3`` and ``split_4`` are of 3 and 4 bytes.
         words: words that are measured.
         word_tokens: tokens of these words.
         single_words: those of these words that have one token.
@@ -78,6 +83,13 @@ class SpanCounts(NamedTuple):
     single: int = 0
     partial: int = 0
     broken: int = 0
+    crossing: int = 0
+    longer_2: int = 0
+    longer_3: int = 0
+    longer_4: int = 0
+    split_2: int = 0
+    split_3: int = 0
+    split_4: int = 0
     words: int = 0
     word_tokens: int = 0
     single_words: int = 0
@@ -104,6 +116,8 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
     single = ends - starts == 1
     words, tokens = _words(data, starts, ends, words_by.boundaries(text))
     measured = tokens[words]
+    longer = _longer(text, starts, ends)
+    split = by_width(longer, split_characters(longer, starts), np.ones(len(longer), np.int64))
     return SpanCounts(
         tokens=len(encoded.ids),
         placed=len(starts),
@@ -113,6 +127,9 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
         single=int(single.sum()),
         partial=int((data[starts[single]] >= 0x80).sum()),
         broken=_broken(text, begins, starts, ends),
+        crossing=int(crossing_tokens(longer, starts, ends, len(data)).sum()),
+        **{f"longer_{width}": every for width, (_, every) in zip(WIDTHS, split, strict=True)},
+        **{f"split_{width}": number for width, (number, _) in zip(WIDTHS, split, strict=True)},
         words=len(measured),
         word_tokens=int(measured.sum()),
         single_words=int((measured == 1).sum()),
@@ -120,20 +137,22 @@ def count_spans(text: bytes, encoded: "TokenSpans", words_by: "Pretokenization")
     )
 
 
+def _longer(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return start and end of the characters of several bytes that are in placed tokens, int64 [characters, 2]."""
+    spans = longer_characters(text, np.array([0, len(text)]))
+    step = np.zeros(len(text) + 1, np.int8)
+    step[starts] += 1
+    step[ends] -= 1
+    lacking = np.zeros(len(text) + 1, np.int64)
+    np.cumsum(np.cumsum(step[:-1], dtype=np.int8) == 0, out=lacking[1:])
+    return spans[lacking[spans[:, 0]] == lacking[spans[:, 1]]]
+
+
 def _broken(text: bytes, begins: NDArray[np.bool_], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> int:
     if is_utf8(text):
         whole = np.append(begins, True)
         return int((~(whole[starts] & whole[ends])).sum())
     return sum(not is_utf8(text[start:end]) for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
-
-
-def is_utf8(text: bytes) -> bool:
-    """Return True if a text is valid UTF-8."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _words(
