@@ -15,9 +15,9 @@ comparison.
 import io
 import json
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
-from itertools import chain, compress, count
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -41,8 +41,12 @@ WAYS = {"BPE": "ranks merges by what they make", "UNIGRAM": "sums scores in sing
 UNKNOWN_PIECE = "<unk>"
 
 
-def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
+def to_sentencepiece(tokenizer: Tokenizer, characters: Collection[str] | None = None) -> bytes:
     """Return a serialised model of the same tokenizer; ids are not compared.
+
+    Args:
+        tokenizer: tokenizer to export.
+        characters: characters of the normalization table (default: None, all that it can have).
 
     Raises:
         TokbenchError: SentencePiece has no model for the segmentation.
@@ -72,7 +76,7 @@ def to_sentencepiece(tokenizer: Tokenizer) -> bytes:
     trainer.bos_piece = trainer.eos_piece = control[tokenizer.end_of_text]
     trainer.bos_id = trainer.eos_id = tokenizer.end_of_text
     trainer.pad_id, trainer.unk_id = special[PADDING], len(model.pieces) - 1
-    tables = type(model).FromString(_tables())
+    tables = type(model).FromString(_tables(None if characters is None else frozenset(characters)))
     model.normalizer_spec.CopyFrom(tables.normalizer_spec)
     model.denormalizer_spec.CopyFrom(tables.denormalizer_spec)
     model.normalizer_spec.escape_whitespaces = False
@@ -116,16 +120,18 @@ def _is_spelt(character: str, category: str) -> bool:
 
 
 @cache
-def _tables() -> bytes:
-    """Return a serialised model with only the two tables, which only SentencePiece's trainer can compile."""
+def _tables(characters: frozenset[str] | None) -> bytes:
+    """Return a serialised model with only the two tables, which only SentencePiece's trainer can compile.
+
+    A character of a text is looked up without its neighbours, so a table of some characters maps them as that of all.
+    """
     import sentencepiece
 
-    characters = [*map(chr, range(0x110000))]
-    assigned = [*compress(characters, map("Cn".__ne__, map(unicodedata.category, characters)))]
+    every = map(chr, range(0x110000)) if characters is None else sorted(characters)
     names = [f"{ord(character):X}" for character in CHARACTERS]
     rules = [
         (f"{ord(character):X}", " ".join([names[byte] for byte in character.encode()]))
-        for character in assigned
+        for character in every
         if _is_spelt(character, unicodedata.category(character))
     ]
     trained = io.BytesIO()
@@ -149,7 +155,13 @@ def _tables() -> bytes:
     return trained.getvalue()
 
 
-def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int = MOST_COMPARED) -> str:
+def export(
+    tokenizer: Tokenizer,
+    counts: PretokenCounts,
+    folder: Path,
+    most: int = MOST_COMPARED,
+    characters: Collection[str] | None = None,
+) -> str:
     """Write ``tokenizer.model`` and ``sentencepiece.json`` if ids are equal on every pre-token that is text.
 
     Pre-tokens with characters that the model's table lacks are skipped; the message has their number.
@@ -159,6 +171,8 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
         counts: pre-tokens to compare ids on.
         folder: output folder.
         most: maximum number of pre-tokens to compare, the most frequent ones.
+        characters: characters of the model's table, which include all of ``counts`` (default: None, all that it can
+            have).
 
     Returns:
         One sentence about the comparison.
@@ -169,7 +183,7 @@ def export(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, most: int
     import sentencepiece
 
     pattern = pattern_of(tokenizer.scheme)
-    model = to_sentencepiece(tokenizer)
+    model = to_sentencepiece(tokenizer, characters)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     told = compare(tokenizer, counts, processor.encode, most, lambda text: all(map(spelt, text)))
     if told.differs is not None:

@@ -1,6 +1,6 @@
 """Exports of tokenizers to other libraries, and the pre-tokens on which ids are compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from tokbench.adapters.added_tokens import ids_of
@@ -16,7 +16,12 @@ FAST = "PreTrainedTokenizerFast"
 """Class by which ``AutoTokenizer`` opens a folder with ``tokenizer.json`` without Tokbench."""
 
 
-def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folder: Path) -> str:
+Characters = Collection[str] | None
+
+
+def export(
+    tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folder: Path, characters: Characters = None
+) -> str:
     """Write a tokenizer for another library into a folder, if ids are equal on the pre-tokens.
 
     Args:
@@ -24,6 +29,8 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
         form: one of :data:`FORMS`.
         counts: pre-tokens to compare ids on; None for :func:`pretokens_to_compare`.
         folder: output folder.
+        characters: characters that the exported form has to support, for a form with a table of characters; these
+            include all of ``counts`` (default: None, all).
 
     Returns:
         One sentence about the comparison.
@@ -39,7 +46,8 @@ def export(tokenizer: Tokenizer, form: str, counts: PretokenCounts | None, folde
             from tokbench.adapters.export_hugging_face import joins_pretokens
 
             raise TokbenchError(f"{joins_pretokens(tokenizer)}; nothing is written")
-        return COMPARED[form](tokenizer, pretokens_to_compare(tokenizer) if counts is None else counts, folder)
+        compared = pretokens_to_compare(tokenizer) if counts is None else counts
+        return COMPARED[form](tokenizer, compared, folder, characters)
     except ModuleNotFoundError as error:
         raise TokbenchError(
             f"--to {form}: the package '{error.name}' is not installed; install tokbench[existing]"
@@ -66,7 +74,7 @@ def _require_ours(tokenizer: Tokenizer) -> None:
         )
 
 
-def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, _: Characters) -> str:
     from tokbench.adapters import export_hugging_face
 
     told = export_hugging_face.export(tokenizer, counts, folder)
@@ -76,16 +84,16 @@ def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) 
     return told
 
 
-def _tiktoken(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+def _tiktoken(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, _: Characters) -> str:
     from tokbench.adapters import export_tiktoken
 
     return export_tiktoken.export(tokenizer, counts, folder)
 
 
-def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path) -> str:
+def _sentencepiece(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, characters: Characters) -> str:
     from tokbench.adapters import export_sentencepiece
 
-    return export_sentencepiece.export(tokenizer, counts, folder)
+    return export_sentencepiece.export(tokenizer, counts, folder, characters=characters)
 
 
 def _tokens(tokenizer: Tokenizer, folder: Path) -> str:
@@ -95,7 +103,7 @@ def _tokens(tokenizer: Tokenizer, folder: Path) -> str:
     return f"{TOKENS} has {len(tokenizer):,} tokens, and nothing of how they cut"
 
 
-COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path], str]] = {
+COMPARED: dict[str, Callable[[Tokenizer, PretokenCounts, Path, Characters], str]] = {
     "tokenizer_json": _tokenizer_json,
     "tiktoken": _tiktoken,
     "sentencepiece": _sentencepiece,

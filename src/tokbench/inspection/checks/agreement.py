@@ -3,7 +3,7 @@
 Each exported form is written, read by its library and compared. The cold encoding speed is reported without a verdict.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -137,7 +137,7 @@ def ids_of_file(path: Path) -> Callable[[list[str]], list[list[int]]]:
     opened = Tokenizer.from_file(str(path))
     opened.no_padding()
     opened.no_truncation()
-    return lambda texts: [encoding.ids for encoding in opened.encode_batch(texts, add_special_tokens=False)]
+    return lambda texts: [encoding.ids for encoding in opened.encode_batch_fast(texts, add_special_tokens=False)]
 
 
 def special_names(subject: TokenizerUnderTest) -> set[str]:
@@ -163,7 +163,8 @@ def plain_texts(subject: TokenizerUnderTest, some: int = 1) -> list[bytes]:
 def is_plain(text: bytes, special: set[str]) -> bool:
     """Return True if a text is valid UTF-8 and contains none of these special tokens."""
     try:
-        return not any(name in text.decode() for name in special if name)
+        decoded = text.decode()
+        return not any(name in decoded for name in special if name)
     except UnicodeDecodeError:
         return False
 
@@ -215,13 +216,14 @@ def exports(subject: TokenizerUnderTest) -> Finding:
     runs = [one.encode() * LONGEST_RUN for one in RUNS]
     given = [*runs, *EVERY_PROBE, *subject.documents, *tokenizer.vocabulary.tokens]
     pretokens = count_pretokens(given, tokenizer.pretokenization)
+    characters = {*b"".join((*texts, b"\n", pretokens.data.tobytes())).decode(errors="ignore")}
     tried: dict[str, Tried] = {}
     rejected: dict[str, str] = {}
     for form in FORMS:
         if form == "tokenizer_json" and beside:
             continue
         try:
-            tried[form] = _tried(subject, tokenizer, form, texts, pretokens)
+            tried[form] = _tried(subject, tokenizer, form, texts, pretokens, characters)
         except TokbenchError as error:
             rejected[form] = str(error)
     if not tried:
@@ -243,14 +245,15 @@ def _tried(
     form: str,
     texts: Mapping[bytes, list[int]],
     pretokens: PretokenCounts,
+    characters: Collection[str],
 ) -> Tried:
-    """Export a form and compare its ids with the known ids of texts.
+    """Export a form and compare its ids with the known ids of texts, all of whose characters it has to support.
 
     Raises:
         TokbenchError: the tokenizer cannot be exported in this form.
     """
     with TemporaryDirectory() as folder:
-        export(tokenizer, form, pretokens, Path(folder))
+        export(tokenizer, form, pretokens, Path(folder), characters)
         theirs = READERS[form](Path(folder), tokenizer)
         with told(f"{form}: its library fails on a text"):
             every = zip(texts, theirs([text.decode() for text in texts]), strict=True)
@@ -281,18 +284,25 @@ def _tiktoken(folder: Path, tokenizer: Tokenizer) -> Theirs:
 
 def _sentencepiece(folder: Path, tokenizer: Tokenizer) -> Theirs:
     """Encode pre-token by pre-token, as documented; the model has no piece for some rare characters."""
+    from sentencepiece import SentencePieceProcessor
+
     from tokbench.adapters.export_sentencepiece import MODEL, spelt
 
-    library = open_library("sentencepiece", (folder / MODEL).read_bytes(), {}, MODEL)
+    library = SentencePieceProcessor(model_proto=(folder / MODEL).read_bytes())
 
-    def ids(text: str) -> list[int] | None:
+    def pretokens(text: str) -> list[str] | None:
         if not all(map(spelt, text)):
             return None
         data = text.encode()
-        pieces = [data[start:end] for start, end in pairwise(tokenizer.scheme.boundaries(data).tolist())]
-        return [one for piece in pieces for one in library.encode(piece.decode())]
+        return [data[start:end].decode() for start, end in pairwise(tokenizer.scheme.boundaries(data).tolist())]
 
-    return lambda texts: [*map(ids, texts)]
+    def theirs(texts: list[str]) -> list[list[int] | None]:
+        cut = [*map(pretokens, texts)]
+        every = list(chain.from_iterable(pieces for pieces in cut if pieces))
+        ids = iter(library.encode(every, out_type=int) if every else [])
+        return [None if pieces is None else list(chain.from_iterable(islice(ids, len(pieces)))) for pieces in cut]
+
+    return theirs
 
 
 def _tokens(folder: Path, tokenizer: Tokenizer) -> Theirs:

@@ -72,18 +72,12 @@ def every_reach(subject: TokenizerUnderTest) -> list[Reach]:
 
 def _every_reach(subject: TokenizerUnderTest) -> list[Reach]:
     forms = subject.forms
-    left = [one for one, (token, _) in forms.items() if not _alone(subject, one, token)]
+    alone = subject.each([token for token, _ in forms.values()])
+    left = [one for one, ids in zip(forms, alone, strict=True) if ids != [one]]
     proved = _by_segmentation(subject, left)
     cut: set[bytes] = set()
     found = {one: proved.get(one) or _in_context(subject, one, forms[one][0], cut) for one in left}
     return [found.get(one) or Reach(one, token, "alone") for one, (token, _) in forms.items()]
-
-
-def _alone(subject: TokenizerUnderTest, one: int, token: bytes) -> bool:
-    try:
-        return subject.encode(token) == [one]
-    except EncodeError:
-        return False
 
 
 def _by_segmentation(subject: TokenizerUnderTest, ids: Sequence[int]) -> dict[int, Reach]:

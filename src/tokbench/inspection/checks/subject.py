@@ -7,9 +7,9 @@ object may define the attributes of :class:`Traits` directly. Accessing a missin
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tokbench.inspection.checks.contexts import PretokenAutomaton
 from tokbench.inspection.checks.probes import EVERY_PROBE, emoji_sequences, invalid_utf8, numbers, white_space
 from tokbench.pretokenization import Boundaries, schemes
 from tokbench.runtime.exit_status import may_be_short
+from tokbench.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,19 @@ class TokenizerUnderTest:
         """
         return _plain(_asked(self.tokenizer.encode, text))
 
+    def each(self, texts: Sequence[bytes]) -> list[list[int] | None]:
+        """Return the ids of each text, None for those that the tokenizer rejects. Native tokenizers encode a batch."""
+        if type(self.tokenizer) is Tokenizer:
+            ids, bounds = (array.tolist() for array in self.tokenizer.encode_flat(texts))
+            return [ids[start:end] for start, end in pairwise(bounds)]
+        found: list[list[int] | None] = []
+        for text in texts:
+            try:
+                found.append(self.encode(text))
+            except EncodeError:
+                found.append(None)
+        return found
+
     def decode(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids.
 
@@ -184,12 +198,8 @@ class TokenizerUnderTest:
     @cached_property
     def taken(self) -> list[bytes]:
         """Probes and documents that the tokenizer accepts."""
-        found = []
-        for text in (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents):
-            with suppress(EncodeError):
-                self.encode(text)
-                found.append(text)
-        return found
+        probes = (b"", *EVERY_PROBE, *white_space(), *emoji_sequences()[:100], *invalid_utf8(), *self.documents)
+        return [text for text, ids in zip(probes, self.each(probes), strict=True) if ids is not None]
 
     @cached_property
     def numbers(self) -> dict[bytes, list[int]]:
