@@ -1,7 +1,7 @@
 """Vocabularies: tokens in id order, with merges, scores and other data of segmentations."""
 
 import json
-import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import read_regular
-from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY, real_number, whole_number
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_VOCABULARY, REAL, whole_number
 from tokbench.kernels.token_lists import flat_tokens, parse_ids, parse_merges, parse_tokens
 
 BYTES: tuple[bytes, ...] = tuple(bytes([value]) for value in range(256))
 """The byte alphabet. Every vocabulary starts with it, so that id ``b`` is byte ``b``."""
 
 
+EXCLUDED = "-inf"
+"""Score of a token that no text has."""
+SCORE = re.compile(f"{EXCLUDED}|{REAL.pattern}", re.ASCII)
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
     *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "supermerges.tsv", "record.json"),
@@ -291,7 +294,7 @@ class Vocabulary:
         """
         tokens = read_tokens(folder / "tokens.vocab")
         merges = _read_bytes(folder / "merges.tsv", lambda text: parse_merges(text, *flat_tokens(tokens)))
-        scores = _read_file(folder / "scores.txt", _each(_read_score))
+        scores = _read_file(folder / "scores.txt", _read_scores)
         continuation = _read_file(folder / "continuation.txt", _each(("0", "1").index))
         events = _read_file(folder / "events.tsv", _each(_read_event))
         tuples = _read_file(folder / "tuples.tsv", _each(_read_tuple))
@@ -307,7 +310,7 @@ class Vocabulary:
             vocabulary = cls(
                 tokens,
                 merges,
-                None if scores is None else np.array(scores, np.float64),
+                scores,
                 None if continuation is None else np.array(continuation, np.bool_),
                 None if events is None else tuple(events),
                 own,
@@ -323,9 +326,14 @@ class Vocabulary:
         return vocabulary
 
 
-def _read_score(line: str) -> float:
-    """Parse a logarithm of a probability; minus infinity excludes a token."""
-    return -math.inf if line == "-inf" else real_number(line)
+def _read_scores(lines: Sequence[str]) -> NDArray[np.float64]:
+    """Parse logarithms of probabilities, float64 [lines]; minus infinity excludes a token."""
+    if not all(map(SCORE.fullmatch, lines)):
+        raise ValueError
+    scores = np.array([*map(float, lines)], np.float64)
+    if np.count_nonzero(np.isinf(scores)) > lines.count(EXCLUDED):
+        raise ValueError
+    return scores
 
 
 def _read_id(line: str) -> int:

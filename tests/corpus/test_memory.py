@@ -22,7 +22,7 @@ from tests.conftest import ODD, Tokbench, write_json_lines
 from tests.support.corpora import WRAPPERS, rejected, texts
 from tests.support.processes import MEGABYTE, contents, peak
 from tokbench.corpus import json_lines
-from tokbench.corpus.documents import SCHEMA, Document, read_findings, read_shard
+from tokbench.corpus.documents import Document, read_findings, read_shard, schema
 from tokbench.corpus.json_lines import REMEDY
 from tokbench.corpus.prepare import prepare, shard_paths
 from tokbench.corpus.read import read_source, texts_of_rows
@@ -44,15 +44,15 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written_out(documents: Sequence[Document], path: Path) -> bytes:
     """A shard as it is defined: a row group is full with the document that brings it to its bytes."""
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
+    with pq.ParquetWriter(path, schema(), compression="zstd", write_page_checksum=True) as writer:
         rows: list[Document] = []
         for document in [*documents, None]:
             if document is not None:
                 rows.append(document)
             if document is None or sum(len(row.text) for row in rows) >= GROUP:
                 columns = list(zip(*rows, strict=True)) or [(), (), ()]
-                arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-                writer.write_batch(pa.record_batch(arrays, schema=SCHEMA))
+                arrays = [pa.array(column, field.type) for column, field in zip(columns, schema(), strict=True)]
+                writer.write_batch(pa.record_batch(arrays, schema=schema()))
                 rows = []
     return path.read_bytes()
 

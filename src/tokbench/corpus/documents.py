@@ -10,27 +10,38 @@ import hashlib
 import heapq
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.corpus.languages import UNDETERMINED
 from tokbench.io.json import read_json
 from tokbench.io.parquet import PIECE, batches, column_names, parquet, raw, require, strings
 
-SCHEMA = pa.schema([("document", pa.int64()), ("language", pa.string()), ("text", pa.large_binary())])
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+COLUMNS = ["document", "language", "text"]
+"""Columns of a shard."""
 RESTS = b"tokbench.rests"
 """Key of a Parquet file's metadata: document numbers of continuation pieces."""
 GROUP_BYTES = 8_000_000
 """Bytes of text at which a row group ends. A row group may be larger by its last document."""
 READ_BYTES = 1 << 24
 """Bytes of text in memory while shards are read, divided by the number of shards; a long document needs more."""
+
+
+@cache
+def schema() -> "pa.Schema":
+    """Return the schema of a shard."""
+    import pyarrow as pa
+
+    return pa.schema(list(zip(COLUMNS, (pa.int64(), pa.string(), pa.large_binary()), strict=True)))
 
 
 class Document(NamedTuple):
@@ -56,7 +67,7 @@ def noted_rests(numbers: Iterable[int]) -> dict[str, str]:
     return {RESTS.decode(): noted} if noted else {}
 
 
-def rests_in(file: pq.ParquetFile) -> frozenset[int]:
+def rests_in(file: "pq.ParquetFile") -> frozenset[int]:
     """Return the document numbers of a file's continuation pieces.
 
     Raises:
@@ -75,11 +86,11 @@ def read_shard(path: Path | str, size: int = PIECE) -> Iterator[Document]:
     with parquet(path, "a readable corpus shard", "delete its corpus and prepare it again", in_pieces=True) as file:
         require(file.schema_arrow, document="whole numbers", language="text", text="text")
         read = partial(_documents, rests=rests_in(file))
-        yield from chain.from_iterable(map(read, batches(file, SCHEMA.names, size)))
+        yield from chain.from_iterable(map(read, batches(file, COLUMNS, size)))
 
 
 def _documents(batch: Any, rests: frozenset[int]) -> Iterator[Document]:
-    numbers, tags, texts = (batch.column(name) for name in SCHEMA.names)
+    numbers, tags, texts = (batch.column(name) for name in COLUMNS)
     if numbers.null_count or texts.null_count:
         raise ValueError("a document has no number or no text")
     return map(document_of(rests), numbers.to_pylist(), (tag or "" for tag in strings(tags)), raw(texts))  # type: ignore[arg-type]
@@ -97,7 +108,7 @@ def document_of(rests: frozenset[int]) -> Callable[[int, str, bytes], Document]:
 
 def is_shard(path: Path | str) -> bool:
     """Return whether a file has the columns of a corpus shard; False if it cannot be read."""
-    return column_names(path) == SCHEMA.names
+    return column_names(path) == COLUMNS
 
 
 def read_documents(paths: Sequence[Path | str]) -> Iterator[Document]:

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import Element, ParseError, iterparse
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tokbench.corpus.json_lines import MEND, BadLineError, JsonFields, Place, not_json, value_of
 from tokbench.corpus.parallel import AnyPairs, HubPairs, JsonLinePairs, LinePairs, ParquetPairs, TmxPairs
@@ -20,6 +17,9 @@ from tokbench.errors import TokbenchError, listed, listed_files
 from tokbench.io.parquet import column_of, is_text, parquet, pieces, raw, require, steps_of, strings, whole
 from tokbench.io.text_files import first_line, opened, read_lines
 from tokbench.runtime.memory_limit import DocumentLimit
+
+if TYPE_CHECKING:
+    pass
 
 REMEDY = "fetch or make the file again"
 CODES = {"bpt", "ept", "it", "ph", "ut"}
@@ -218,6 +218,9 @@ class Sentences(NamedTuple):
 @contextmanager
 def pair_writer(path: Path, languages: tuple[str, str]) -> Iterator[Any]:
     """Return a context with a function that writes the number of a pair and the pair to a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     schema = pa.schema([("pair", pa.int64()), *((language, pa.large_string()) for language in languages)])
     rows: list[tuple[int, str, str]] = []
     held = 0

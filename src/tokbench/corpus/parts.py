@@ -13,13 +13,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.corpus.documents import ContinuationPiece, Document
@@ -29,6 +28,10 @@ from tokbench.corpus.splits import LONGEST, longest_in
 from tokbench.io.atomic import atomic_file
 from tokbench.io.encodings import Notes
 from tokbench.io.parquet import parquet, pieces, require, strings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 class ReadSpan(NamedTuple):
@@ -113,7 +116,18 @@ def groups_of(places: int, parts: int) -> list[range]:
     return [range(first, min(first + each, places)) for first in range(0, places, each)]
 
 
-SCHEMA = pa.schema([("size", pa.int64()), ("language", pa.string()), ("digest", pa.binary(DIGEST))])
+COLUMNS = ["size", "language", "digest"]
+"""Columns of a file of sizes."""
+
+
+@cache
+def schema() -> "pa.Schema":
+    """Return the schema of a file of sizes."""
+    import pyarrow as pa
+
+    return pa.schema(list(zip(COLUMNS, (pa.int64(), pa.string(), pa.binary(DIGEST)), strict=True)))
+
+
 ROWS = 1 << 16
 """Documents of a row group, and documents that are read at a time."""
 
@@ -135,20 +149,23 @@ def write_sizes(documents: Iterator[Document], path: Path, notes: Notes | None =
     Returns:
         Number of documents, and their bytes.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     sizes, tags, digests = array("q"), list[str | None](), bytearray()
     digester = Digester()
     total = size = whole = most = 0
     with (
         atomic_file(path) as partial,
-        pq.ParquetWriter(partial, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+        pq.ParquetWriter(partial, schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
 
         def write() -> None:
             nonlocal sizes, tags, digests, total, size
             total, size = total + len(tags) - tags.count(None), size + sum(sizes)
-            digest = pa.Array.from_buffers(SCHEMA.field("digest").type, len(tags), [None, pa.py_buffer(digests)])
+            digest = pa.Array.from_buffers(schema().field("digest").type, len(tags), [None, pa.py_buffer(digests)])
             columns = [pa.array(np.frombuffer(sizes, np.int64)), pa.array(tags, pa.string()), digest]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema()))
             sizes, tags, digests = array("q"), [], bytearray()
 
         def see(document: Document) -> None:
@@ -190,10 +207,12 @@ class PartSizes:
     """
 
     def __init__(self, path: Path) -> None:
+        import pyarrow as pa
+
         self._path = path
         with self._open() as file:
             require(file.schema_arrow, size="whole numbers", language="text")
-            if file.schema_arrow.names != SCHEMA.names or file.schema_arrow.field("digest").type != pa.binary(DIGEST):
+            if file.schema_arrow.names != COLUMNS or file.schema_arrow.field("digest").type != pa.binary(DIGEST):
                 raise ValueError(f"no column 'digest' of {DIGEST} bytes")
             self.number = int(file.metadata.num_rows)
             self.longest = longest_in(file.metadata.metadata)
@@ -207,8 +226,10 @@ class PartSizes:
 
         Sizes are bytes, int64 [n]. Tag indices are int32 [n], -1 for a continuation piece. Digests are uint64 [n, 2].
         """
+        import pyarrow as pa
+
         with self._open() as file:
-            for batch in pieces(file, SCHEMA.names, ROWS):
+            for batch in pieces(file, COLUMNS, ROWS):
                 sizes, tags, digests = batch.columns
                 if batch.num_rows == 0:
                     continue
@@ -222,5 +243,5 @@ class PartSizes:
                 which = named.indices.fill_null(-1).to_numpy()
                 yield found, [tag or "" for tag in strings(named.dictionary)], which, own
 
-    def _open(self) -> AbstractContextManager[pq.ParquetFile]:
+    def _open(self) -> "AbstractContextManager[pq.ParquetFile]":
         return parquet(self._path, "the sizes of a part's documents", "delete it and run the workflow again")

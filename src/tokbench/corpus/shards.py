@@ -9,14 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tokbench.corpus.documents import GROUP_BYTES, SCHEMA, ContinuationPiece, Document, noted_rests
+from tokbench.corpus.documents import COLUMNS, GROUP_BYTES, ContinuationPiece, Document, noted_rests, schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 COPIES = 4
 """Copies in memory of a long document: its file or line, the text, and those of Parquet."""
@@ -85,8 +87,10 @@ class Tags:
         """Return the number of a tag."""
         return self._numbers.setdefault(tag, len(self._numbers))
 
-    def column(self, numbers: NDArray[np.int32]) -> pa.Array:
+    def column(self, numbers: NDArray[np.int32]) -> "pa.Array":
         """Return the tags with these numbers as an Arrow column."""
+        import pyarrow as pa
+
         tags = [tag.encode() for tag in self._numbers]
         lengths = np.fromiter(map(len, tags), np.int32, len(tags))
         spelt = b"".join(map(tags.__getitem__, numbers.tolist()))
@@ -97,9 +101,10 @@ class _Shard:
     """File of one shard, and its row groups that are not written yet."""
 
     def __init__(self, path: Path, tags: Tags, *, plain: bool) -> None:
+
         self._path = path
         self._tags = tags
-        self._encoded: bool | list[str] = [name for name in SCHEMA.names if name != "text"] if plain else True
+        self._encoded: bool | list[str] = [name for name in COLUMNS if name != "text"] if plain else True
         self._rests = array("q")
         self._groups: list[tuple[bytes | bytearray, bytes | bytearray]] = []
         self._rows, self._text = bytearray(), bytearray()
@@ -119,6 +124,8 @@ class _Shard:
 
     def write(self) -> None:
         """Write the complete row groups."""
+        import pyarrow as pa
+
         while self._groups:
             if self._writer is None:
                 self._writer = self._open()
@@ -129,7 +136,7 @@ class _Shard:
                 self._tags.column(rows["language"]),
                 column(pa.large_binary(), len(rows), ends_of(rows["size"], np.int64), text),
             ]
-            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+            self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema()))
 
     def finish(self) -> None:
         """Write all remaining rows and close the file; the last row group may be empty."""
@@ -147,11 +154,13 @@ class _Shard:
         self._groups.append((self._rows, self._text))
         self._rows, self._text = bytearray(), bytearray()
 
-    def _open(self) -> pq.ParquetWriter:
+    def _open(self) -> "pq.ParquetWriter":
+        import pyarrow.parquet as pq
+
         self._path.parent.mkdir(parents=True, exist_ok=True)
         return pq.ParquetWriter(
             self._path,
-            SCHEMA,
+            schema(),
             compression="zstd",
             write_page_checksum=True,
             use_dictionary=self._encoded,
@@ -166,6 +175,8 @@ def ends_of(lengths: NDArray[np.integer], kind: type[np.integer]) -> NDArray[np.
     return ends
 
 
-def column(kind: pa.DataType, count: int, *buffers: object) -> pa.Array:
+def column(kind: "pa.DataType", count: int, *buffers: object) -> "pa.Array":
     """Return an array without empty cells over bytes in memory, which are not copied."""
+    import pyarrow as pa
+
     return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)], null_count=0)

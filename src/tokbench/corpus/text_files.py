@@ -121,6 +121,10 @@ def _source(file: str, fields: Fields) -> FileSource:
     if kind == "parquet":
         language = fields.language or (LANGUAGE if LANGUAGE in column_names(file) else None)
         return ParquetSource(type="parquet", **options, language_field=language)
+    if (
+        encoding == UTF_8
+    ):  # With defaults only there is nothing to validate, which takes longer than reading a short text.
+        return TextSource.model_construct(type="text", path=[file])
     return TextSource(type="text", path=[file], encoding=encoding)
 
 

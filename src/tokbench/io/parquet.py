@@ -6,17 +6,17 @@ Also the paths of fields in nested objects and structures.
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import HEAD, compression_of
 from tokbench.io.paths import literal
 from tokbench.io.text_files import first_line
 
-TEXT_TYPES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 PIECE = 1 << 20
 """Bytes of a batch, and of a read within a column."""
 ROWS = 256
@@ -24,7 +24,7 @@ ROWS = 256
 
 
 @contextmanager
-def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> Iterator[pq.ParquetFile]:
+def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False) -> "Iterator[pq.ParquetFile]":
     """Return a context with an open Parquet file; errors within the block become one line. Checksums of pages are
     verified.
 
@@ -40,6 +40,9 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
     Raises:
         TokbenchError: The file is missing, compressed or damaged, or a value is not of its type.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with Path(path).open("rb") as head:
             if compression := compression_of(head.read(HEAD)):
@@ -54,6 +57,9 @@ def parquet(path: Path | str, what: str, remedy: str, *, in_pieces: bool = False
 
 def column_names(path: Path | str) -> list[str]:
     """Return the columns of a Parquet file; empty if it cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         names: list[str] = pq.read_schema(literal(path)).names
     except (OSError, pa.ArrowException, UnicodeEncodeError):
@@ -62,8 +68,8 @@ def column_names(path: Path | str) -> list[str]:
 
 
 def batches(
-    file: pq.ParquetFile, columns: list[str], size: int = PIECE, groups: Iterable[int] | None = None
-) -> Iterator[pa.RecordBatch]:
+    file: "pq.ParquetFile", columns: list[str], size: int = PIECE, groups: Iterable[int] | None = None
+) -> "Iterator[pa.RecordBatch]":
     """Yield the rows of a file in batches of at most 256 rows; no batch spans two row groups.
 
     Args:
@@ -78,27 +84,29 @@ def batches(
         yield from pieces(file, columns, rows, group)
 
 
-def pieces(file: pq.ParquetFile, columns: list[str], rows: int, group: int | None = None) -> Iterator[pa.RecordBatch]:
+def pieces(
+    file: "pq.ParquetFile", columns: list[str], rows: int, group: int | None = None
+) -> "Iterator[pa.RecordBatch]":
     """Return batches of at most ``rows`` rows of a file or of one of its row groups, in order."""
     groups = range(file.num_row_groups) if group is None else [group]
     found = file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
     return AllRows(found, sum(file.metadata.row_group(number).num_rows for number in groups))
 
 
-def whole(file: pq.ParquetFile, columns: list[str] | None = None) -> pa.Table:
+def whole(file: "pq.ParquetFile", columns: list[str] | None = None) -> "pa.Table":
     """Return all rows of a file."""
     table = file.read(columns=columns, use_threads=False)
     _check_rows(table.num_rows, file.metadata.num_rows)
     return table
 
 
-class AllRows(Iterator[pa.RecordBatch]):
+class AllRows(Iterator["pa.RecordBatch"]):
     """Iterator of batches that raises an error if rows are missing. It keeps no reference to a batch."""
 
-    def __init__(self, found: Iterator[pa.RecordBatch], expected: int) -> None:
+    def __init__(self, found: "Iterator[pa.RecordBatch]", expected: int) -> None:
         self._batches, self._expected, self._rows = found, expected, 0
 
-    def __next__(self) -> pa.RecordBatch:
+    def __next__(self) -> "pa.RecordBatch":
         try:
             batch = next(self._batches)
         except StopIteration:
@@ -113,7 +121,7 @@ def _check_rows(rows: int, expected: int) -> None:
         raise ValueError(f"{rows} rows instead of {expected}")
 
 
-def require(schema: pa.Schema, **columns: str) -> None:
+def require(schema: "pa.Schema", **columns: str) -> None:
     """Check the types of a table's columns.
 
     Args:
@@ -124,6 +132,8 @@ def require(schema: pa.Schema, **columns: str) -> None:
         ValueError: A column is missing or of another type; :func:`parquet` converts it to an error with the file's
             name.
     """
+    import pyarrow as pa
+
     for name, kind in columns.items():
         if schema.names.count(name) != 1:
             raise ValueError(f"no column '{name}', or several")
@@ -132,9 +142,16 @@ def require(schema: pa.Schema, **columns: str) -> None:
             raise ValueError(f"column '{name}' has type {found}, not {kind}")
 
 
-def is_text(kind: pa.DataType) -> bool:
+def is_text(kind: "pa.DataType") -> bool:
     """Return whether an Arrow type is text, plain or dictionary-encoded."""
-    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in TEXT_TYPES
+    import pyarrow as pa
+
+    return (kind.value_type if pa.types.is_dictionary(kind) else kind) in (
+        pa.string(),
+        pa.large_string(),
+        pa.binary(),
+        pa.large_binary(),
+    )
 
 
 def raw(column: Any) -> list[bytes | None]:
@@ -163,6 +180,8 @@ def strings(column: Any) -> list[str | None]:
 
 
 def _binary(column: Any) -> Any:
+    import pyarrow as pa
+
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     return plain.cast(pa.large_binary())
 
@@ -172,8 +191,10 @@ def steps_of(field: str, names: Container[str]) -> list[str]:
     return [field] if field in names else field.split(".")
 
 
-def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
+def type_of(schema: "pa.Schema", steps: Sequence[str]) -> "pa.DataType | None":
     """Return the type of a column or of a field of a structure; None if it is missing."""
+    import pyarrow as pa
+
     if steps[0] not in schema.names:
         return None
     kind = schema.field(steps[0]).type
@@ -184,7 +205,7 @@ def type_of(schema: pa.Schema, steps: Sequence[str]) -> pa.DataType | None:
     return kind
 
 
-def column_of(batch: pa.RecordBatch, steps: Sequence[str]) -> Any:
+def column_of(batch: "pa.RecordBatch", steps: Sequence[str]) -> Any:
     """Return a column, or a field of a structure; it has empty cells where the structure is empty."""
     column = batch.column(steps[0])
     if not steps[1:]:

@@ -12,7 +12,6 @@ from operator import add
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from tokbench.corpus.languages import by_tag
 from tokbench.errors import TokbenchError
@@ -96,6 +95,8 @@ class _RunFolder:
         A row group may contain rows of two languages, as in a table written at once, because page ends depend on the
         row groups.
         """
+        import pyarrow as pa
+
         empty = language_table(next(iter(runs)), PretokenCounts.from_pairs([], scheme))
         with counts_writer(file, empty.schema, self.bound.rows) as write:
             waiting, room = [empty], self.bound.rows

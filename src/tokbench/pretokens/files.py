@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tokbench.corpus.languages import by_tag
@@ -33,6 +31,10 @@ from tokbench.pretokens.count import merge_counts
 from tokbench.runtime.memory_limit import RESERVE, resident
 from tokbench.runtime.memory_limit import require as allowance_require
 from tokbench.runtime.memory_model import CountProfile, of_languages, require
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 REMEDY = "correct the path"
 WORD_BYTES, COPIES = 340, 4
@@ -93,8 +95,10 @@ class Checksum:
     def __init__(self) -> None:
         self._parts = {name: (sha256(), sha256()) for name in COLUMNS}
 
-    def add(self, rows: pa.Table) -> None:
+    def add(self, rows: "pa.Table") -> None:
         """Add rows. Columns that are not in :data:`COLUMNS` are ignored."""
+        import pyarrow as pa
+
         present = [name for name in COLUMNS if name in rows.column_names]
         for batch in rows.select(present).to_batches(max_chunksize=BATCH):
             for name in present:
@@ -113,7 +117,7 @@ class Checksum:
 
 
 @contextmanager
-def counts_writer(path: Path, schema: pa.Schema, rows: int = ROWS) -> Iterator[Callable[[pa.Table], None]]:
+def counts_writer(path: Path, schema: "pa.Schema", rows: int = ROWS) -> "Iterator[Callable[[pa.Table], None]]":
     """Yield a function that writes tables to a file of counts. The checksum is added when the block ends without an
     error.
 
@@ -122,10 +126,12 @@ def counts_writer(path: Path, schema: pa.Schema, rows: int = ROWS) -> Iterator[C
         schema: Schema of the tables.
         rows: Rows per row group (default: 2^20).
     """
+    import pyarrow.parquet as pq
+
     checksum = Checksum()
     with pq.ParquetWriter(path, schema, **FORM) as writer:
 
-        def write(table: pa.Table) -> None:
+        def write(table: "pa.Table") -> None:
             checksum.add(table)
             writer.write_table(table, row_group_size=rows)
 
@@ -143,7 +149,7 @@ class Verification:
         TokbenchError: the checksum is missing there, or the rows do not match it.
     """
 
-    def __init__(self, path: Path, file: pq.ParquetFile) -> None:
+    def __init__(self, path: Path, file: "pq.ParquetFile") -> None:
         own = path.absolute().parts[-4:-3] == ("pretokens",)
         self._remedy = "delete it and run the workflow again" if own else "make it again"
         self._path = path
@@ -153,7 +159,7 @@ class Verification:
             reason = "has no checksum of its rows, so another program or an older version wrote it"
             raise TokbenchError(f"{path}: {reason}; {self._remedy}")
 
-    def add(self, rows: pa.Table) -> None:
+    def add(self, rows: "pa.Table") -> None:
         """Add rows in the order of the file."""
         if self._noted is not None:
             self._found.add(rows)
@@ -164,7 +170,7 @@ class Verification:
             raise TokbenchError(f"{self._path}: not as it was written; {self._remedy}")
 
 
-def _values(numbers: pa.Array) -> Any:
+def _values(numbers: "pa.Array") -> Any:
     return np.frombuffer(numbers.buffers()[1], np.int64)[numbers.offset : numbers.offset + len(numbers)]
 
 
@@ -188,7 +194,7 @@ def read_parts(path: Path | str) -> tuple[str | None, Iterator[tuple[str, Arrays
         return scheme_of(file.schema_arrow), _of_parquet(path)
 
 
-def _opened(path: Path) -> AbstractContextManager[pq.ParquetFile]:
+def _opened(path: Path) -> "AbstractContextManager[pq.ParquetFile]":
     return parquet(path, "a readable file of pre-token counts", "make it again", in_pieces=True)
 
 
@@ -201,6 +207,8 @@ def _of_tsv(path: Path) -> Iterator[tuple[str, Arrays]]:
 
 
 def _of_parquet(path: Path) -> Iterator[tuple[str, Arrays]]:
+    import pyarrow as pa
+
     with _opened(path) as file:
         verification = Verification(path, file)
         present = [name for name in ("language", "pretoken", "count") if name in file.schema_arrow.names]
@@ -225,6 +233,8 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     Raises:
         TokbenchError: there are no counts, or their pre-tokenizations differ.
     """
+    import pyarrow as pa
+
     counts = by_tag(counts, _sum)
     whole = merge_counts(counts.values())
     if set(counts) == {""}:
@@ -234,8 +244,10 @@ def write_languages(counts: Mapping[str, PretokenCounts], path: Path | str) -> P
     return whole
 
 
-def language_table(language: str, counts: PretokenCounts) -> pa.Table:
+def language_table(language: str, counts: PretokenCounts) -> "pa.Table":
     """Return the counts of a language as rows of a file of counts; without the column if the language is empty."""
+    import pyarrow as pa
+
     table = counts.to_arrow()
     return table.add_column(0, "language", pa.repeat(language, len(table))) if language else table
 
@@ -266,8 +278,9 @@ def all_languages(counts: Mapping[str, PretokenCounts]) -> PretokenCounts:
     return parts[0] if len(parts) == 1 else merge_counts(parts)
 
 
-def _by_language(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+def _by_language(table: "pa.Table") -> "Iterator[tuple[str, pa.Table]]":
     """Yield each language with its rows, in order of the tags."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     tags = table["language"].cast(pa.string())
@@ -277,7 +290,7 @@ def _by_language(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
         yield language, table.filter(pc.equal(tags, language))
 
 
-def _apart(table: pa.Table) -> dict[str, PretokenCounts]:
+def _apart(table: "pa.Table") -> dict[str, PretokenCounts]:
     counts = {language: PretokenCounts.from_arrow(part) for language, part in _by_language(table)}
     return dict(sorted(by_tag(counts, _sum).items()))
 

@@ -6,7 +6,7 @@ Also runs the comparison within an experiment. The JSON schema is in docs/progra
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.adapters.open import (
     AS_IT_IS,
@@ -14,6 +14,7 @@ from tokbench.adapters.open import (
     ImportOptions,
     Sizes,
     distinct,
+    is_ours,
     matched,
     one_of_several,
     reject_unused,
@@ -26,20 +27,17 @@ from tokbench.corpus.languages import tag_of_untagged
 from tokbench.corpus.text_files import read_files
 from tokbench.errors import TokbenchError
 from tokbench.inspection.comparison.terminal import Line, LineGroup, Unequal, VerdictLine, alike, corrected, verdict
-from tokbench.intrinsic.ngram_bits import ngram_bits
 from tokbench.io.compression import AS_USUAL, Fields
-from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
-from tokbench.models.pretraining.order import encoded
-from tokbench.optimum import MAX_PRETOKEN_BYTES
-from tokbench.optimum.bound import bounded_or_why
-from tokbench.optimum.gap import LowerBound, gap_of
-from tokbench.pretokens import PretokenCounts
-from tokbench.pretokens.count import count_languages, merge_counts
+from tokbench.pretokenization import pretokenization_of
 from tokbench.report.wording import listed, pluralise, printed
 from tokbench.statistics.bootstrap import CONFIDENCE, RESAMPLES
 from tokbench.statistics.contrast import bits_per_byte, token_counts
 from tokbench.statistics.verdicts import ALPHA
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.folder import is_adapted, read_settings
+
+if TYPE_CHECKING:
+    from tokbench.pretokens import PretokenCounts
 
 
 class Further(NamedTuple):
@@ -145,7 +143,10 @@ def comparison(
 
 def _pretokenizer(name: str, one: ComparedTokenizer, reading: ImportOptions) -> str:
     """Return the label of a tokenizer's pre-tokenizer; tokenizers that run through a library have their own label."""
-    tokenizer = one_of_several(next(iter(one.folders.values())), reading)
+    folder = next(iter(one.folders.values()))
+    if is_ours(folder) and not is_adapted(folder):
+        return pretokenization_of(read_settings(folder).pretokenization).label
+    tokenizer = one_of_several(folder, reading)
     return f"{name}'s own" if tokenizer.library_name else tokenizer.scheme.label
 
 
@@ -244,6 +245,10 @@ def gap_notes(
     a: ComparedTokenizer, b: ComparedTokenizer, sizes: Sizes, documents: Sequence[Document], reading: ImportOptions
 ) -> list[str]:
     """Return notes on the gap to the lower bound at every size, for the complete text and for each language."""
+    from tokbench.optimum import MAX_PRETOKEN_BYTES
+    from tokbench.optimum.bound import bounded_or_why
+    from tokbench.optimum.gap import LowerBound, gap_of
+
     untagged = tag_of_untagged({document.language for document in documents})
     lacking = sum(not document.language for document in documents) if untagged else 0
     documents = [document._replace(language=document.language or untagged) for document in documents]
@@ -280,8 +285,10 @@ def gap_notes(
     return [*notes, "  gap: tokens above the proven minimum of any vocabulary of this size for the same pre-tokens."]
 
 
-def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> dict[str, PretokenCounts]:
+def _gap_comparison_counts(documents: Sequence[Document], scheme: str) -> "dict[str, PretokenCounts]":
     """Count the pre-tokens of each language; the empty name has those of all."""
+    from tokbench.pretokens.count import count_languages, merge_counts
+
     parts = count_languages(((document.language, document.text) for document in documents), scheme)
     return parts | {"": merge_counts(list(parts.values()))}
 
@@ -336,6 +343,10 @@ def ngram_part(
 
 
 def _bits(tokenizer: Tokenizer, training: Sequence[Document], tested: Sequence[Document]) -> dict[str, Any]:
+    from tokbench.intrinsic.ngram_bits import ngram_bits
+    from tokbench.io.numbers import HIGHEST_NGRAM_ORDER
+    from tokbench.models.pretraining.order import encoded
+
     lost = 0 if tokenizer.lossless else sum(tokenizer.bytes_lost(document.text) for document in tested)
     if lost:
         raise TokbenchError(f"--ngram-bits: {tokenizer.name} loses {lost:,} bytes of the text; leave --ngram-bits out")
