@@ -22,7 +22,7 @@ from benchmarks.gpu.run import RECIPE
 from benchmarks.gpu.tables import COLUMNS, markdown
 from tokbench.config.load import read as read_experiment
 from tokbench.construction import constructions
-from tokbench.corpus.documents import SCHEMA
+from tokbench.corpus.documents import schema
 from tokbench.errors import TokbenchError
 from tokbench.models.memory import lm_parameters
 from tokbench.models.pretraining.budget import flops_per_token
@@ -282,7 +282,7 @@ def test_ends_at_its_limit_and_goes_on(tmp_path: Path) -> None:
     (tmp_path / "tokenizers" / "bad" / "260" / "tokens.vocab").write_text("")
     for split in ("pretraining", "evaluation"):
         (tmp_path / "corpus" / split).mkdir(parents=True)
-        table = pa.table({"document": [0], "language": ["en"], "text": pa.array([TEXT], pa.large_binary())}, SCHEMA)
+        table = pa.table({"document": [0], "language": ["en"], "text": pa.array([TEXT], pa.large_binary())}, schema())
         pq.write_table(table, tmp_path / "corpus" / split / "0000.parquet")
 
     options = ["--peak", "0.01", "--recipe", json.dumps(TINY)]

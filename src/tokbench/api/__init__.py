@@ -17,17 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tokbench.api.texts import Paths, Texts, documents_of, texts_of, tokenizer_of
-from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
-from tokbench.construction import Construction, InitialRecipe, constructions, options_with_recipes
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
-from tokbench.metric import families_of, metrics
-from tokbench.metric.keys import keyed
-from tokbench.options import validated
 from tokbench.pretokenization import Setting
 from tokbench.pretokens import PretokenCounts, renamed
 from tokbench.pretokens.count import count_pretokens
-from tokbench.segmentation import segmentations
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import shown
 from tokbench.vocabulary import Vocabulary
@@ -37,6 +31,7 @@ if TYPE_CHECKING:
 
     from tokbench.api.comparison import Comparison
     from tokbench.building import Source
+    from tokbench.construction import Construction
     from tokbench.metric.measurement import Measurement
 
 
@@ -140,6 +135,11 @@ def build(
         >>> tokbench.constructions["bpe"]
         Construction('bpe', options: alphabet, character_coverage, min_pair_count, max_token_bytes)
     """
+    from tokbench.building import build_tokenizer, initial_vocabulary, own_segmentation, vocabulary_of_recipe
+    from tokbench.construction import InitialRecipe, constructions, options_with_recipes
+    from tokbench.options import validated
+    from tokbench.segmentation import segmentations
+
     method = constructions[construction]
     _check_source(method, source)
     _check_initial(method, source, initial)
@@ -201,6 +201,8 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     """
     import polars as pl
 
+    from tokbench.metric.keys import keyed
+
     tokenizer_of("measure", tokenizer)
     families, of_documents = _families(options)
     given = texts if isinstance(texts, PretokenCounts) else None
@@ -227,6 +229,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
 
 def _families(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options of every metric of a text, and those that are given of metrics of documents, by family."""
+    from tokbench.metric import families_of, metrics
+    from tokbench.options import validated
+
     families: dict[str, Any] = {method.name: method.defaults() for method in families_of("text")}
     of_documents: dict[str, Any] = {}
     for name, values in options.items():
@@ -299,14 +304,14 @@ def compare(tokenizers: Iterable[Tokenizer], texts: Texts, *, threads: int = 1) 
     return Comparison(rows, schema=kinds, orient="row")
 
 
-def _check_source(construction: Construction, source: Any) -> None:
+def _check_source(construction: "Construction", source: Any) -> None:
     module, kind, made = READ[construction.source]
     if not isinstance(source, getattr(import_module(module), kind)):
         given, name = type(source).__name__, construction.name
         raise TokbenchError(f"source: '{name}' reads {module}.{kind}, not {given}; make it with {made}")
 
 
-def _check_initial(construction: Construction, source: Any, initial: Any) -> None:
+def _check_initial(construction: "Construction", source: Any, initial: Any) -> None:
     name = construction.name
     if not construction.initial:
         if initial is not None:

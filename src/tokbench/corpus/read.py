@@ -18,7 +18,6 @@ from typing import Any
 from tokbench.corpus.documents import ContinuationPiece, Document
 from tokbench.corpus.json_lines import LineReader
 from tokbench.corpus.long_documents import GOES_ON, PART, Cutter, Text, Texts, documents_of, split_stream
-from tokbench.corpus.parallel_read import languages_in
 from tokbench.corpus.parts import WHOLE, ReadSpan, row_groups
 from tokbench.corpus.shards import LONG
 from tokbench.corpus.sources import (
@@ -215,6 +214,8 @@ def _texts(
         case HubSource() if cache is not None:
             return _cut(texts_of_rows(cache, "text", "language", largest, span, longest), "whole", cutter)
         case ParallelSource() if cache is not None:
+            from tokbench.corpus.parallel_read import languages_in
+
             sides = (
                 _tagged(language, _cut(texts_of_rows(cache, language, None, largest, WHOLE, longest), "whole", cutter))
                 for language in languages_in(cache)

@@ -9,19 +9,21 @@ Reference: ``tokens_of_words`` in :mod:`tokbench.reference.morphology`.
 """
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
+from tokbench.kernels import unicode_classes
 from tokbench.metric.characters import WIDTHS, by_width, crossing_tokens, is_utf8, longer_characters, split_characters
 
 if TYPE_CHECKING:
     from tokbench.pretokenization import Pretokenization
     from tokbench.tokenizer.encoder import TokenSpans
 
-LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+LETTERS_AND_NUMBERS = ("LETTERS", "DIGITS", "NUMERALS")
+"""Classes of the characters of categories L and N."""
 SPACE, LINE_FEED = 0x20, 0x0A
 WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
 """True for the bytes of white space in ASCII, bool [256]."""
@@ -45,13 +47,19 @@ def _block(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bo
     without = np.where(data == LINE_FEED, SPACE, data).astype(np.uint8)  # Line feeds then only end pre-tokens.
     text = np.insert(without, offsets[1:], LINE_FEED).tobytes().decode("utf-8", "replace")
     codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    found = np.zeros(sys.maxunicode + 1, np.bool_)
-    found[codes] = True
-    distinct = "".join(map(chr, np.flatnonzero(found).tolist()))
-    matches = np.zeros_like(found)
-    matches[[*map(ord, LETTER_OR_NUMBER.findall(distinct))]] = True
     ends = np.flatnonzero(codes == LINE_FEED)
-    return np.logical_or.reduceat(matches[codes], np.concatenate([[0], ends[:-1] + 1]))
+    return np.logical_or.reduceat(_letters_and_numbers()[codes], np.concatenate([[0], ends[:-1] + 1]))
+
+
+@cache
+def _letters_and_numbers() -> NDArray[np.bool_]:
+    """Return bool [code points], True for letters and numbers."""
+    found = np.zeros(sys.maxunicode + 1, np.bool_)
+    for name in LETTERS_AND_NUMBERS:
+        for span in getattr(unicode_classes, name).split():
+            first, _, last = span.partition("-")
+            found[int(first, 16) : int(last or first, 16) + 1] = True
+    return found
 
 
 class SpanCounts(NamedTuple):

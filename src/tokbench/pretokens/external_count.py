@@ -19,7 +19,7 @@ from tokbench.io.atomic import atomic_file, scratch_folder
 from tokbench.kernels.runs import Merge, give_back
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
 from tokbench.pretokens import TOO_MUCH, PretokenCounts
-from tokbench.pretokens.count import NOTHING, check_scheme, cut_by
+from tokbench.pretokens.count import NOTHING, check_scheme, count_languages, cut_by
 from tokbench.pretokens.files import Arrays, counts_writer, language_table, read_languages, read_parts
 from tokbench.pretokens.spilling_counter import MemoryBound, SpillingCounter
 
@@ -247,8 +247,10 @@ def count_texts(
         scheme: Pre-tokenization.
         megabytes: Memory limit in MB; no limit if None.
         output: Path next to which intermediate files are written.
-        check: Function called with the path of the counts before they are read.
+        check: Function called with the path of the counts before they are read, if there is a limit.
     """
+    if megabytes is None:
+        return count_languages(texts, scheme)
     with scratch_folder(output) as folder:
         path = str(folder / "counts.parquet")
         count_external(texts, scheme, path, MemoryBound(megabytes))
