@@ -12,15 +12,24 @@ the lease, or writes the table to a run (:mod:`tokbench.kernels.runs`) and empti
 Reference: ``count`` in :mod:`tokbench.reference.ngram`.
 """
 
+from cpython.mem cimport PyMem_RawFree
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from tokbench.kernels.counted cimport Entry, Slot, __builtin_bswap64, add_within, bytes_of, length_of, sort_by_bytes
+from tokbench.kernels.counted cimport (
+    Listed,
+    Slot,
+    add_within,
+    bytes_of,
+    length_of,
+    list_in_order,
+    sort_by_bytes,
+)
 from tokbench.kernels.exceptions cimport ready_to_throw
 from tokbench.kernels.grown cimport Grown
+from tokbench.kernels.huge cimport zeroed
 from tokbench.kernels.prefetch cimport prefetch
 from tokbench.kernels.pretoken_key cimport INLINE, Key, hash_of, key_of
 from tokbench.kernels.runs cimport RunWriter, ended_well
@@ -31,6 +40,7 @@ import numpy as np
 cdef enum:
     BLOCK = 256
     FIRST_BITS = 12
+    AHEAD = 12              # entries between one whose slot is prefetched, one whose bytes are, and one that is written
 
 
 MOST_COUNTED = 2 ** 62
@@ -72,7 +82,9 @@ cdef class Counter:
     """
 
     cdef Scanner scanner
-    cdef vector[Slot] table
+    cdef Slot* table
+    cdef void* owned
+    cdef size_t places      # slots of the table, a power of two
     cdef Grown[uint8_t] arena
     cdef int64_t used, size
     cdef int64_t most
@@ -83,21 +95,24 @@ cdef class Counter:
 
     def __cinit__(self, Scanner scanner=None):
         self.scanner = scanner or Scanner()
-        self.table.resize(<size_t>1 << FIRST_BITS)
-        self.mask = self.table.size() - 1
+        self.owned = NULL
+        self.make_room(<size_t>1 << FIRST_BITS)
         self.shift = 64 - FIRST_BITS
         self.most = self.leased_bytes = LIMIT
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.owned)
 
     def __len__(self) -> int:
         return self.used
 
     @property
     def slots(self) -> int:
-        return <int64_t>self.table.size()
+        return <int64_t>self.places
 
     @property
     def held(self) -> int:
-        return <int64_t>(self.table.size() * sizeof(Slot) + self.arena.size)
+        return <int64_t>(self.places * sizeof(Slot) + self.arena.size)
 
     def lease(self, int64_t most, int64_t most_bytes) -> None:
         """Set the lease of the table.
@@ -199,7 +214,7 @@ cdef class Counter:
         cdef Key keys[BLOCK]
         cdef uint64_t hashes[BLOCK]
         cdef int64_t i, given = n
-        if 4 * (self.used + BLOCK) > 3 * <int64_t>self.table.size():
+        if 4 * (self.used + BLOCK) > 3 * <int64_t>self.places:
             self.grow()
         if weights:
             for i in range(n):
@@ -250,22 +265,29 @@ cdef class Counter:
         self.size += length
         return 1
 
+    cdef int make_room(self, size_t places) except -1 nogil:
+        """Allocate an empty table; ``owned`` is not freed."""
+        cdef void* owned
+        self.table = <Slot*>zeroed(places * sizeof(Slot), &owned)
+        self.owned = owned
+        self.places = places
+        self.mask = places - 1
+        return 0
+
     cdef int grow(self) except -1 nogil:
-        cdef vector[Slot] wider
-        cdef Slot* slot
+        cdef Slot* former = self.table
+        cdef void* owned = self.owned
+        cdef size_t places = self.places, i
         cdef uint64_t place
-        cdef size_t i
-        wider.resize(2 * self.table.size())
-        self.mask = wider.size() - 1
+        self.make_room(2 * places)
         self.shift -= 1
-        for i in range(self.table.size()):
-            slot = &self.table[i]
-            if slot.count:
-                place = hash_of(slot.key) >> self.shift
-                while wider[place].count:
+        for i in range(places):
+            if former[i].count:
+                place = hash_of(former[i].key) >> self.shift
+                while self.table[place].count:
                     place = (place + 1) & self.mask
-                wider[place] = slot[0]
-        self.table.swap(wider)
+                self.table[place] = former[i]
+        PyMem_RawFree(owned)
         return 0
 
     def counts(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
@@ -283,16 +305,21 @@ cdef class Counter:
         counts = np.empty(self.used, np.int64)
         cdef uint8_t[::1] data_view = data
         cdef int64_t[::1] offsets_view = offsets, counts_view = counts
-        cdef vector[Entry] entries
-        cdef int64_t i, position = 0
+        cdef vector[Listed] entries
+        cdef const Slot* slot
+        cdef int64_t i, length, position = 0
         with nogil:
-            self.list_entries(entries)
-            sort(entries.begin(), entries.end())
+            list_in_order(self.table, self.places, <size_t>self.used, self.arena.data, entries)
             for i in range(self.used):
-                memcpy(&data_view[position], entries[i].data, entries[i].length)
-                position += entries[i].length
+                prefetch(&self.table[entries[min(i + 2 * AHEAD, self.used - 1)].place])
+                slot = &self.table[entries[min(i + AHEAD, self.used - 1)].place]
+                prefetch(bytes_of(slot[0], self.arena.data))
+                slot = &self.table[entries[i].place]
+                length = length_of(slot[0])
+                memcpy(&data_view[position], bytes_of(slot[0], self.arena.data), length)
+                position += length
                 offsets_view[i + 1] = position
-                counts_view[i] = entries[i].count
+                counts_view[i] = slot.count
         return data, offsets, counts
 
     def spill(self, bytes path not None, bint wider=False) -> None:
@@ -308,13 +335,13 @@ cdef class Counter:
         cdef RunWriter writer
         cdef int failed
         cdef int64_t i
-        cdef size_t size = self.table.size()
+        cdef size_t size = self.places
         cdef const char* named = path
         cdef Slot* slot
         self.begin()
         with nogil:
             failed = writer.open(named)
-            sort_by_bytes(self.table.data(), size, self.arena.data)
+            sort_by_bytes(self.table, size, self.arena.data)
             for i in range(self.used):
                 if failed:
                     break
@@ -325,32 +352,10 @@ cdef class Counter:
         self.used = self.size = 0
         self.arena.release()
         if wider:
-            self.release()
-            self.table.resize(2 * size)
-            self.mask = self.table.size() - 1
+            PyMem_RawFree(self.owned)
+            self.owned = NULL
+            self.make_room(2 * size)
             self.shift -= 1
         else:
-            memset(<void*>self.table.data(), 0, size * sizeof(Slot))
+            memset(<void*>self.table, 0, size * sizeof(Slot))
         self.broken = False
-
-    cdef int release(self) except -1:
-        cdef vector[Slot] none
-        self.table.swap(none)
-        return 0
-
-    cdef int list_entries(self, vector[Entry]& entries) except -1 nogil:
-        cdef Entry entry
-        cdef Slot* slot
-        cdef size_t i
-        entries.reserve(self.used)
-        for i in range(self.table.size()):
-            slot = &self.table[i]
-            if not slot.count:
-                continue
-            entry.count = slot.count
-            entry.length = length_of(slot[0])
-            entry.data = bytes_of(slot[0], self.arena.data)
-            memcpy(&entry.prefix, entry.data, 8)
-            entry.prefix = __builtin_bswap64(entry.prefix)
-            entries.push_back(entry)
-        return 0
