@@ -289,7 +289,10 @@ def test_a_native_one_is_measured_as_if_it_were_counted(
     native.save(tmp_path / "own")
     tokbench("count", "--scheme", "gpt2", shard, "-o", tmp_path / "counts.parquet", "--language-field", "language")
     counted = measured(tokbench, tmp_path / "own", "--counts", tmp_path / "counts.parquet")
-    assert measured(tokbench, tmp_path / "own", "--documents", shard) == counted
+    assert measured(tokbench, tmp_path / "own", "--documents", shard, "--only-counts") == counted
+    every = measured(tokbench, tmp_path / "own", "--documents", shard)["measurements"]
+    assert every[: len(counted["measurements"])] == counted["measurements"]
+    assert "bigram_entropy" in {row["metric"] for row in every}
     assert counted["size"] == len(native) == 420
     assert "pass --counts or --documents" in tokbench("measure", tmp_path / "own").message
 
