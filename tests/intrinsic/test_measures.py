@@ -99,6 +99,23 @@ def test_a_variant_may_say_its_own(experiment: Any) -> None:
     assert experiment(measured_on=["code"], report={"baseline": {"code": "bpe"}}).baselines()["code"] == "bpe"
 
 
+def test_tokens_that_cross_pretokens_are_measured_on_documents(experiment: Any) -> None:
+    """No counts and no bounds for them; the words of another corpus are looked up by other tokenizers only."""
+    superwords = {"pretokenization": "gpt2", "construction": "boundlessbpe"}
+    metrics = {"vocabulary": {"words_of": "code"}}
+    asked = experiment(variants={"bpe": BPE, "joined": superwords}, metrics=metrics, measured_on=["code"])
+    assert (asked.segments_documents("joined"), asked.segments_documents("bpe")) == (True, False)
+    assert len(all_bounds(asked)) == len(all_bounds(experiment(variants={"bpe": BPE}, measured_on=["code"])))
+    measurements, wildcards = Measurements(asked), SimpleNamespace(variant="joined", on="code")
+    assert (measurements.schemes(wildcards), measurements.reference(wildcards)) == ([], [])
+    assert measurements.corpora(wildcards) == ["code"]
+    read = SimpleNamespace(corpus="corpus/code")
+    assert measurements.text(wildcards, read) == ["--documents=corpus/code/evaluation/0000.parquet"]
+    assert measurements.reference(SimpleNamespace(variant="bpe", on="code")) == ["code"]
+    with pytest.raises(TokbenchError, match="corpus 'words' contains counts, but tokens of this variant may cross"):
+        experiment(variants={"joined": superwords}, measured_on=["words"])
+
+
 def test_what_a_job_reads(experiment: Any) -> None:
     """The wildcard's corpus: counts of a variant that is built, documents of one that was made elsewhere."""
     asked = Measurements(experiment(measured_on=["code"]))

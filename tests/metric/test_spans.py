@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.library_tokenizers import TEXTS
 from tests.support.processes import vocabulary
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.load import wrap
 from tokbench.adapters.read import read_tokenizer
+from tokbench.api import measure
+from tokbench.errors import TokbenchError
 from tokbench.intrinsic.gold_tables import decision_table, segmentation_table
 from tokbench.intrinsic.tokenizer import (
     ByLanguage,
@@ -32,10 +35,11 @@ from tokbench.metric.measurement import Measurement
 from tokbench.metric.spans import SpanCounts, count_spans, hold_letter_or_number
 from tokbench.metric.words import Decision, SegmentedWord, words_of
 from tokbench.pretokenization import Pretokenization, pretokenization_of
-from tokbench.pretokens.count import count_languages, merge_counts
+from tokbench.pretokens.count import count_languages, count_pretokens, merge_counts
 from tokbench.reference import morphology as twin
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import TokenSpans
+from tokbench.vocabulary import BYTES, Event, Vocabulary
 
 GPT2 = pretokenization_of("gpt2")
 LETTERS = "abé \n1."
@@ -142,7 +146,7 @@ def test_values_by_spans_are_those_by_pretokens(tokens: list[bytes], texts: list
     for (_, row), (_, other) in zip(found, expected, strict=True):
         if {row.metric, row.definition} & OVER_PRETOKENS:
             assert row.value is None
-            assert row.reason == "defined over pre-tokens, and tokens of this tokenizer may cross them"
+            assert row.reason == "it is defined over pre-tokens, and tokens of this tokenizer may cross them"
         else:
             assert row == other
 
@@ -226,7 +230,7 @@ def test_spans_of_wordpiece(bert: AdaptedTokenizer) -> None:
     rows = [row for _, row in measure_documents(bert, [("", text.encode())], families={})]
     words = next(row for row in rows if row.metric == "single_token_word_share")
     assert words.n == 3
-    assert words.reason == "words are pre-tokens of gpt2; 1 of 4 words are left out, because tokens change their text"
+    assert words.reason == "words are pre-tokens of gpt2; 1 of 4 words is left out, because tokens change its text"
     length = next(
         row for row in rows if row.metric == "mean_token_length" and "bytes / tokens of the text" in row.definition
     )
@@ -250,7 +254,7 @@ def test_gold_words_of_wordpiece(bert: AdaptedTokenizer) -> None:
     rows = [row for language, row in by_documents(bert, table) if not language]
     assert measured(rows, "morphological_coverage", "words whose") == 1
     assert {row.reason for row in rows if row.value is not None} == {
-        "1 of 3 words are left out, because tokens change their text"
+        "1 of 3 words is left out, because tokens change its text"
     }
     words, left_out = document_words(bert, table)
     assert words.spaces.tolist() == [0, 0]
@@ -355,3 +359,49 @@ def test_a_library_has_the_values_of_the_same_tokenizer_of_ours(lower: AdaptedTo
             assert (row.value, row.n) == (expected[key].value, expected[key].n)
     table = gold([("un", "like"), ("fo", "r"), ("fox", "es"), ("na\u00ef", "ve"), ("pay", "s")])
     assert by_documents(lower, table) == measure_words(native, table, "segmentations", families={})
+
+
+THE_CAT = Vocabulary(
+    (*BYTES, b" t", b"th", b" th", b" the", b"ca", b" ca", b" cat", b" the cat"),
+    events=tuple(
+        Event(False, parts)
+        for parts in (
+            (b" ", b"t"),
+            (b"t", b"h"),
+            (b" t", b"h"),
+            (b" th", b"e"),
+            (b"c", b"a"),
+            (b" ", b"ca"),
+            (b" ca", b"t"),
+        )
+    ),
+    supermerges=((b" the", b" cat"),),
+)
+
+
+def test_a_tokenizer_whose_tokens_cross_pretokens(tmp_path: Path, tokbench: Tokbench) -> None:
+    """By the same commands and names as others; its words are pre-tokens, and gold words are texts without others."""
+    tokenizer = Tokenizer(THE_CAT, "gpt2", "superwords", name="joined")
+    assert tokenizer.tokenize(" the cat the") == [" the cat", " the"]
+    rows = [row for _, row in measure_documents(tokenizer, [("", b" the cat the can")], families={})]
+    assert measured(rows, "corpus_token_count") == 4
+    assert measured(rows, "fertility", "those pre-tokens") == (1 + 1 + 1 + 2) / 4
+    assert measured(rows, "single_token_word_share") == 3 / 4
+    assert measured(rows, "unused_tokens") == len(THE_CAT) - 4
+    assert all(row.reason is None for row in rows if row.value is not None)
+    whole = next(row for row in rows if row.metric == "whole_word_share")
+    assert whole.reason == "it is defined over pre-tokens, and tokens of this tokenizer may cross them"
+    table = gold([("th", "e"), ("ca", "ts")])
+    parts = [row for _, row in by_documents(tokenizer, table)]
+    assert measured(parts, "morphological_recall", "over words that are no token$") == 0
+    tokenizer.save(tmp_path / "joined")
+    (tmp_path / "text.txt").write_bytes(b" the cat the can")
+    found = json.loads(tokbench("measure", tmp_path / "joined", "--documents", tmp_path / "text.txt").stdout)
+    assert "loss" not in found
+    assert [row["value"] for row in found["measurements"]] == [row.value for row in rows]
+    (tmp_path / "counts.tsv").write_text("61\t1\n")
+    failed = tokbench("measure", tmp_path / "joined", "--counts", tmp_path / "counts.tsv")
+    assert "tokens may cross pre-tokens, so counts do not suffice; pass --documents" in failed.message
+    assert measure(tokenizer, " the cat the can").filter(key="corpus_token_count")["value"].item() == 4
+    with pytest.raises(TokbenchError, match="has tokens that may cross pre-tokens; pass texts, not counts"):
+        measure(tokenizer, count_pretokens([b"a"], "gpt2"))

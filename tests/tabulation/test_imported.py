@@ -334,7 +334,7 @@ def test_an_adapted_one_has_the_same_rows_with_reasons(pieces: Tokenizer, native
     assert value("whole_word_share", part="/ tokens of the vocabulary") is None
     assert value("single_token_word_share") is not None
     assert {row.reason for row in values.values() if row.value is None} == {
-        "defined over pre-tokens, and those of sentencepiece are not known",
+        "it is defined over pre-tokens, and those of sentencepiece are not known",
         "the vocabulary has no continuation forms: its tokens match anywhere",
         "the vocabulary keeps no record of removals",
         "120 of 120 words are left out, because tokens change their text",
@@ -389,7 +389,7 @@ def test_tables(gathered: Gathered, pieces: Tokenizer) -> None:
     assert both[0] == both[1]
     gap = table.filter(metric="gap")["reason"].to_list()
     assert "no lower bound was proven for pre-tokens by “gpt2” at this size" in gap
-    assert "defined over pre-tokens, and those of sentencepiece are not known" in gap
+    assert "it is defined over pre-tokens, and those of sentencepiece are not known" in gap
     by_pattern = Tokenizer(Vocabulary(BYTES), {"method": "regex", "pattern": "a|[^a]"}, "greedy")
     reason = gap_of(1, 256, by_pattern, None).reason
     assert reason == "no lower bound was proven for pre-tokens by “regex (pattern a|[^a])” at this size"

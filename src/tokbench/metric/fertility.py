@@ -75,7 +75,7 @@ def _by_spans(text: EncodedText) -> list[Measurement]:
     counts = text.spans
     every = counts.words + counts.words_left_out
     rows = [
-        ratio("fertility", PER_WORD, text.total, every, NO_WORD),
+        *text.by_all_words([ratio("fertility", PER_WORD, text.total, every, NO_WORD)]),
         *text.by_words(
             [
                 ratio("fertility", IN_WORDS, counts.word_tokens, counts.words, NO_WORD),

@@ -132,10 +132,18 @@ def token_frequencies(
 BREAKS = (b" ", b"\n")
 UNKNOWN_VOCABULARY = "works through {}, and tokens of other libraries are not compared with vocabularies built here"
 """Reason why a tokenizer that runs through a library is not compared with a vocabulary."""
-UNKNOWN_PRETOKENS = "defined over pre-tokens, and those of {} are not known"
-CROSSED_PRETOKENS = "defined over pre-tokens, and tokens of this tokenizer may cross them"
+UNKNOWN_PRETOKENS = "it is defined over pre-tokens, and those of {} are not known"
+CROSSED_PRETOKENS = "it is defined over pre-tokens, and tokens of this tokenizer may cross them"
 UNKNOWN_TOKENS = "works through {}, which does not report the bytes of its tokens"
 NOT_PLACED = "works through {}, and no token's bytes in the text are known"
+NO_BYTES = (
+    "is left out, because it has no bytes of the text",
+    "are left out, because they have no bytes of the text",
+)
+CHANGED = (
+    "is left out, because tokens change its text",
+    "are left out, because tokens change their text",
+)
 UNKNOWN_SIZE = "vocabulary size not known; pass size to tokbench.wrap"
 
 
@@ -206,13 +214,21 @@ class EncodedText:
         if left_out and not counts.words:
             reason = left_out[0] if counts.placed else NOT_PLACED.format(self.library)
             return [replace(row, value=None, n=0, reason=reason) for row in rows]
-        return _noted(rows, [f"words are pre-tokens of {self.words_by}"] * bool(self.library) + left_out)
+        return _noted(rows, [*self._kind_of_words, *left_out])
+
+    def by_all_words(self, rows: list[Measurement]) -> list[Measurement]:
+        """Return measurements that divide by all words; those with a value have their kind as reason."""
+        return _noted(rows, self._kind_of_words)
+
+    @property
+    def _kind_of_words(self) -> list[str]:
+        return [f"words are pre-tokens of {self.words_by}"] * bool(self.library)
 
     @property
     def _left_out(self) -> list[str]:
         tokens, lost = self.spans.tokens - self.spans.placed, self.total_bytes - self.spans.bytes
-        of_tokens = f"{tokens:,} of {self.spans.tokens:,} tokens are left out, because they have no bytes of the text"
-        of_bytes = f"{lost:,} of {self.total_bytes:,} bytes of the text are in no token"
+        of_tokens = _part(tokens, self.spans.tokens, "tokens", NO_BYTES)
+        of_bytes = _part(lost, self.total_bytes, "bytes of the text", ("is in no token", "are in no token"))
         return [note for note, number in ((of_tokens, tokens), (of_bytes, lost)) if number]
 
     def __add__(self, other: "EncodedText") -> "EncodedText":
@@ -229,7 +245,12 @@ class EncodedText:
 
 def words_left_out(left_out: int, every: int) -> str:
     """Return a sentence on the number of words that are not measured."""
-    return f"{left_out:,} of {every:,} words are left out, because tokens change their text"
+    return _part(left_out, every, "words", CHANGED)
+
+
+def _part(part: int, every: int, what: str, verbs: tuple[str, str]) -> str:
+    """Return a sentence on a part of some items, with the verb of one item or of several."""
+    return f"{part:,} of {every:,} {what} {verbs[part != 1]}"
 
 
 def _noted(rows: list[Measurement], notes: Sequence[str]) -> list[Measurement]:

@@ -275,7 +275,7 @@ def gap_notes(
                 tokens = sum(tokenizer.count(document.text) for document in text)
                 gap = gap_of(tokens, size, tokenizer, bounds.get(key))
                 said = gap.reason if gap.value is None else f"{printed(gap.value, 'percent', 2)} % above {gap.n:,}"
-                told.append(f"{name} {said}" if gap.value is None else f"{name} {said} ({scheme})")
+                told.append(f"{name} none ({said})" if gap.value is None else f"{name} {said} ({scheme})")
             where = ", ".join(filter(None, (size_label(*pair), language)))
             notes.append(f"  gap, {where}: {listed(told)}.")
     if long := sum(sum(one.left_out.values()) for (_, language, _), one in bounds.items() if one and not language):

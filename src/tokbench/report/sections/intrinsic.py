@@ -325,14 +325,13 @@ def _table(
             *[f"No best, because the denominator depends on the tokenizer: {listed(unlike)}."] * bool(unlike),
             *fewer,
             *[f"Left out, because no tokenizer has a value: {listed(empty)}."] * bool(empty),
-            *([] if by_language else _incomplete(content, tokenizers, measures, found)),
+            *([] if by_language else _incomplete(tokenizers, measures, found)),
         ],
         source=_source(content, corpus, measures), folded=True,
     )  # fmt: skip
 
 
 def _incomplete(
-    content: ReportContent,
     tokenizers: Sequence[Row],
     measures: Sequence[tuple[Measure, str]],
     found: Mapping[tuple[Any, ...], tuple[Any, ...]],
@@ -343,8 +342,8 @@ def _incomplete(
         for measure, _ in measures:
             value, _, reason = found.get((*measure, *tokenizer), (None, None, None))
             for note in reason.split("; ") if value is not None and reason else ():
-                named.setdefault(note, {})[content.label(tokenizer[0])] = None
-    return [f"{listed(list(labels))}: {note}." for note, labels in named.items()]
+                named.setdefault(note, {})[str(tokenizer[0])] = None
+    return [f"{listed(list(variants))}: {note}." for note, variants in named.items()]
 
 
 def plainly(definition: str) -> str:
