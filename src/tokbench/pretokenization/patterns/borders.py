@@ -107,6 +107,7 @@ class Steps:
             for other in range(self.classes)
         ]
         self._groups = [symbols.of_class(number) for number in range(self.classes)]
+        self._after: dict[tuple[int, int], int] = {}
         states = range(len(automaton.targets))
         self.sure = self._bits(
             number
@@ -127,7 +128,10 @@ class Steps:
 
     @staticmethod
     def _bits(numbers: Iterable[int]) -> int:
-        return sum(1 << number for number in numbers)
+        found = 0
+        for number in numbers:
+            found |= 1 << number
+        return found
 
     @staticmethod
     def _joined(sets: Iterable[int]) -> int:
@@ -161,12 +165,23 @@ class Steps:
 
     def after(self, states: int, number: int) -> int:
         """Return the live states after a character of a class, also after a line feed at the end of the text."""
-        found = 0
-        for state, targets in enumerate(self._automaton.targets):
-            if states >> state & 1:
-                for symbol in self._groups[number]:
-                    found |= 1 << targets[symbol]
+        known = self._after.get((states, number))
+        if known is not None:
+            return known
+        found, left, reached = 0, states, self._reached[number]
+        while left:
+            found |= reached[(left & -left).bit_length() - 1]
+            left &= left - 1
+        self._after[states, number] = found & ~1
         return found & ~1
+
+    @cached_property
+    def _reached(self) -> list[list[int]]:
+        """States that follow each state by a character of each class."""
+        return [
+            [self._joined(1 << targets[symbol] for symbol in group) for targets in self._automaton.targets]
+            for group in self._groups
+        ]
 
     def closed(self, states: int, classes: Iterable[int]) -> int:
         """Return the states after any number of characters of these classes, including zero."""

@@ -60,15 +60,15 @@ def _read(words: Iterable[str]) -> Ranges:
 
 
 @cache
-def _named() -> dict[str, Ranges]:
-    """Return every two-letter general category and every script, by name."""
+def _named() -> dict[str, list[str]]:
+    """Return the ranges of every two-letter general category and of every script, unparsed, by name."""
     found = {}
     for table in (unicode_properties.CATEGORIES, unicode_properties.SCRIPTS):
         words: list[str] = []
         for word in (table + " :").split():
             if word.endswith(":"):
                 if words:
-                    found[words[0]] = _read(words[1:])
+                    found[words[0]] = words[1:]
                 words = [word[:-1]]
             else:
                 words.append(word)
@@ -76,15 +76,22 @@ def _named() -> dict[str, Ranges]:
 
 
 @cache
+def _ranges(name: str) -> Ranges | None:
+    """Return the ranges of a two-letter general category or of a script; None if there is none of this name."""
+    words = _named().get(name)
+    return None if words is None else _read(words)
+
+
+@cache
 def property_of(name: str) -> Ranges | None:
     r"""Return the set of ``\p{name}``; None for a property that is not included."""
     for prefix in ("Script=", "sc="):
         if name.startswith(prefix):
-            return _named().get(name.removeprefix(prefix)) if len(name.removeprefix(prefix)) > 2 else None
+            return _ranges(name.removeprefix(prefix)) if len(name.removeprefix(prefix)) > 2 else None
     if len(name) == 1:
-        parts = [ranges for category, ranges in _named().items() if len(category) == 2 and category[0] == name]
+        parts = [_ranges(category) or () for category in _named() if len(category) == 2 and category[0] == name]
         return union(*parts) if parts else None
-    return _named().get(name)
+    return _ranges(name)
 
 
 @cache
@@ -93,7 +100,7 @@ def shorthand(letter: str) -> Ranges | None:
     if letter == "s":
         return _read(unicode_classes.BLANKS.split())
     if letter == "d":
-        return _named()["Nd"]
+        return _ranges("Nd")
     if letter == "w":
         inside = (property_of(name) or () for name in ("L", "M", "Nd", "Pc"))
         return union(*inside, _read(unicode_properties.WORDS_OUTSIDE.split()))
