@@ -415,3 +415,46 @@ def test_folders_are_measured_and_compared(known: bytes, tmp_path: Path, tokbenc
     assert tokbench("compare", place, bert, text).status == 0
     again = tokbench("measure", place, "--documents", text, "--pattern", "gpt2")
     assert json.loads(again.stdout)["measurements"] != rows
+
+
+PLAIN = ["the quick brown fox", "A list of names, 12", "Names of THE (objects)"]
+
+
+def test_other_classes_of_vocab_txt(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    words = WORDS + "\n<unk>\n<sep>\n<pad>\n<cls>\n<mask>\n<s>\n</s>"
+    for kind in ("MPNet", "Funnel", "Electra", "SqueezeBert", "Lxmert", "MobileBert", "ConvBert", "LayoutLM"):
+        config = {"tokenizer_class": f"{kind}Tokenizer"}
+        place = folder(tmp_path / kind, vocab__txt=words, tokenizer_config__json=config)
+        tokenizer, theirs = read(place, "transformers"), reference(place)
+        for text in PLAIN:
+            assert tokenizer.encode(text).tolist() == theirs.encode(text, add_special_tokens=False), kind
+
+
+def test_other_classes_of_merges(level: dict[str, Any], tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    names = ("<s>", "</s>", "<unk>", "<pad>", "<mask>", "<|endoftext|>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")
+    vocabulary = level["model"]["vocab"] | {name: 420 + number for number, name in enumerate(names)}
+    merges = "#version: 0.2\n" + "\n".join(" ".join(pair) for pair in level["model"]["merges"])
+    for kind in ("Bart", "Longformer", "LED", "Mvp", "Deberta", "Blenderbot", "CodeGen", "Whisper"):
+        config = {"tokenizer_class": f"{kind}Tokenizer"}
+        place = folder(tmp_path / kind, vocab__json=vocabulary, merges__txt=merges, tokenizer_config__json=config)
+        tokenizer, theirs = read(place, "transformers"), reference(place)
+        for text in PLAIN:
+            assert tokenizer.encode(text).tolist() == theirs.encode(text, add_special_tokens=False), kind
+
+
+def test_other_classes_of_sentencepiece(model: bytes, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    vocabulary = {name: number for number, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *pieces(model)[3:]])}
+    models = {"XGLM": "sentencepiece.bpe.model", "MBart": "sentencepiece.bpe.model", "BigBird": "spiece.model"}
+    models |= {"M2M100": "sentencepiece.bpe.model", "RemBert": "sentencepiece.model", "DebertaV2": "spm.model"}
+    models |= {"Speech2Text": "sentencepiece.bpe.model", "Llama": "tokenizer.model"}
+    for kind, name in models.items():
+        place = folder(tmp_path / kind, tokenizer_config__json={"tokenizer_class": f"{kind}Tokenizer"})
+        made.written(place / name, model)
+        if kind in ("M2M100", "Speech2Text"):
+            folder(place, vocab__json=vocabulary)
+        tokenizer, theirs = read(place, "transformers"), reference(place, use_fast=False)
+        for text in PLAIN:
+            assert tokenizer.encode(text).tolist() == theirs.convert_tokens_to_ids(theirs.tokenize(text)), kind

@@ -148,7 +148,6 @@ CHANGES = {
     "albert": "quotes, accents and case",
     "xlnet": "quotes, accents and case",
     "fnet": "quotes, accents and case",
-    "barthez": "ids",
     "bartpho": "ids",
 }
 """Classes that change texts or ids by rules that Tokbench does not have, with a description."""
