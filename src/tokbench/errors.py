@@ -1,6 +1,6 @@
 """Exception for invalid input, and helpers to format its messages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 SHOWN = 40
@@ -64,3 +64,10 @@ def unknown(name: str, kind: str, known: Iterable[str]) -> str:
     article = "an" if kind[0] in "aeiou" else "a"
     names = ", ".join(known) or "there is none"
     return f"'{shortened(name)}' is not {article} {kind} ({names}).{nearest(name, known)}"
+
+
+def unknown_names(key: str, kind: str, names: Iterable[str], there: Iterable[str]) -> Iterator[str]:
+    """Yield one line for each name that is not in ``there``."""
+    for name in names:
+        if name not in there:
+            yield f"{key}: {unknown(name, kind, there)}"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import Tokbench, write_json_lines
 from tests.support.corpora import whole_texts
 from tests.support.pipeline import done
-from tokbench.config.check import unit_mistakes
+from tokbench.config.check_corpora import unit_mistakes
 from tokbench.config.experiment import Experiment
 from tokbench.corpus.splits import split_documents
 from tokbench.corpus.units import check_documents

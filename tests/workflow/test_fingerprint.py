@@ -167,7 +167,7 @@ def fingerprints() -> dict[str, str]:
         ("io/text_files.py", "yield from lines", "yield from map(bytes.strip, lines)", ""),
         ("errors.py", "cutoff=0.6", "cutoff=0.7", ""),
         ("runtime/exit_status.py", "allow it more", "allow more", ""),
-        ("config/check.py", "1 + 1e-9", "1 + 1e-8", ""),
+        ("config/check_corpora.py", "1 + 1e-9", "1 + 1e-8", ""),
         ("corpus/partitions.py", "prepare the corpus again", "prepare it again", "prepare"),
         ("pretokens/count.py", "dtype=np.int64)", "dtype=np.uint64)", "count, measure"),
         ("construction/unigram.py", "scores[: len(BYTES)], scores[order]", "scores, scores[order]", "build unigram"),

@@ -1,0 +1,175 @@
+"""Checks of corpora: sources, splits and their readers, units, gold data, parallel corpora and translations."""
+
+from collections.abc import Iterator
+
+from tokbench.config.experiment import Experiment
+from tokbench.config.sections import Split
+from tokbench.corpus.read import mistakes_of_fields
+from tokbench.corpus.sources import (
+    CountsSource,
+    EmbeddedSource,
+    FileSource,
+    JsonLinesSource,
+    ParallelSource,
+    TextSource,
+    files_of,
+)
+from tokbench.corpus.units import read_units
+from tokbench.errors import TokbenchError, unknown_names
+from tokbench.io.paths import path_mistakes
+from tokbench.resource import resource_files
+
+
+def unit_mistakes(experiment: Experiment) -> Iterator[str]:
+    """Yield one line for each table of units that cannot be used."""
+    for name, corpus in experiment.corpora.items():
+        if corpus.units is None:
+            continue
+        if corpus.counted:
+            yield f"corpora.{name}.units: a corpus of counts has no documents; leave the key out"
+            continue
+        yield from path_mistakes(f"corpora.{name}.units", [corpus.units])
+        if not corpus.units.is_file():
+            yield f"corpora.{name}.units: no file '{corpus.units}'; name a CSV with the columns document and unit"
+            continue
+        try:
+            read_units(corpus.units)
+        except TokbenchError as error:
+            yield f"corpora.{name}.units: {error}"
+
+
+def parallel_mistakes(experiment: Experiment) -> Iterator[str]:
+    """Yield one line for each mistake in parallel corpora and translations, ``key: what is wrong; the remedy``."""
+    yield from _translations(experiment)
+    for name, parallel in experiment.parallel_corpora.items():
+        for split, source in parallel.sources().items():
+            key = f"parallel_corpora.{name}.{split if split in ('train', 'dev') else f'tests.{split}'}.path"
+            try:
+                yield from path_mistakes(key, source.files(), patterns=True)
+            except TokbenchError as error:
+                yield f"{key}: {error}"
+    for name, corpus in experiment.corpora.items():
+        if not isinstance(corpus.source, ParallelSource):
+            continue
+        key = f"corpora.{name}.source"
+        wanted = corpus.source.corpus
+        yield from unknown_names(f"{key}.corpus", "parallel corpus", [wanted], experiment.parallel_corpora)
+        if wanted in experiment.parallel_corpora:
+            there = experiment.parallel_corpora[wanted].languages
+            yield from unknown_names(f"{key}.languages", "language of it", corpus.source.languages or [], there)
+
+
+def _translations(experiment: Experiment) -> Iterator[str]:
+    scored: dict[tuple[str, ...], tuple[str, tuple[str, str]]] = {}
+    for index, run in enumerate(experiment.translations):
+        key = f"translations.{index}"
+        yield from unknown_names(f"{key}.corpora", "parallel corpus", run.corpora, experiment.parallel_corpora)
+        yield from unknown_names(f"{key}.models", "translation model", run.models, experiment.translation_models)
+        for name in filter(experiment.parallel_corpora.__contains__, run.corpora):
+            if {run.source, run.target} != set(experiment.parallel_corpora[name].languages):
+                there = " and ".join(experiment.parallel_corpora[name].languages)
+                yield f"{key}: '{name}' has {there}; name one as source and the other as target"
+        for variant in dict.fromkeys(one for pair in run.pairs() for one in pair):
+            yield from unknown_names(f"{key}.tokenizers", "variant", [variant], experiment.variants)
+        for pair in run.pairs():
+            if not experiment.variants.keys() >= set(pair):
+                continue
+            built = [variant for variant in pair if variant in experiment.built]
+            for size in experiment.sizes_between(run, *pair):
+                lacking = [variant for variant in built if size not in experiment.sizes_of(variant)]
+                if lacking:
+                    yield f"{key}.sizes: '{lacking[0]}' is not built at {size}; choose sizes that both sides have"
+        if run.comet is not None:
+            yield from path_mistakes(f"{key}.comet", [run.comet])
+        way = (run.bleu_words, str(run.comet))
+        for name in run.corpora:
+            first, other = scored.setdefault((name, run.source, run.target), (key, way))
+            if other != way:
+                yield f"{key}: bleu_words and comet differ from those of {first} for '{name}'; use the same in both"
+
+
+def corpus_mistakes(experiment: Experiment) -> Iterator[str]:
+    """Yield one line for each mistake in shares of splits, parts, paths and fields of corpora."""
+    for name, corpus in experiment.corpora.items():
+        key = f"corpora.{name}"
+        shares = {split: share for split, share in corpus.splits.items() if not isinstance(share, str)}
+        for split, share in corpus.splits.items():
+            if isinstance(share, str):
+                if share not in shares:
+                    yield f"{key}.splits.{split}: '{share}' has no share; give it one, or name another split"
+            elif share < 0:
+                yield f"{key}.splits.{split}: a share must not be negative (found {share:g})"
+        if sum(shares.values()) > 1 + 1e-9:
+            yield f"{key}.splits: the shares add up to {sum(shares.values()):g}; lower them to 1 or less in all"
+        if corpus.parts > 1 and isinstance(corpus.source, EmbeddedSource | CountsSource | ParallelSource):
+            yield f"{key}.parts: a source of type '{corpus.source.type}' has no parts; leave the key out"
+        if isinstance(corpus.source, FileSource):
+            if not corpus.source.path:
+                yield f"{key}.source.path: no path given; add it, or say --config {name}=PATH on the command line"
+                continue
+            try:
+                files = files_of(corpus.source)
+                yield from path_mistakes(f"{key}.source.path", files, patterns=True)
+                if isinstance(corpus.source, TextSource | JsonLinesSource) and corpus.parts > len(files):
+                    told = f"{corpus.parts} parts of {len(files)} file{'s' * (len(files) > 1)}"
+                    yield f"{key}.parts: {told}, which are not split; ask for {len(files)}, or split them further"
+                yield from (f"{key}.source: {mistake}" for mistake in mistakes_of_fields(corpus.source))
+            except TokbenchError as error:
+                yield f"{key}.source.path: {error}"
+
+
+def resource_mistakes(experiment: Experiment) -> Iterator[str]:
+    """Yield one line for each mistake in names and paths of gold data."""
+    for name, resource in experiment.resources.items():
+        key = f"resources.{name}"
+        if name in experiment.corpora:
+            yield f"{key}: a corpus has this name, too, and tables contain it; rename one"
+        if not resource.path:
+            yield f"{key}.path: no path given; add it, or say --config {name}=PATH on the command line"
+            continue
+        try:
+            files = [file for _, file in resource_files(resource.type, resource)]
+            yield from path_mistakes(f"{key}.path", files, patterns=True)
+        except TokbenchError as error:
+            yield f"{key}.path: {error}"
+
+
+def split_mistakes(experiment: Experiment) -> Iterator[str]:
+    """Yield each split that is read but has no text, once."""
+    readers: dict[tuple[str, Split], str] = {}
+    for name in experiment.variants:
+        corpus = experiment.corpus_of(name)
+        if name in experiment.built:
+            readers.setdefault((corpus, "tokenizer"), f"variant '{name}' is built from")
+        for measured in (corpus, *experiment.measured_on_of(name)):
+            readers.setdefault((measured, "evaluation"), f"variant '{name}' is measured on")
+    for name, variant in experiment.built.items():
+        corpus = experiment.corpus_of(name)
+        if variant.byte_lm is not None:
+            readers.setdefault((corpus, "byte_lm"), f"byte language model '{variant.byte_lm}' is trained on")
+        if variant.development is not None:
+            readers.setdefault((variant.development, "tokenizer"), f"variant '{name}' compares languages on")
+    for run in experiment.runs:
+        for name in filter(experiment.variants.__contains__, run.variants):
+            corpus = run.corpus or experiment.corpus_of(name)
+            readers.setdefault((corpus, "pretraining"), f"model '{run.models[0]}' is trained on")
+            readers.setdefault((corpus, "evaluation"), f"model '{run.models[0]}' is tested on")
+    words_of = experiment.metrics.vocabulary.words_of
+    if words_of is not None:
+        yield from unknown_names("metrics.vocabulary.words_of", "corpus", [words_of], experiment.corpora)
+        readers.setdefault((words_of, "evaluation"), "metrics.vocabulary.words_of looks up words of")
+    if experiment.ngram_bits is not None:
+        for corpus in experiment.measured_corpora():
+            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
+                yield f"ngram_bits: corpus '{corpus}' contains counts, but n-gram models need text; leave the key out"
+                break
+            readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
+    for (corpus, split), reader in readers.items():
+        if corpus not in experiment.corpora:
+            continue
+        if experiment.corpora[corpus].counted:
+            if split in ("byte_lm", "pretraining"):
+                yield f"corpora.{corpus}: contains counts and no text, which {reader}; name a corpus of text"
+            continue
+        if not experiment.corpora[corpus].splits.get(split):
+            yield f"corpora.{corpus}.splits: no share for '{split}', which {reader}; give it one"
