@@ -25,6 +25,7 @@ SCORE = re.compile(f"{EXCLUDED}|{REAL.pattern}", re.ASCII)
 VOCABULARY_FILES = (
     *("tokens.vocab", "merges.tsv", "scores.txt", "continuation.txt", "events.tsv"),
     *("ids.txt", "special_ids.tsv", "substring_counts.tsv", "tuples.tsv", "supermerges.tsv", "record.json"),
+    "added.txt",
 )
 """Files of a vocabulary; all except the first are optional."""
 
@@ -139,6 +140,7 @@ class Vocabulary:
         record: facts about the construction, as JSON values. No segmentation reads them. Default: None.
         supermerges: both parts of each merge of pre-tokens, in order of rank, for segmentation of documents into
             superwords. Default: None.
+        added: bool [tokens], True for an added token: a pre-token that equals one is not split. Default: None.
 
     Raises:
         TokbenchError: a byte is missing, a token is empty or duplicate, or lengths or ids are inconsistent.
@@ -159,9 +161,13 @@ class Vocabulary:
     tuples: tuple[tuple[bytes, ...], ...] | None = None
     record: Mapping[str, Any] | None = None
     supermerges: tuple[tuple[bytes, bytes], ...] | None = None
+    added: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
-        optional = ("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples", "supermerges")
+        optional = (
+            *("merges", "scores", "continuation", "events", "ids", "substring_counts", "tuples", "supermerges"),
+            "added",
+        )
         parts = [name for name in optional if getattr(self, name) is not None]
         return f"Vocabulary({', '.join([f'{len(self.tokens):,} tokens', *parts])})"
 
@@ -184,6 +190,11 @@ class Vocabulary:
         if self.continuation is not None and self.continuation.shape != (len(self.tokens),):
             raise TokbenchError(
                 f"vocabulary has continuation flags of shape {list(self.continuation.shape)} for {len(self.tokens)} "
+                "tokens; pass one for each token"
+            )
+        if self.added is not None and self.added.shape != (len(self.tokens),):
+            raise TokbenchError(
+                f"vocabulary has flags of added tokens of shape {list(self.added.shape)} for {len(self.tokens)} "
                 "tokens; pass one for each token"
             )
         if len(present) < len(self.tokens):
@@ -251,7 +262,7 @@ class Vocabulary:
         the id of each token, and ``special_ids.tsv`` each special id with its bytes in hexadecimal.
         ``substring_counts.tsv`` has a string in hexadecimal and its count per line.
         ``tuples.tsv`` and ``supermerges.tsv`` have the parts of one merge in hexadecimal per line. ``record.json`` has
-        the record.
+        the record. ``added.txt`` has one line per token: 1 for an added token, otherwise 0.
 
         Raises:
             TokbenchError: the vocabulary does not begin with the 256 bytes.
@@ -269,6 +280,8 @@ class Vocabulary:
             _write(folder / "scores.txt", (f"{score!r}\n" for score in self.scores.tolist()))
         if self.continuation is not None:
             _write(folder / "continuation.txt", (f"{int(flag)}\n" for flag in self.continuation.tolist()))
+        if self.added is not None:
+            _write(folder / "added.txt", (f"{int(flag)}\n" for flag in self.added.tolist()))
         if self.events is not None:
             _write(folder / "events.tsv", map(_event_line, self.events))
         if self.tuples is not None:
@@ -303,7 +316,9 @@ class Vocabulary:
         special = _read_file(folder / "special_ids.tsv", _each(_read_special))
         substrings = _read_file(folder / "substring_counts.tsv", _each(_read_count))
         record = _read_file(folder / "record.json", _read_record)
-        for name, values in (("scores.txt", scores), ("continuation.txt", continuation), ("ids.txt", own)):
+        added = _read_file(folder / "added.txt", _each(("0", "1").index))
+        by_token = {"scores.txt": scores, "continuation.txt": continuation, "ids.txt": own, "added.txt": added}
+        for name, values in by_token.items():
             if values is not None and len(values) != len(tokens):
                 raise TokbenchError(f"{folder / name}: {len(values)} lines for {len(tokens)} tokens; build it again")
         try:
@@ -319,6 +334,7 @@ class Vocabulary:
                 None if tuples is None else tuple(tuples),
                 record,
                 None if supermerges is None else tuple(supermerges),
+                None if added is None else np.array(added, np.bool_),
             )
             vocabulary.check_order()
         except TokbenchError as error:

@@ -31,11 +31,11 @@ from tokbench.adapters.forms.transformers import detect_format
 from tokbench.adapters.libraries import open_library
 from tokbench.adapters.loss import FirstDifference, first_difference, loss_of
 from tokbench.adapters.read import read_tokenizer
-from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.errors import TokbenchError
 from tokbench.inspection.checks import vocabulary
 from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -241,7 +241,9 @@ def test_a_blank_after_a_text_has_no_place_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["always", "first", "never"])
 @pytest.mark.parametrize("split", [True, False])
 def test_what_is_lost_is_what_the_library_does_not_give_back(scheme: str, split: bool, tmp_path: Path) -> None:
+    """Through the library, as a model that ignores merges is not native."""
     values = llama() | {"normalizer": None}
+    values["model"]["ignore_merges"] = True
     metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": split}
     given = [*texts(), "  two", "in  it ", " \n x"]
     for decoder in (metaspace, LLAMA_DECODER, None):

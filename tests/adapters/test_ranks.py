@@ -294,8 +294,6 @@ NATIVE: dict[str, tuple[str, dict[str, Any], int, int]] = {
 """Those that become ours: form, options, tokens, ids."""
 ADAPTED: dict[str, tuple[str, int, int]] = {
     "claude_2_tokenizer.json.gz": ("tokenizer_json", 64995, 65000),
-    "mistral_v1.model.gz": ("sentencepiece", 31997, 32000),
-    "mistral_v3.model.gz": ("sentencepiece", 31997, 32768),
 }
 """Those that work through their library: form, tokens, ids."""
 TEXTS = (
@@ -382,6 +380,25 @@ def test_ids_are_those_of_the_library(name: str, monkeypatch: pytest.MonkeyPatch
         assert tokenizer.decode(found) == text.encode()
     assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
     assert tokenizer.decode(tokenizer.encode(bytes(range(256)) * 2)) == bytes(range(256)) * 2
+
+
+@needs(EXISTING)
+@pytest.mark.parametrize(("name", "ids"), [("mistral_v1.model.gz", 32000), ("mistral_v3.model.gz", 32768)])
+def test_models_of_mistral_have_the_ids_of_the_library(name: str, ids: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the text that it decodes. Its runs of spaces have one score, and bytes of ASCII are never used."""
+    if not ALL:
+        some = probes()[::11]
+        monkeypatch.setattr("tokbench.adapters.read.probes", lambda: some)
+    tokenizer = read_tokenizer(EXISTING / name, "sentencepiece")
+    assert (tokenizer.segmentation, tokenizer.normalization.steps) == ("merge_scores", ("metaspace", "space"))
+    assert (len(tokenizer), tokenizer.id_limit) == (31872, ids)
+    ids_of = untouched(name)
+    texts = documents() if ALL else documents()[::3]
+    for text in (*texts, *strings(), *(" " * size for size in range(40))):
+        found = tokenizer.encode(text).tolist()
+        assert found == ids_of(text)
+        assert tokenizer.decode(found) == text.replace("\u2581", " ").encode()
+    assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
 
 
 @needs(EXISTING)

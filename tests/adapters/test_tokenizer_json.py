@@ -254,17 +254,17 @@ def test_added_tokens(level: dict[str, Any], tmp_path: Path) -> None:
     path = made.written(tmp_path / "tokenizer.json", values)
     text = "<s> paying<tool>    x"
     by_words = read(path, "tokenizer_json")
-    assert isinstance(by_words, AdaptedTokenizer)
-    assert why(by_words) == "2 added tokens are cut out of a text before it is cut into pre-tokens"
+    assert why(by_words).startswith("ids equal")
     assert {422, 423} <= set(by_words.encode(text).tolist())
     assert not {420, 421} & set(by_words.encode(text).tolist())
     assert by_words.decode(by_words.encode(text)) == text.encode()
     assert by_words.decode([420, 421, *by_words.encode("a")]) == b"<s><tool>a"
-    assert len(by_words) == 422
+    assert len(by_words) == 422 - sum("\u0120" * 4 in token or "paying" in token for token in level["model"]["vocab"])
     as_text = read(path, "tokenizer_json", added="text")
     assert why(as_text).startswith("ids equal")
     assert as_text.encode(text).tolist() == library_ids(level, text)
     as_tokens = read(path, "tokenizer_json", added="tokens")
+    assert isinstance(as_tokens, Tokenizer)
     assert as_tokens.encode(text).tolist() == library_ids(values, text, special=True)
     assert {420, 421, 422, 423} <= set(as_tokens.encode(text).tolist())
 
@@ -320,6 +320,7 @@ def test_a_special_token_that_texts_give_is_a_token(tmp_path: Path) -> None:
         pre_tokenizers.Metaspace(),
         decoder=decoders.Sequence([decoders.Metaspace(), decoders.ByteFallback()]),
     )
+    values["model"]["ignore_merges"] = True  # So it is not native.
     tokenizer = read(made.written(tmp_path / "tokenizer.json", values), "tokenizer_json")
     assert isinstance(tokenizer, AdaptedTokenizer)
     text = "one\u2603\u00fe two"

@@ -13,7 +13,6 @@ from tests.conftest import TOPICS, Tokbench
 from tests.support import library_tokenizers as made
 from tests.support.rules import documented, keys_of
 from tokbench.adapters.open import matched, resolve_target
-from tokbench.adapters.roundtrip import bytes_lost
 from tokbench.inspection.comparison.experiments import experiment_parts
 from tokbench.inspection.comparison.terminal import Line, LineGroup, comparison_text, corrected, verdict
 from tokbench.io.json import written
@@ -24,6 +23,7 @@ from tokbench.statistics.cells import INTRINSIC
 from tokbench.statistics.contrast import Contrast, answered, bits_per_byte, paired_p, token_counts
 from tokbench.statistics.wilcoxon import holm
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import BYTES, Vocabulary
 
 

@@ -208,8 +208,9 @@ def test_tokenizers_share_what_is_equal() -> None:
 
 
 def test_every_segmentation_is_embedded() -> None:
-    """All but those that need counts of substrings or merges of more than two parts, or segment documents."""
-    assert set(segmentations) - {"split_tree", "merge_tuples", "superwords"} == METHODS
+    """All but those that need counts of substrings, merges of more than two parts or characters, or documents."""
+    others = {"split_tree", "merge_tuples", "superwords", "merge_characters", "merge_scores"}
+    assert set(segmentations) - others == METHODS
     odd = Tokenizer(Vocabulary(BYTES), "gpt2", "greedy")
     assert unsupported(odd) == ""
 

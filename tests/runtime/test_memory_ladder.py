@@ -48,6 +48,7 @@ MAKERS = {
     "split_tree": "toast",
     "merge_tuples": "bpe_knockout",
     "superwords": "boundlessbpe",
+    "merge_scores": "unigram",
 }
 """Constructions whose vocabularies have what a segmentation needs, where BPE's have not."""
 COMMANDS = ("build", "encode", "measure")

@@ -68,6 +68,7 @@ MAKERS = {
     "split_tree": "toast",
     "merge_tuples": "bpe_knockout",
     "superwords": "boundlessbpe",
+    "merge_scores": "unigram",
 }
 """Constructions for segmentations whose data BPE vocabularies do not have."""
 

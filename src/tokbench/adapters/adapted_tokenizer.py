@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tokbench.adapters.libraries import open_library, told
 from tokbench.adapters.offsets import borders_of, byte_spans, character_spans_of, not_placed, token_spans
-from tokbench.adapters.roundtrip import bytes_lost, readable
 from tokbench.errors import TokbenchError
 from tokbench.io.atomic import atomic_files
 from tokbench.io.compression import read_regular
@@ -30,6 +29,7 @@ from tokbench.tokenizer import MEASURE, Tokenizer
 from tokbench.tokenizer.encoder import TokenSpans, as_bytes, as_ids, require_str, require_texts
 from tokbench.tokenizer.folder import SETTINGS, outdated_export, stale_files
 from tokbench.tokenizer.hugging_face import special_tokens, write_configuration
+from tokbench.tokenizer.roundtrip import bytes_lost, readable
 from tokbench.vocabulary import Named, TokenList
 
 FILE = "adapted"

@@ -74,7 +74,9 @@ class EncodedSource:
         if part.id is not None:
             return [0]
         data = text[part.start : part.end].encode("utf-8", "surrogatepass")
-        bounds = self.tokenizer.scheme.boundaries(data)
+        normalization = self.tokenizer.normalization
+        bounds = self.tokenizer.scheme.boundaries(normalization(data))
+        bounds = normalization.origins(data, bounds) if normalization else bounds
         starts = self.tokenizer.offsets(data)[:-1]
         return (np.searchsorted(bounds, starts, side="right") - 1).tolist()
 

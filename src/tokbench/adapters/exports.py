@@ -72,6 +72,11 @@ def _require_ours(tokenizer: Tokenizer) -> None:
             f"{tokenizer.name or 'the tokenizer'} works through {tokenizer.library_name}, which needs no export; "
             "use the file that it was imported from"
         )
+    if tokenizer.normalization or tokenizer.vocabulary.added is not None:
+        what = "normalises texts" if tokenizer.normalization else "has added tokens"
+        raise TokbenchError(
+            f"{tokenizer.name or 'the tokenizer'} {what}, so it is not exported; use the file that it was imported from"
+        )
 
 
 def _tokenizer_json(tokenizer: Tokenizer, counts: PretokenCounts, folder: Path, _: Characters) -> str:

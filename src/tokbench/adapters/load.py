@@ -18,13 +18,13 @@ from tokbench.adapters.forms.ranks import RANKS, SETTINGS
 from tokbench.adapters.forms.transformers import detect_format, file_in
 from tokbench.adapters.open import is_ours
 from tokbench.adapters.read import import_tokenizer
-from tokbench.adapters.roundtrip import readable
 from tokbench.errors import TokbenchError, unknown
 from tokbench.io.numbers import LARGEST_VOCABULARY, whole_argument
 from tokbench.io.paths import is_source
 from tokbench.options import validated
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import as_ids, html_of, shown
+from tokbench.tokenizer.roundtrip import readable
 
 FLAG = re.compile(r"--(\w[\w-]*)( \w+)?")
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
-from tokbench.adapters.libraries import Library, told
-from tokbench.adapters.roundtrip import bytes_lost, common_bytes, readable
+from tokbench.adapters.libraries import Library, characters_changed, told
 from tokbench.errors import shortened
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import TokenSpans
+from tokbench.tokenizer.roundtrip import bytes_lost, common_bytes, readable
 
 SHOWN = 40
 """Bytes shown of the first difference."""
@@ -31,7 +31,7 @@ class Loss:
         bytes_lost: upper bound on the bytes that are not found, in order, in the decoded text.
         tokens: tokens of all documents.
         unknown_tokens: unknown tokens among them.
-        characters: characters of all documents; 0 for a native tokenizer.
+        characters: characters of all documents; 0 for a native tokenizer that does not normalise.
         characters_normalised: characters, whitespace excluded, that the normaliser changes and decoding does not
             restore.
         first: the first difference: number of the document, original and decoded text.
@@ -84,6 +84,10 @@ def loss_of(tokenizer: Tokenizer, documents: Iterable[bytes]) -> Loss:
             seen = readable(text)
             with told("the library fails on a text"):
                 totals += Counter(characters=len(seen), characters_normalised=library.changed(seen))
+        elif tokenizer.normalization:
+            seen = readable(text)
+            changed = characters_changed(seen, tokenizer.normalization.parts(seen)) if decoded != text else 0
+            totals += Counter(characters=len(seen), characters_normalised=changed)
         if decoded != text:
             totals += Counter(documents_changed=1, bytes_lost=bytes_lost(text, decoded))
             totals["documents_not_utf8"] += not _is_utf8(text)

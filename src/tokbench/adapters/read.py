@@ -27,12 +27,12 @@ from tokbench.adapters.libraries import Library, open_library
 from tokbench.adapters.libraries.python import PythonTokenizer, source_of
 from tokbench.adapters.loss import FirstDifference, Loss, first_difference, loss_of
 from tokbench.adapters.probes import probes
-from tokbench.adapters.roundtrip import readable
 from tokbench.errors import TokbenchError, on_one_line, shortened
 from tokbench.io.text_files import first_line
 from tokbench.options import Options
 from tokbench.pretokenization.patterns.coverage import access_texts
 from tokbench.tokenizer import Tokenizer
+from tokbench.tokenizer.roundtrip import readable
 
 FILES = (
     *("tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "spiece.model", "sentencepiece.model"),
@@ -193,6 +193,7 @@ def _read(path: Path, form: str, options: ReadOptions, name: str, texts: Iterabl
             found.native.segmentation,
             name=name,
             origin={"imported": imported},
+            normalization=found.native.normalization,
         )
         found, compared = _held_against(found, tokenizer, library, options, texts)
         if found.native is not None:

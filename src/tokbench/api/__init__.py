@@ -24,6 +24,7 @@ from tokbench.pretokens import PretokenCounts, renamed
 from tokbench.pretokens.count import count_pretokens
 from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import shown
+from tokbench.tokenizer.normalization import NormalisedTexts
 from tokbench.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -214,7 +215,9 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     else:
         from tokbench.intrinsic.tokenizer import measure as measured
 
-        counts = count_pretokens(documents, tokenizer.pretokenization) if given is None else given
+        if given is not None and tokenizer.normalization:
+            raise TokbenchError(f"measure: {tokenizer.name} normalises texts; pass texts, not counts")
+        counts = _counted(tokenizer, documents) if given is None else given
         _check_scheme(tokenizer, counts)
         rows = measured(tokenizer, counts, families=families, nominal_size=tokenizer.nominal_size)
     if given is None:
@@ -225,6 +228,15 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
     kinds = {"key": pl.String, "metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64}
     keys = [{"key": key, **asdict(row)} for key, row in keyed(list(rows))]
     return pl.DataFrame(keys, schema=kinds | {"reason": pl.String})
+
+
+def _counted(tokenizer: Tokenizer, documents: list[bytes]) -> PretokenCounts:
+    """Count the pre-tokens of documents as the tokenizer normalises them, with the bytes of the original texts."""
+    if not tokenizer.normalization:
+        return count_pretokens(documents, tokenizer.pretokenization)
+    normalised = NormalisedTexts((("", text) for text in documents), tokenizer.normalization)
+    counts = count_pretokens((text for _, text in normalised), tokenizer.pretokenization)
+    return normalised.measured({"": counts})[""]
 
 
 def _families(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -77,6 +77,7 @@ def measure_command(
     from tokbench.pretokens.external_count import count_texts
     from tokbench.pretokens.files import all_languages, check_stage, read_languages
     from tokbench.tokenizer import Tokenizer
+    from tokbench.tokenizer.normalization import NormalisedTexts
 
     if (counts is None) == (not documents):
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
@@ -98,10 +99,15 @@ def measure_command(
             found += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
         write_measurements(tokenizer, found, variant, corpus, output, None if tokenizer.lossless else watched.record)
         return
+    normalised = NormalisedTexts(texts, tokenizer.normalization) if tokenizer.normalization else None
+    if counts is not None and normalised is not None:
+        raise TokbenchError(f"{folder}: normalises texts, so counts of pre-tokens lack their bytes; pass --documents")
     if counts is None:
         check = partial(check_stage, "measure", megabytes=megabytes)
         with progress("measure"):
-            by_language = count_texts(texts, tokenizer.scheme, megabytes, output or "-", check)
+            by_language = count_texts(normalised or texts, tokenizer.scheme, megabytes, output or "-", check)
+        if normalised is not None:
+            by_language = normalised.measured(by_language)
     else:
         check_stage("measure", counts, megabytes)
         by_language = read_languages(counts)
@@ -121,7 +127,7 @@ def measure_command(
             tokenizer, pretokens, by_language, families=given, nominal_size=tokenizer.nominal_size, reference=words
         )
         rows += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
-    write_measurements(tokenizer, rows, variant, corpus, output)
+    write_measurements(tokenizer, rows, variant, corpus, output, normalised.record if normalised else None)
 
 
 def _of_documents(

@@ -66,8 +66,8 @@ class Usage:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of the text."""
-        return self.counts.total_bytes
+        """Bytes of the text, before normalization."""
+        return self.counts.total_bytes if self.counts.text_bytes is None else self.counts.text_bytes
 
     @property
     def total(self) -> int:

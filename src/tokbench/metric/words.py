@@ -105,9 +105,11 @@ def words_of(tokenizer: WordSegmenter, gold: "pl.DataFrame") -> Words:
         TokbenchError: the tokenizer's pre-tokenizer is not known.
     """
     boundaries = pretokenization_of(tokenizer.pretokenization).boundaries
+    normalization = getattr(tokenizer, "normalization", None)
     pieces: list[bytes] = []
     first_pieces, spaces, cuts = [0], [], []
-    for word in spelt(gold):
+    for given in spelt(gold):
+        word = normalization.inside(given) if normalization else given
         space, ends = cut_word(boundaries, word)
         text = b" " + word
         pieces += (text[1 + start : 1 + end] for start, end in pairwise((-space, *ends)))

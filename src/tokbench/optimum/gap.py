@@ -15,6 +15,7 @@ DEFINITION = (
     "tokens / those that any vocabulary of the size needs at least for the same pre-tokens, however they are cut "
     "(proven), minus 1"
 )
+NORMALISED = "it normalises texts, so its pre-tokens are those of another text"
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ def gap_of(tokens: float | None, size: int, tokenizer: Tokenizer, bound: LowerBo
     """
     if tokenizer.segments_documents:
         return Measurement("gap", DEFINITION, None, 0, no_pretokens(tokenizer))
+    if tokenizer.normalization:
+        return Measurement("gap", DEFINITION, None, 0, NORMALISED)
     longer = sum(len(token) > 1 for token in tokenizer.vocabulary.tokens)
     reason = None
     if tokenizer.vocabulary.continuation is not None:

@@ -10,7 +10,7 @@ pyarrow is imported only where a table is read or written, and its arrays are re
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -44,6 +44,7 @@ class PretokenCounts:
         counts: int64 [n], positive counts. The sum of each count times the length of its pre-token plus one is at most
             2^62, so that sums over the text fit into 63 bits.
         scheme: Former name of :attr:`pretokenization`.
+        text_bytes: bytes of the text before normalization; None (default) if the pre-tokens are the text.
 
     Examples:
         >>> tokbench.PretokenCounts.from_pairs([(b"the", 3), (b" cat", 1)], "gpt2")
@@ -54,6 +55,7 @@ class PretokenCounts:
     offsets: NDArray[np.int64]
     counts: NDArray[np.int64]
     scheme: str | None = None
+    text_bytes: int | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         pretokenization = "pre-tokenization not known" if self.scheme is None else shortened(self.scheme)

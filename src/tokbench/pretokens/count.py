@@ -80,11 +80,15 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
     """
     counter = Counter()
     first: tuple[str, str | None] | None = None
+    text_bytes = 0
+    normalised = False
     for number, part in enumerate(parts, 1):
         counts = part if isinstance(part, PretokenCounts) else PretokenCounts.read(part)
         name = f"part {number}" if isinstance(part, PretokenCounts) else str(part)
         first = first or (name, counts.scheme)
         check_scheme(name, counts.scheme, first)
+        text_bytes += counts.total_bytes if counts.text_bytes is None else counts.text_bytes
+        normalised = normalised or counts.text_bytes is not None
         try:
             counter.add_pretokens(counts.data, counts.offsets, counts.counts)
         except OverflowError as error:
@@ -92,7 +96,7 @@ def merge_counts(parts: Iterable[PretokenCounts | Path | str]) -> PretokenCounts
     if first is None:
         raise TokbenchError(NOTHING)
     data, offsets, totals = counter.counts()
-    return PretokenCounts(data, offsets, totals, first[1])
+    return PretokenCounts(data, offsets, totals, first[1], text_bytes=text_bytes if normalised else None)
 
 
 def check_scheme(name: str, scheme: str | None, first: tuple[str, str | None]) -> None:

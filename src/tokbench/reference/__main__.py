@@ -212,6 +212,30 @@ def of_superbpe(text: Text) -> Iterator[str]:
         yield f"stage {stage}: {shown(tokens[left])} + {shown(tokens[right])} -> {shown(tokens[result])}"
 
 
+def of_merge_characters(text: Text) -> Iterator[str]:
+    ranks = {(left, right): float(rank) for rank, (left, right) in enumerate(pairs_of(text))}
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(segmentation.merge_characters(word, text.tokens, ranks))}"
+
+
+def of_merge_scores(text: Text) -> Iterator[str]:
+    for word, _ in text.words:
+        yield f"{shown(word)}: {spelt(segmentation.merge_scores(word, text.scores))}"
+
+
+def of_isolated(text: Text) -> Iterator[str]:
+    yield "blanks, as added tokens"
+    yield " | ".join(segmentation.isolated({" ", "  ", "\n"}, text.text.decode("utf-8", "replace")))
+
+
+def of_added(text: Text) -> Iterator[str]:
+    longest = max(text.words, key=lambda word: len(word[0]), default=(b"", 0))[0]
+    yield f"added: {shown(longest)}"
+    for word, _ in text.words:
+        parts = segmentation.added(word, {longest}, lambda other: [other[i : i + 1] for i in range(len(other))])
+        yield f"{shown(word)}: {spelt(parts)}"
+
+
 def of_cover(text: Text) -> Iterator[str]:
     longest = sorted(text.tokens[256:], key=len, reverse=True)
     for word, _ in text.words:
@@ -396,6 +420,10 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
         [str(segmentation.encode(PATTERN, text.text, lambda word: segmentation.merge(word, text.merges)))]
     ),
     "events": of_events,
+    "added": of_added,
+    "isolated": of_isolated,
+    "merge_characters": of_merge_characters,
+    "merge_scores": of_merge_scores,
     "greedtok": of_greedtok,
     "greedy": lambda text: text.cut(lambda word: segmentation.greedy(word, text.ids, text.ids)),
     "knock_out": of_knock_out,

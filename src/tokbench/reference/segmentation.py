@@ -172,6 +172,50 @@ def whole_or_merge(text: bytes, ids: Mapping[bytes, int], merges: Sequence[tuple
     return [ids[text]] if text in ids else merge(text, merges)
 
 
+def characters(text: bytes) -> list[bytes]:
+    """Return the UTF-8 characters of a text; a byte outside of valid UTF-8 is one part."""
+    return [one.encode("utf-8", "surrogateescape") for one in text.decode("utf-8", "surrogateescape")]
+
+
+def merge_characters(text: bytes, tokens: Collection[bytes], ranks: Mapping[tuple[bytes, bytes], float]) -> list[bytes]:
+    """Join the leftmost pair of the lowest rank, beginning with characters, or their bytes if they are not tokens."""
+    cut = [part for one in characters(text) for part in ([one] if one in tokens else [bytes([byte]) for byte in one])]
+    while found := [(ranks[pair], i) for i, pair in enumerate(pairwise(cut)) if pair in ranks]:
+        _, i = min(found)
+        cut[i : i + 2] = [cut[i] + cut[i + 1]]
+    return cut
+
+
+def merge_scores(text: bytes, scores: Mapping[bytes, float]) -> list[bytes]:
+    """Join the leftmost neighbours whose concatenation has the highest score, beginning with characters."""
+    pairs = ((token[:size], token[size:]) for token in scores for size in range(1, len(token)))
+    ranks = {pair: -scores[b"".join(pair)] for pair in pairs if not any(map(is_part, pair))}
+    return merge_characters(text, scores, ranks)
+
+
+def is_part(token: bytes) -> bool:
+    """Return whether a token is a byte that is no character."""
+    return len(token) == 1 and token[0] >= 0x80
+
+
+def isolated(strings: Collection[str], text: str) -> list[str]:
+    """Return a text cut before and after each string, leftmost first, the longest of those."""
+    parts, start = [], 0
+    while start < len(text):
+        longest = max((one for one in strings if text.startswith(one, start)), key=len, default="")
+        if longest:
+            parts += [text[:start], longest]
+            text, start = text[start + len(longest) :], 0
+        else:
+            start += 1
+    return [part for part in [*parts, text] if part]
+
+
+def added(text: bytes, tokens: Collection[bytes], others: Callable[[bytes], list[bytes]]) -> list[bytes]:
+    """Return a text that is an added token as one token, and split any other by ``others``."""
+    return [text] if text in tokens else others(text)
+
+
 Event = tuple[bool, tuple[bytes, ...]]
 
 

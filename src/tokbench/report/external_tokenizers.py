@@ -87,7 +87,8 @@ class Elsewhere:
 
     def _lost(self, name: str) -> str:
         row = self._rows[name]
-        through = f"{name}: external tokenizer at its original size, works through {row['works_through']}"
+        way = "run by Tokbench" if row["works_through"] == NATIVE else f"works through {row['works_through']}"
+        through = f"{name}: external tokenizer at its original size, {way}"
         if row["documents"] is None:
             return f"{through}; its losses of text were not measured. {UNRANKED}"
         parts = [

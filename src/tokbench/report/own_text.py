@@ -93,6 +93,8 @@ def unsupported(tokenizer: Tokenizer) -> str:
         return "it works through another library"
     if tokenizer.segmentation not in METHODS:
         return f"the script does not have the segmentation {tokenizer.segmentation}"
+    if tokenizer.normalization or tokenizer.vocabulary.added is not None:
+        return "it normalises texts, or has added tokens"
     if _automaton(tokenizer.scheme) is None and tokenizer.scheme.splits != ():
         return f"its pre-tokenizer {tokenizer.scheme.label} has no automaton"
     return ""

@@ -107,6 +107,26 @@ def segmentation(
     return decorate
 
 
+def with_added_tokens(segmenter: Segmenter, vocabulary: Vocabulary, segmentation: str) -> Segmenter:
+    """Return a segmenter that does not split a pre-token that is an added token; the same one if there are none.
+
+    Raises:
+        TokbenchError: the vocabulary has added tokens, and the segmentation has no kernel.
+    """
+    if vocabulary.added is None or not vocabulary.added.any():
+        return segmenter
+    from tokbench.kernels.added import AddedSegmenter
+    from tokbench.kernels.segmenter import PretokenSegmenter
+    from tokbench.kernels.trie import Trie
+
+    if not isinstance(segmenter, PretokenSegmenter):
+        raise TokbenchError(
+            f"segmentation '{segmentation}': has no kernel, so it cannot keep the vocabulary's added tokens; "
+            "use another one"
+        )
+    return AddedSegmenter(segmenter, Trie(*vocabulary.flat(), vocabulary.added))
+
+
 def reject_continuation(vocabulary: Vocabulary, segmentation: str) -> None:
     """Reject a vocabulary with continuation tokens, for methods that do not support them.
 

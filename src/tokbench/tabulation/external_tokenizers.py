@@ -44,7 +44,7 @@ COUNTS = {
     "bytes_lost": "bytes missing from the decoded text, in order; an upper limit",
     "tokens": "tokens of these documents",
     "unknown_tokens": "tokens for text that the vocabulary cannot represent",
-    "characters": "characters of these documents, as its library reads them; 0 if Tokbench runs the tokenizer",
+    "characters": "characters of these documents, as its library reads them; 0 if Tokbench runs it unnormalised",
     "characters_normalised": "characters changed by its normaliser and not restored by decoding, without whitespace",
 }
 """Counts of an import, with their definitions."""

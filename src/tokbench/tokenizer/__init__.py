@@ -1,11 +1,12 @@
 """Tokenizers: a pre-tokenization, a vocabulary and a segmentation.
 
 The pre-tokenization splits a text into pre-tokens. The segmentation splits each pre-token into tokens of the
-vocabulary. Any bytes can be encoded, and decoding returns exactly the bytes that were encoded.
+vocabulary. Any bytes can be encoded, and decoding returns exactly the bytes that were encoded. External tokenizers may
+normalise texts first; decoding then returns the normalised text.
 """
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.numbers import MOST_THREADS, whole_argument
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization, Setting, pretokenization_of
-from tokbench.segmentation import Segmenter, segmentations
+from tokbench.segmentation import Segmenter, segmentations, with_added_tokens
 from tokbench.tokenizer.encoder import (
     TextEncoder,
     TokenBytes,
@@ -30,6 +31,8 @@ from tokbench.tokenizer.encoder import (
 )
 from tokbench.tokenizer.folder import SETTINGS, is_adapted, outdated_export, read_settings, sealed, stale_files
 from tokbench.tokenizer.hugging_face import end_token, special_tokens, write_configuration
+from tokbench.tokenizer.normalization import Normalization
+from tokbench.tokenizer.roundtrip import bytes_lost
 from tokbench.vocabulary import Named, TokenList, Vocabulary
 
 if TYPE_CHECKING:
@@ -51,6 +54,8 @@ class Tokenizer:
         options: Options of the segmentation (default: its default options).
         name: Name of the tokenizer in tables (default: empty).
         origin: Record of how the tokenizer was made, saved with it; any JSON values (default: empty).
+        normalization: Steps that change a text before pre-tokenization, see
+            :mod:`tokbench.tokenizer.normalization` (default: none).
 
     Attributes:
         scheme: Pre-tokenization, as an object.
@@ -79,6 +84,7 @@ class Tokenizer:
         *,
         name: str = "",
         origin: dict[str, Any] | None = None,
+        normalization: Sequence[str] = (),
     ) -> None:
         method = segmentations[segmentation]
         if options is not None and not isinstance(options, method.options):
@@ -95,8 +101,11 @@ class Tokenizer:
         self._options = method.defaults() if options is None else options
         self.name = name
         self.origin = origin or {}
-        self._segmenter: Segmenter = method.function(vocabulary, self._options)
-        self._encoder = TextEncoder(self.scheme, self._segmenter, vocabulary)
+        self.normalization = Normalization(normalization)
+        self._segmenter: Segmenter = with_added_tokens(
+            method.function(vocabulary, self._options), vocabulary, segmentation
+        )
+        self._encoder = TextEncoder(self.scheme, self._segmenter, vocabulary, self.normalization)
         self._bytes = TokenBytes(vocabulary)
 
     @property
@@ -105,6 +114,8 @@ class Tokenizer:
         given: Options = segmentations[self.segmentation].options() if self._options is None else self._options
         return given
 
+    normalization: Normalization = Normalization()
+    """Steps that change a text before pre-tokenization. Default: none."""
     library_name: str = ""
     """Name of the external library that encodes the texts. Default: empty, for Tokbench's own kernels."""
 
@@ -122,13 +133,14 @@ class Tokenizer:
             "options": self._options,
             "name": self.name,
             "origin": self.origin,
+            "normalization": self.normalization.steps,
         }
 
     def __copy__(self) -> Self:
         """Return a tokenizer that shares vocabulary and kernels with this one, with an empty cache."""
         copied = object.__new__(type(self))
         copied.__dict__.update(self.__dict__)
-        copied._encoder = TextEncoder(self.scheme, self._segmenter, self.vocabulary)
+        copied._encoder = TextEncoder(self.scheme, self._segmenter, self.vocabulary, self.normalization)
         return copied
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -164,8 +176,8 @@ class Tokenizer:
 
     @property
     def lossless(self) -> bool:
-        """True if decoding returns every text byte for byte."""
-        return True
+        """True if decoding returns every text byte for byte; False for a tokenizer that normalises texts."""
+        return not self.normalization
 
     @property
     def can_decode(self) -> bool:
@@ -177,8 +189,9 @@ class Tokenizer:
         return self.decode(ids) if self.can_decode else b""
 
     def bytes_lost(self, text: bytes) -> int:
-        """Return an upper bound on the bytes of a text that its decoded ids lack, in order. Always 0 for this class."""
-        return 0
+        """Return an upper bound on the bytes of a text that its decoded ids lack, in order; 0 without normalization."""
+        decoded = self.normalization.restored(self.normalization(text)) if self.normalization else text
+        return 0 if decoded == text else bytes_lost(text, decoded)
 
     @property
     def end_of_text(self) -> int:
@@ -199,7 +212,8 @@ class Tokenizer:
         return special_tokens(self.id_limit, self.vocabulary.special, self.origin)
 
     def __repr__(self) -> str:
-        return f"Tokenizer({self.name!r}, {self.scheme.label}, {len(self)} tokens, {self.segmentation})"
+        steps = "".join(f"{step} + " for step in self.normalization.steps)
+        return f"Tokenizer({self.name!r}, {steps}{self.scheme.label}, {len(self)} tokens, {self.segmentation})"
 
     def _repr_html_(self) -> str:
         """Return the line of ``repr`` and the longest tokens as HTML."""
@@ -216,7 +230,7 @@ class Tokenizer:
         return [spelt[one] for one in ids]
 
     def _bytes_of(self, one: int) -> bytes:
-        return self.decode([one])
+        return self._bytes.decode([one])
 
     def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         """Return the ids of a text, int32 [tokens]. A ``str`` is encoded as UTF-8 first.
@@ -269,9 +283,10 @@ class Tokenizer:
         length.
 
         Token i of :meth:`encode`'s result is ``text[offsets[i] : offsets[i + 1]]``. A ``str`` is encoded as UTF-8
-        first.
+        first. A token that begins inside a part that normalization changes starts at the end of that part.
         """
-        return self._bytes.borders(self.encode(text, threads))
+        borders = self._bytes.borders(self.encode(text, threads))
+        return self.normalization.origins(as_bytes(text), borders) if self.normalization else borders
 
     def byte_offsets(self, text: bytes | str, threads: int = 1) -> NDArray[np.int64]:
         """Return the start and end of each token in the bytes of a text, int64 [tokens, 2].
@@ -284,17 +299,26 @@ class Tokenizer:
     def encode_spans(self, text: bytes | str) -> TokenSpans:
         """Return the ids of a text and the bytes that each token covers.
 
-        All tokens of this class are placed. Those of an adapted tokenizer are not if the library changes their text.
+        All tokens of this class are placed, unless normalization changes their text. Those of an adapted tokenizer are
+        not if the library changes it.
         """
         ids = self.encode(text)
         borders = self._bytes.borders(ids)
+        if self.normalization:
+            borders = self.normalization.origins(as_bytes(text), borders)
+            return TokenSpans(ids, np.stack([borders[:-1], borders[1:]], axis=1), borders[1:] > borders[:-1])
         return TokenSpans(ids, np.stack([borders[:-1], borders[1:]], axis=1), np.ones(len(ids), np.bool_))
 
     def encode_word(self, word: bytes) -> TokenSpans:
         """Encode one word as a text; spans refer to the word after a space.
 
-        The text begins with that space, unless an adapted tokenizer adds it.
+        The text begins with that space, unless normalization or an adapted tokenizer adds it.
         """
+        if self.normalization.prefix:
+            ids = self.encode(word)
+            borders = self._bytes.borders(ids)
+            if borders[-1] == len(word) + 1:
+                return TokenSpans(ids, np.stack([borders[:-1], borders[1:]], axis=1), np.ones(len(ids), np.bool_))
         return self.encode_spans(b" " + word)
 
     @property
@@ -313,8 +337,8 @@ class Tokenizer:
         return None
 
     def normalized(self, text: bytes) -> bytes:
-        """Return a text as the tokenizer normalises it. This class does not change it."""
-        return text
+        """Return a text as the tokenizer normalises it, without a space that it adds."""
+        return self.normalization.inside(text)
 
     def character_offsets(self, text: str, threads: int = 1) -> NDArray[np.int64]:
         """Return the start and end of each token in the characters of a text, int64 [tokens, 2].
@@ -336,12 +360,12 @@ class Tokenizer:
         return 0 if self.segments_documents else self._encoder.last_cut(as_bytes(text))
 
     def decode(self, ids: ArrayLike) -> bytes:
-        """Return the bytes of a sequence of ids.
+        """Return the bytes of a sequence of ids, without a space that normalization added.
 
         Raises:
             TokbenchError: an id is not in the vocabulary or not an integer.
         """
-        return self._bytes.decode(ids)
+        return self.normalization.restored(self._bytes.decode(ids))
 
     def decode_text(self, ids: ArrayLike, errors: str = "replace") -> str:
         """Return the text of a sequence of ids as ``str``.
@@ -415,6 +439,7 @@ class Tokenizer:
                 "segmentation": {"method": self.segmentation, **self._given_options()},
                 "size": len(self),
                 "origin": self.origin,
+                **({"normalization": self.normalization.steps} if self.normalization else {}),
             }
             (partial / SETTINGS).write_text(sealed(settings, partial), encoding="utf-8")
             if configuration:
@@ -452,6 +477,7 @@ class Tokenizer:
             options,
             name=settings.name,
             origin=settings.origin,
+            normalization=settings.normalization,
         )
 
 

@@ -24,6 +24,7 @@ from tokbench.kernels.superwords import SuperwordSegmenter
 from tokbench.kernels.threads import parallel_map
 from tokbench.pretokenization import Pretokenization
 from tokbench.segmentation import Segmenter
+from tokbench.tokenizer.normalization import Normalization
 from tokbench.vocabulary import Vocabulary
 
 PART_BYTES = 1 << 20
@@ -37,9 +38,17 @@ class TextEncoder:
         scheme: Pre-tokenization.
         segmenter: Segmenter of pre-tokens.
         vocabulary: Tokens and their ids.
+        normalization: Steps before pre-tokenization (default: none).
     """
 
-    def __init__(self, scheme: Pretokenization, segmenter: Segmenter, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        scheme: Pretokenization,
+        segmenter: Segmenter,
+        vocabulary: Vocabulary,
+        normalization: Normalization | None = None,
+    ) -> None:
+        self._normalization = normalization or None
         self._scanner = scheme.scanner
         self._boundaries = scheme.boundaries
         self._segmenter = segmenter
@@ -54,6 +63,8 @@ class TextEncoder:
         Raises:
             TokbenchError: a pre-token has 2 GiB or more, or ``threads`` is not an integer from 1 to 1024.
         """
+        if self._normalization is not None:
+            text = self._normalization(text)
         if type(threads) is int and threads == 1 and self._by_kernels and self._joiner is None:
             return self._with_encoder(Encoder.encode, text)
         parts = self._by_parts(Encoder.encode, text, threads)
@@ -83,16 +94,22 @@ class TextEncoder:
         """
         if self._joiner is not None:
             return len(self.encode(text, threads))
+        if self._normalization is not None:
+            text = self._normalization(text)
         return sum(self._by_parts(Encoder.count, text, threads))
 
     def last_cut(self, text: bytes) -> int:
         """Return the last position at which a text can be split without changing its ids; 0 if none is known."""
         if self._scanner is None or (isinstance(self._segmenter, PretokenSegmenter) and self._segmenter.placed):
             return 0
+        if self._normalization is not None:
+            return 0
         return int(settled_before(self._scanner, text, len(text)))
 
     def _batches(self, texts: Iterable[bytes], threads: int) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
         """Return ids and bounds for each group of texts."""
+        if self._normalization is not None:
+            texts = map(self._normalization, texts)
         if whole_argument("threads", threads, 1, MOST_THREADS) == 1:
             return [self._encode_group(group) for group in _groups(texts)]
         return list(parallel_map(self._encode_group, _groups(texts), threads))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from tokbench.io.compression import read_regular
 from tokbench.io.json import read_json
 from tokbench.registry import Method
 from tokbench.tokenizer.hugging_face import CONFIGURATION, names_another_class
+from tokbench.tokenizer.normalization import STEPS
 from tokbench.vocabulary import VOCABULARY_FILES
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Settings:
         origin: Record of how the tokenizer was made.
         format: Version of the file; 2 is written. Format 1 is read as well; its checksum covers only the vocabulary.
         sha256: Checksum of all files of the vocabulary and all other settings, in hexadecimal.
+        normalization: Steps that change a text before pre-tokenization. The file lacks the key if there are none.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Settings:
     origin: dict[str, Any]
     format: Literal[1, 2] = 2
     sha256: str = ""
+    normalization: list[str] = field(default_factory=list)
 
     @property
     def method(self) -> str:
@@ -82,6 +85,10 @@ class Settings:
         if self.sha256 != self.digest(folder) or self.size != size:
             raise TokbenchError(f"{folder}: the vocabulary or the settings have changed since they were saved; {AGAIN}")
 
+    def written(self) -> dict[str, Any]:
+        """Return the values of the file; it has no ``normalization`` if there are no steps."""
+        return {key: value for key, value in vars(self).items() if key != "normalization" or value}
+
     def digest(self, folder: Path) -> str:
         """Return the checksum of a folder's vocabulary and of these settings."""
         digest = hashlib.sha256()
@@ -90,7 +97,7 @@ class Settings:
                 digest.update(file.name.encode())
                 digest.update(file.read_bytes())
         if self.format > 1:
-            settings = {key: value for key, value in vars(self).items() if key != "sha256"}
+            settings = {key: value for key, value in self.written().items() if key != "sha256"}
             digest.update(json.dumps(settings, sort_keys=True).encode())
         return digest.hexdigest()
 
@@ -109,6 +116,10 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "size": (lambda value: type(value) is int, "Input should be a valid integer"),
     "sha256": (lambda value: isinstance(value, str), "Input should be a valid string"),
     "origin": (lambda value: isinstance(value, dict), "Input should be a valid dictionary"),
+    "normalization": (
+        lambda value: isinstance(value, list) and all(step in STEPS for step in value),
+        f"Input should be a list of {', '.join(STEPS)}",
+    ),
 }
 """Condition on each setting, and the message if it is not met."""
 
@@ -116,7 +127,7 @@ CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 def _settings(values: Mapping[str, Any], file: Path) -> Settings:
     """Validate the values of ``tokbench.json``. The error names the first mistake."""
     for key, (valid, message) in CHECKS.items():
-        if key not in values and key not in ("format", "sha256"):
+        if key not in values and key not in ("format", "sha256", "normalization"):
             raise damaged(file, key, "Field required")
         if key in values and not valid(values[key]):
             raise damaged(file, key, message)
@@ -140,8 +151,8 @@ def sealed(values: dict[str, Any], folder: Path) -> str:
         TokbenchError: a value is not valid in the file.
     """
     settings = _settings(json.loads(json.dumps(values)), folder / SETTINGS)
-    written = {"format": settings.format, **vars(settings), "sha256": settings.digest(folder)}
-    return json.dumps({key: written[key] for key in CHECKS}, indent=2) + "\n"
+    written = {**settings.written(), "sha256": settings.digest(folder)}
+    return json.dumps({key: written[key] for key in CHECKS if key in written}, indent=2) + "\n"
 
 
 def is_adapted(folder: Path) -> bool:

@@ -77,6 +77,7 @@ class NativeTokenizer:
         segmentation: name of the method.
         sets: sets of characters in the file's patterns, by the text of the part of a pattern.
         steps: sets of characters split by other steps of its library's pre-tokenization, by type.
+        normalization: steps before pre-tokenization, see :mod:`tokbench.tokenizer.normalization`.
     """
 
     vocabulary: Vocabulary
@@ -84,6 +85,7 @@ class NativeTokenizer:
     segmentation: str
     sets: "Mapping[str, Ranges]" = field(default_factory=dict)
     steps: "Mapping[str, Ranges]" = field(default_factory=dict)
+    normalization: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

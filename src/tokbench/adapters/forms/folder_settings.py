@@ -27,6 +27,8 @@ from tokbench.io.numbers import LARGEST_VOCABULARY
 Choice = Literal["words", "text", "tokens"]
 MARK = re.compile(r"[<\[{|\uff5c].+", re.DOTALL)
 """Spelling of a mark such as ``<|user|>``, ``[INST]`` or ``<unused7>``: it begins with a bracket or a bar."""
+BLANKS = re.compile("\u2581+")
+"""Spelling of spaces in a model without ``ByteLevel``: as an added token, it is text, as the model has the token."""
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 """Name of a byte in models with byte fallback."""
 CONTEXTS = ("{}", "a{}", "{}a", "a {} a", "\n{}\n")
@@ -76,7 +78,8 @@ def added_entries(entries: Sequence[Mapping[str, Any]], choice: Choice) -> list[
         number, content = entry["id"], entry["content"]
         if not isinstance(content, str) or type(number) is not int or not 0 <= number < LARGEST_VOCABULARY:
             raise ValueError(f"added token {content!r:.40} has the id {number!r:.20}")
-        word = choice == "tokens" or (choice == "words" and not entry.get("special") and not MARK.fullmatch(content))
+        plain = MARK.fullmatch(content) or BLANKS.fullmatch(content)
+        word = choice == "tokens" or (choice == "words" and not entry.get("special") and not plain)
         marked.append(entry if word else {**entry, "special": True})
     return marked
 

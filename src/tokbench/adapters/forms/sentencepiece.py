@@ -1,4 +1,4 @@
-"""SentencePiece's ``.model``, always run by its own library, which normalises texts and adds a space before them.
+"""SentencePiece's ``.model``: BPE with byte fallback in Tokbench's three phases, any other through its own library.
 
 The normalization table is checked before a library reads it, since libraries do not check bounds. It is a double array
 (``darts-clone``) of 32-bit units after its length in bytes, followed by the strings that units point to, each
@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from tokbench.adapters.forms import REMEDY, ParsedTokenizer, ReadOptions, marks_told, named_file, read_bounded
+from tokbench.adapters.forms import (
+    REMEDY,
+    NativeTokenizer,
+    NotNativeError,
+    ParsedTokenizer,
+    ReadOptions,
+    marks_told,
+    named_file,
+    read_bounded,
+)
+from tokbench.adapters.forms.character_bpe import BLANK, CharacterTokens, cut_between
 from tokbench.adapters.forms.folder_classes import BY_NAME, CHANGES, SENTENCEPIECE, ids_by_name, runs_of
 from tokbench.adapters.forms.folder_settings import MARK, End, FolderSettings, special_to_add
 from tokbench.adapters.libraries import told
@@ -117,9 +127,8 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     Raises:
         TokbenchError: the file is damaged, or a package is missing.
     """
-    for flag, given in (("--pattern", options.pattern), ("--segmentation", options.segmentation)):
-        if given is not None:
-            raise TokbenchError(f"{path}: a SentencePiece model defines its segmentation; leave {flag} out")
+    if options.pattern is not None:
+        raise TokbenchError(f"{path}: a SentencePiece model defines its segmentation; leave --pattern out")
     content = read_bounded(path)
     model = model_class(str(path))()
     with told(f"{path}: not a model of SentencePiece"):
@@ -154,9 +163,19 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
     added, notes = special_to_add(settings, names, options.added, str(path))
     sentences += [f"{len(added):,} added tokens are from {settings.source}"] if added else []
     special |= added
+    native, reason = None, ""
+    try:
+        if source:
+            raise NotNativeError(f"its ids are those of {source}")
+        native = native_model(model, symbols, special, options.segmentation)
+    except NotNativeError as error:
+        reason = f"SentencePiece ({MODELS[model.trainer_spec.model_type]}): {error}"
+    if native is not None:
+        tokens = len(native.vocabulary)
+        notes = [*notes, *(NORMALISED[step] for step in native.normalization)]
     return ParsedTokenizer(
-        None,
-        reason=f"SentencePiece ({MODELS[model.trainer_spec.model_type]}) normalises texts and merges across words",
+        native,
+        reason=reason,
         library="sentencepiece",
         content=content,
         settings={"runs": runs_of(ids)} if source else {},
@@ -167,6 +186,61 @@ def read(path: Path, options: ReadOptions, settings: FolderSettings) -> ParsedTo
         ids=max([*ids, *special]) + 1,
         told=[*sentences, *notes],
     )
+
+
+NORMALISED = {
+    "metaspace": "U+2581 in a text becomes a space, as in its library",
+    "space": "a space is added before every text, and removed by decoding",
+}
+"""Notes on steps of normalization."""
+
+
+def native_model(
+    model: Any, symbols: Mapping[int, bytes], special: Mapping[int, bytes], segmentation: str | None
+) -> NativeTokenizer:
+    """Return a model in Tokbench's three phases.
+
+    Args:
+        model: the model.
+        symbols: user-defined symbols, with their ids.
+        special: ids that encoding never returns, with their names.
+        segmentation: method instead of the model's.
+
+    Raises:
+        NotNativeError: they are not equivalent; the message is the reason.
+    """
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    if MODELS[trainer.model_type] != "BPE":
+        raise NotNativeError("its segmentation is none of ours")
+    if normalizer.precompiled_charsmap:
+        raise NotNativeError(f"it normalises texts ({normalizer.name or 'a table of its own'})")
+    if normalizer.remove_extra_whitespaces:
+        raise NotNativeError("it removes spaces (remove_extra_whitespaces)")
+    if not normalizer.escape_whitespaces or trainer.treat_whitespace_as_suffix:
+        raise NotNativeError("it spells a space otherwise than before a word by U+2581")
+    if not trainer.byte_fallback:
+        raise NotNativeError("a character that is no token is the unknown token, as it has no byte fallback")
+    kinds = {number: piece.type for number, piece in enumerate(model.pieces)}
+    if unused := [number for number, kind in kinds.items() if kind == UNUSED]:
+        raise NotNativeError(f"{len(unused):,} pieces are unused, so merges that make them are undone")
+    if wrong := next((one for one in symbols.values() if b" " in one), None):
+        raise NotNativeError(f"the symbol '{shortened(wrong.decode())}' has a space, which is spelled otherwise")
+    kept = {content.decode().replace(BLANK, " ").encode(): number for number, content in symbols.items()}
+    pieces = {number: model.pieces[number].piece for number, kind in kinds.items() if kind == NORMAL}
+    byte_ids = {int(model.pieces[one].piece[3:-1], 16): one for one, kind in kinds.items() if kind == BYTE}
+    tokens = CharacterTokens(pieces, byte_ids, True, kept)
+    longer = [token for token in tokens.ids if len(token.decode("utf-8", "replace")) > 1 and token not in kept]
+    known = tokens.ids.keys()
+    characters = {sign for token in longer for sign in token.decode() if not sign.isascii()}
+    if lacking := next((sign for sign in sorted(characters) if sign.encode() not in known), None):
+        raise NotNativeError(f"a piece has the character U+{ord(lacking):04X}, which is no piece")
+    setting = cut_between(longer, kept)
+    of_piece = {number: model.pieces[number].score for number in pieces}
+    made = tokens.vocabulary(special, kept)
+    scores = np.array([of_piece.get(number, -math.inf) for number in (made.ids if made.ids is not None else ())])
+    vocabulary = tokens.vocabulary(special, kept, scores=scores)
+    steps = ("metaspace", "space") if normalizer.add_dummy_prefix else ("metaspace",)
+    return NativeTokenizer(vocabulary, setting, segmentation or "merge_scores", normalization=steps)
 
 
 def _piece_ids(

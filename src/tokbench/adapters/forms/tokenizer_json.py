@@ -1,7 +1,7 @@
 """``tokenizer.json`` of Hugging Face's ``tokenizers``, in Tokbench's three phases if its model works on bytes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tokbench.adapters.forms import (
     marks_told,
     read_bounded,
 )
+from tokbench.adapters.forms.character_bpe import NORMALIZERS, native_characters
 from tokbench.adapters.forms.folder_settings import (
     AddedTokenSettings,
     FolderSettings,
@@ -26,10 +27,11 @@ from tokbench.adapters.forms.folder_settings import (
     added_tokens,
     tokens_to_add,
 )
+from tokbench.adapters.forms.kept_tokens import contains_any, kept_pattern, kept_tokens
 from tokbench.adapters.forms.patterns import ONIGURUMA, TranslatedPattern, native_setting, translated
 from tokbench.adapters.forms.sentencepiece import check_charsmaps
 from tokbench.adapters.libraries import open_library
-from tokbench.errors import TokbenchError
+from tokbench.errors import TokbenchError, shortened
 from tokbench.io.json import parse_json
 from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.pretokenization import pretokenization_of, schemes
@@ -40,6 +42,13 @@ from tokbench.vocabulary import Vocabulary
 
 LONGEST_WORD = 1 << 28
 """Characters above which WordPiece's longest word is no limit."""
+NORMALISED = {
+    "nfc": "texts are normalised (NFC of Unicode 9.0, as in tokenizers), so texts in another form are not restored",
+    "metaspace": "U+2581 in a text becomes a space, as in its library",
+    "space": "a space is added before every text, and removed by decoding",
+    "missing_space": "a space is added before every text that does not begin with one, and removed by decoding",
+}
+"""Notes on steps of normalization."""
 ASCII_SIGNS = r"!-/:-@\[-`{-~"
 
 
@@ -55,26 +64,47 @@ def native_model(values: Mapping[str, Any], added: AddedTokenSettings, segmentat
         NotNativeError: there is none; the message is the reason.
     """
     normalizer = values.get("normalizer")
-    if normalizer is not None and _steps(normalizer, "normalizers"):
-        raise NotNativeError(
-            f"it normalises texts ({', '.join(one['type'] for one in _steps(normalizer, 'normalizers'))})"
-        )
-    if added.kept:
-        raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
-    translations = _translations(values.get("pre_tokenizer"))
-    setting = native_setting(translations)
+    normalizers = [] if normalizer is None else _steps(normalizer, "normalizers")
+    steps = [one["type"] for one in normalizers]
     model = values["model"]
     kind = model.get("type") or ("BPE" if "merges" in model else None)
+    if kind == "BPE" and model.get("byte_fallback"):
+        return native_characters(values, added, normalizers, segmentation)
+    if set(steps) - {"NFC"}:
+        raise NotNativeError(NORMALIZERS.format(", ".join(steps)))
     if kind not in MODELS:
         raise NotNativeError(f"its model, {kind or 'of no name'}, is none of ours")
-    vocabulary, method = MODELS[kind](model, added, _cut(model, {*added.special, model.get("unk_id")}, setting))
+    if added.kept and kind != "BPE":
+        raise NotNativeError(f"{len(added.kept):,} added tokens are cut out of a text before it is cut into pre-tokens")
+    translations = _translations(values.get("pre_tokenizer"))
+    kept = kept_tokens(values["added_tokens"], added, bool(steps))
+    if kept:
+        translations.insert(0, kept_pattern(content.decode() for content in kept))
+    setting = native_setting(translations)
+    _check_whole(kept, setting)
+    marks = _cut(model, {*added.special, model.get("unk_id")}, setting)
+    vocabulary, method = _merging(model, added, marks, kept) if kind == "BPE" else MODELS[kind](model, added, marks)
     return NativeTokenizer(
         vocabulary,
         setting,
         segmentation or method,
         {part: ranges for one in translations for part, ranges in one.sets.items()},
         {step: ranges for one in translations for step, ranges in one.steps.items()},
+        ("nfc",) if steps else (),
     )
+
+
+def _check_whole(kept: Iterable[bytes], setting: str | Mapping[str, Any]) -> None:
+    """Check that pre-tokenization does not split an added token.
+
+    Raises:
+        NotNativeError: it splits one.
+    """
+    scheme = pretokenization_of(setting)
+    for content in kept:
+        if len(scheme.boundaries(content)) > 2:
+            quoted = shortened(content.decode())
+            raise NotNativeError(f"its pre-tokenization would split the added token '{quoted}', which is cut out first")
 
 
 def _translations(value: Mapping[str, Any] | None) -> list[TranslatedPattern]:
@@ -167,7 +197,9 @@ def _cut(model: Mapping[str, Any], marks: set[int | None], setting: str | Mappin
     return {number for number, token in found.items() if len(scheme.boundaries(token)) > 2}
 
 
-def _merging(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
+def _merging(
+    model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int], kept: Mapping[bytes, int]
+) -> tuple[Vocabulary, str]:
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(key):
             raise NotNativeError(f"its tokens have a {key}")
@@ -176,14 +208,24 @@ def _merging(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int])
     pairs = [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in model["merges"]]
     if len(set(pairs)) < len(pairs):  # Of equal pairs, the last one is used.
         pairs = list(dict.fromkeys(reversed(pairs)))[::-1]
+    unused = {
+        spelt for spelt, number in ids.items() if contains_any(_bytes(spelt) or b"", kept)
+        and kept.get(_bytes(spelt) or b"") != number
+    }  # fmt: skip
+    pairs = [pair for pair in pairs if "".join(pair) not in unused and not contains_any(_joined(pair), kept)]
     joined = {part for pair in pairs for part in (*pair, "".join(pair))}
     marks = cut if whole else added.special
     left_out = {spelt for spelt, number in ids.items() if number in marks and spelt not in joined}
-    tokens, own, special = _spelt(ids, left_out, added)
+    tokens, own, special = _spelt(ids, left_out | unused, added, kept)
     places = {token: place for place, token in enumerate(tokens)}
     of = {spelt: places[token] for spelt in joined if (token := _bytes(spelt)) is not None}
     merges = np.array([(of[left], of[right], of[left + right]) for left, right in pairs], np.int32).reshape(-1, 3)
-    return _vocabulary(tokens, own, special, merges=merges), "whole_or_merge" if whole else "merge"
+    flags = np.array([token in kept for token in tokens], np.bool_) if kept else None
+    return _vocabulary(tokens, own, special, merges=merges, added=flags), "whole_or_merge" if whole else "merge"
+
+
+def _joined(pair: Sequence[str]) -> bytes:
+    return _bytes("".join(pair)) or b""
 
 
 def _likelihood(model: Mapping[str, Any], added: AddedTokenSettings, cut: set[int]) -> tuple[Vocabulary, str]:
@@ -227,11 +269,11 @@ def _longest_prefix(model: Mapping[str, Any], added: AddedTokenSettings, cut: se
     return vocabulary, "longest_prefix" if prefix else "greedy"
 
 
-MODELS = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
+MODELS: dict[str, Any] = {"BPE": _merging, "Unigram": _likelihood, "WordPiece": _longest_prefix}
 
 
 def _spelt(
-    ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings
+    ids: Mapping[str, int], left_out: set[str], added: AddedTokenSettings, kept: Mapping[bytes, int] | None = None
 ) -> tuple[list[bytes], list[int], dict[int, bytes]]:
     """Return tokens by id, their ids, and the ids that encoding never returns, with their names."""
     special = dict(added.special)
@@ -243,6 +285,8 @@ def _spelt(
             special.pop(number, None)
         else:
             special.setdefault(number, spelt.encode())
+    found |= {number: token for token, number in (kept or {}).items()}
+    special = {number: name for number, name in special.items() if number not in found}
     if len(found) + len(set(special) & set(ids.values())) < len(ids):
         raise NotNativeError("some of its tokens have one id")
     own = sorted(found)
@@ -322,7 +366,8 @@ def found_in(values: Any, place: str, options: ReadOptions, folder: FolderSettin
         return replace(found, reason=str(error))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return replace(found, reason="parts of it are of a form that is not known here")
-    return replace(found, native=native, tokens=len(native.vocabulary))
+    told = [*found.told, *(NORMALISED[step] for step in native.normalization)]
+    return replace(found, native=native, tokens=len(native.vocabulary), told=told)
 
 
 def _ids(model: dict[str, Any]) -> dict[str, int]:

@@ -75,13 +75,23 @@ def traits_of(tokenizer: Any) -> Traits:
         special=_special(tokenizer),
         unknown_id=_part(library, "unknown") if unknown is None else unknown,
         bytes_of=_part(tokenizer, "bytes_of") or _part(library, "bytes_of"),
-        normalized=_part(tokenizer, "normalized") or _part(library, "normalized"),
+        normalized=_normalized(tokenizer, library),
         boundaries=own or (schemes[name].function if name in schemes else None),
         scheme=name,
         patterns=_patterns(_part(tokenizer, "scheme")),
         segmentation=str(_part(tokenizer, "segmentation") or ""),
         last_cut=_part(tokenizer, "last_cut"),
     )
+
+
+def _normalized(tokenizer: Any, library: Any) -> Callable[[str], str] | None:
+    """Return the normaliser of a tokenizer or its library as a function of text; None if there is none."""
+    if not isinstance(tokenizer, Tokenizer):
+        return _part(tokenizer, "normalized") or _part(library, "normalized")
+    if tokenizer.library_name or not tokenizer.normalization:
+        found: Callable[[str], str] | None = _part(library, "normalized")
+        return found
+    return lambda text: tokenizer.normalized(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
 def _part(whole: Any, name: str) -> Any:

@@ -216,7 +216,7 @@ def _counts(tokenizer: Tokenizer, documents: Sequence[Document]) -> DocumentCoun
     size = sum(len(document.text) for document in documents)
     if tokenizer.lossless:
         return DocumentCounts([tokenizer.count(document.text) for document in documents], 0, size, 0)
-    from tokbench.adapters.roundtrip import bytes_lost
+    from tokbench.tokenizer.roundtrip import bytes_lost
 
     tokens, changed, lost = [], 0, 0
     for document in documents:

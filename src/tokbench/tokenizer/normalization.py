@@ -1,0 +1,233 @@
+"""Normalization of texts before pre-tokenization, for external tokenizers whose library normalises.
+
+Steps are applied in turn. Texts that they change are lost: decoding returns the normalised text, without the space that
+was added before it.
+
+``nfc`` is Normalization Form C (Unicode Standard Annex #15) of Unicode 9.0, the edition of Hugging Face's
+``tokenizers``. Later editions gave combining classes or compositions to 221 more code points, up to Unicode 18. These
+are not changed here, so the result does not depend on the edition of Python's ``unicodedata``.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from operator import add
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tokbench.errors import TokbenchError
+
+if TYPE_CHECKING:
+    from tokbench.pretokens import PretokenCounts
+
+Step = Literal["nfc", "metaspace", "space", "missing_space"]
+"""``nfc``: see the module. ``metaspace``: U+2581, which spells a space in tokens of SentencePiece, becomes a space.
+``space``: a space before a text that is not empty. ``missing_space``: the same, unless the text begins with a space."""
+STEPS: tuple[Step, ...] = get_args(Step)
+SPACE = b" "
+MARK = "\u2581".encode()
+"""The character that spells a space in SentencePiece, in UTF-8."""
+LATER = """
+5C8-5C9 7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA A82C 105C9 105D2 105DA 105E4 10D24-10D27
+10D69-10D6D 10EAB-10EAC 10ECB-10ECF 10EF0-10EFB 10EFD-10EFF 10F46-10F50 10F82-10F85 11070 1133B 11382-11385 1138B 1138E
+11390-11391 113C2 113C5 113C7-113C8 113CE-113D0 1145E 11839-1183A 11935 11938 1193D-1193E 11943 119E0 11A34 11A47 11A99
+11D42 11D44-11D45 11D97 11F41-11F42 1611E 16121-16129 1612F 16D63 16D67-16D6A 16FF0-16FF1 1D127-1D128 1D250-1D252
+1D25B-1D25C 1D25F 1D280-1D281 1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
+"""
+"""Code points whose normalization is defined by editions of Unicode from 10.0 to 18.0."""
+
+
+class Normalization:
+    """Steps that change a text before pre-tokenization; none by default.
+
+    Args:
+        steps: Names of the steps, in order.
+
+    Raises:
+        TokbenchError: There is no such step.
+    """
+
+    def __init__(self, steps: Sequence[str] = ()) -> None:
+        for step in steps:
+            if step not in STEPS:
+                raise TokbenchError(f"normalization: '{step}' is not a step ({', '.join(STEPS)})")
+        self.steps = cast(tuple[Step, ...], tuple(steps))
+
+    def __bool__(self) -> bool:
+        """Return whether there are steps."""
+        return bool(self.steps)
+
+    def __call__(self, text: bytes) -> bytes:
+        """Return the normalised text. Bytes that are not UTF-8 stay."""
+        for step in self.steps:
+            text = FUNCTIONS[step](text)
+        return text
+
+    @property
+    def prefix(self) -> bool:
+        """Whether a space is added before a text."""
+        return "space" in self.steps or "missing_space" in self.steps
+
+    def inside(self, text: bytes) -> bytes:
+        """Return a part of a text as normalised, without a space before it."""
+        return Normalization([step for step in self.steps if step not in ("space", "missing_space")])(text)
+
+    def restored(self, text: bytes) -> bytes:
+        """Return a decoded text without the space that was added before it."""
+        return text.removeprefix(SPACE) if self.prefix else text
+
+    def parts(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """Yield parts of a text that are normalised independently: as normalised, with start and end in characters.
+
+        Spaces that are added before the text are left out.
+        """
+        for match in _clusters().finditer(text):
+            part = self.inside(match[0].encode("utf-8", "surrogatepass"))
+            yield part.decode("utf-8", "surrogatepass"), *match.span()
+
+    def origins(self, text: bytes, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the places in a text of places in the normalised text.
+
+        A place inside a changed part is the end of that part.
+
+        Args:
+            text: The text before normalization.
+            places: int64 [n], ascending offsets in the bytes of the normalised text.
+        """
+        texts = [text]
+        for step in self.steps:
+            texts.append(FUNCTIONS[step](texts[-1]))
+        for step, before, after in reversed([*zip(self.steps, texts, texts[1:], strict=False)]):
+            if before != after:
+                places = _traced(PARTS[step](before, after), places)
+        return places
+
+
+class NormalisedTexts:
+    """Normalised documents, one at a time, with counts of the original ones.
+
+    Args:
+        documents: Language tags and texts.
+        normalization: The steps.
+
+    Attributes:
+        record: Documents read so far, and those of them that normalization changes for good.
+    """
+
+    def __init__(self, documents: Iterable[tuple[str, bytes]], normalization: Normalization) -> None:
+        self._documents, self._normalization = documents, normalization
+        self._bytes: Counter[str] = Counter()
+        self.record = {"documents": 0, "documents_changed": 0}
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the language tag and the normalised text of each document."""
+        for language, text in self._documents:
+            normalised = self._normalization(text)
+            self._bytes[language] += len(text)
+            self.record["documents"] += 1
+            self.record["documents_changed"] += self._normalization.restored(normalised) != text
+            yield language, normalised
+
+    def measured(self, counts: "Mapping[str, PretokenCounts]") -> "dict[str, PretokenCounts]":
+        """Return the counts of all documents with the bytes of their original texts."""
+        from tokbench.corpus.languages import by_tag
+
+        sizes = by_tag(self._bytes, add)
+        return {language: replace(part, text_bytes=sizes.get(language, 0)) for language, part in counts.items()}
+
+
+def nfc(text: bytes) -> bytes:
+    """Return a text in Normalization Form C of Unicode 9.0; a byte that is not UTF-8 is not changed."""
+    if text.isascii():
+        return text
+    characters = text.decode("utf-8", "surrogateescape")
+    if unicodedata.is_normalized("NFC", characters):
+        return text
+    parts = _later().split(characters)
+    return "".join(unicodedata.normalize("NFC", part) for part in parts).encode("utf-8", "surrogateescape")
+
+
+def _spaced(text: bytes) -> bytes:
+    return SPACE + text if text else text
+
+
+def _spaced_if_missing(text: bytes) -> bytes:
+    return text if text.startswith(SPACE) else _spaced(text)
+
+
+FUNCTIONS: dict[Step, Callable[[bytes], bytes]] = {
+    "nfc": nfc,
+    "metaspace": lambda text: text.replace(MARK, SPACE),
+    "space": _spaced,
+    "missing_space": _spaced_if_missing,
+}
+
+
+def _codes(ranges: str) -> str:
+    """Return ranges in hexadecimal as the content of a set of a regular expression."""
+    ends = (part.partition("-") for part in ranges.split())
+    return "".join(rf"\U{int(first, 16):08x}-\U{int(last or first, 16):08x}" for first, _, last in ends)
+
+
+@cache
+def _later() -> re.Pattern[str]:
+    return re.compile(f"([{_codes(LATER)}])")
+
+
+@cache
+def _clusters() -> re.Pattern[str]:
+    """Return a pattern of a character and all after it that may be composed with it or change places with it."""
+    seconds = {
+        ord(parts[1])
+        for code in range(0x110000)
+        if unicodedata.decomposition(chr(code))[:1] not in ("", "<")
+        and len(parts := unicodedata.normalize("NFD", chr(code))) > 1
+    }
+    joining = {*seconds, *range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
+    joining |= {code for code in range(0x110000) if unicodedata.combining(chr(code))}
+    members = "".join(rf"\U{code:08x}" for code in sorted(joining))
+    return re.compile(f"[\\s\\S][{members}]*")
+
+
+def _parts_of_nfc(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
+    for match in _clusters().finditer(before.decode("utf-8", "surrogateescape")):
+        part = match[0].encode("utf-8", "surrogateescape")
+        yield len(part), len(nfc(part))
+
+
+def _parts_of_marks(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
+    for number, part in enumerate(before.split(MARK)):
+        if number:
+            yield len(MARK), len(SPACE)
+        if part:
+            yield len(part), len(part)
+
+
+def _parts_of_space(before: bytes, after: bytes) -> Iterator[tuple[int, int]]:
+    yield 0, 1
+    yield len(before), len(before)
+
+
+PARTS: dict[Step, Callable[[bytes, bytes], Iterable[tuple[int, int]]]] = {
+    "nfc": _parts_of_nfc,
+    "metaspace": _parts_of_marks,
+    "space": _parts_of_space,
+    "missing_space": _parts_of_space,
+}
+"""Bytes of each part of a changed text before and after a step; a part of equal sizes is not changed."""
+
+
+def _traced(parts: Iterable[tuple[int, int]], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    sizes = np.array([*parts], np.int64).reshape(-1, 2)
+    starts = np.concatenate([np.zeros((1, 2), np.int64), sizes.cumsum(axis=0)])
+    found = np.searchsorted(starts[:, 1], places, side="right") - 1
+    inside = np.minimum(found, len(sizes) - 1)
+    within = places - starts[found, 1]
+    equal = sizes[inside, 0] == sizes[inside, 1]
+    ends = starts[np.minimum(found + 1, len(sizes)), 0]
+    return np.where(within == 0, starts[found, 0], np.where(equal, starts[found, 0] + within, ends))
