@@ -1,5 +1,6 @@
 """Zipf measures and UTF-8 integrity: examples by hand, and segmentations against definitions spelled out in Python."""
 
+from collections.abc import Iterable
 from math import log
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,6 @@ from tokbench.metric.zipf import ZipfOptions, curve_measures, mean_rank, rank_cu
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens import PretokenCounts
-from tokbench.reference.zipf import zipf_measures
 from tokbench.tokenizer.encoder import TokenSpans
 
 
@@ -38,6 +38,17 @@ def test_zipf_by_hand() -> None:
     assert mean_rank(frequencies) == pytest.approx((12 + 2 * 6 + 3 * 4 + 4 * 3) / 25)
     assert len(rank_curve(np.ones(1000, np.int64), 6.0)[0]) == 403
     assert len(rank_curve(frequencies, log(2) + 1e-9)[0]) == 2
+
+
+def zipf_measures(frequencies: Iterable[int], log_rank: float = 6.0) -> tuple[int, float, float]:
+    """Tokens in use, and slope and mean absolute deviation of ln(frequency) over ln(rank), in plain Python."""
+    used = sorted((number for number in frequencies if number), reverse=True)
+    points = [(log(rank), log(number)) for rank, number in enumerate(used, 1) if log(rank) <= log_rank]
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / sum((x - mean_x) ** 2 for x, _ in points)
+    deviations = [abs(y - mean_y - slope * (x - mean_x)) for x, y in points]
+    return len(used), slope, sum(deviations) / len(deviations)
 
 
 @given(st.lists(st.integers(0, 50), min_size=3, max_size=30).filter(lambda values: sum(map(bool, values)) > 1))

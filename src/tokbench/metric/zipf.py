@@ -4,8 +4,6 @@ Lotz et al. 2025 ("Beyond text compression: evaluating tokenizers across scales"
 the number of tokens in use, and area, slope and deviation of the curve of ln(frequency) over ln(rank). The curve is cut
 at ln(rank) = 6, the 403 most frequent tokens. Ranks are 1, 2, ... by falling frequency; equal frequencies have
 ranks of their own. The mean rank of an occurrence and the ratio of types to tokens are those of TokEval.
-
-Reference: ``zipf_measures`` in :mod:`tokbench.reference.zipf`.
 """
 
 import numpy as np
