@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tokbench.inspection.checks import reach
 from tokbench.inspection.checks.contexts import BEFORE, PretokenAutomaton, contexts, heads_of, likeness, tails_of
-from tokbench.inspection.checks.subject import EncodeError, TokenizerUnderTest
+from tokbench.inspection.checks.subject import TokenizerUnderTest
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of, schemes
 from tokbench.pretokenization.patterns.sequence import automaton_of_sequence
@@ -37,16 +38,17 @@ def test_a_merge_that_is_forestalled_is_proved_unreachable() -> None:
     assert told[b"abc"].witness == "its bytes are always split as 61|62 63"
 
 
-def test_a_token_whose_bytes_are_rejected_is_not_reached_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    encode = TokenizerUnderTest.encode
+class Rejecting(Tokenizer):
+    """Tokenizer that rejects one text."""
 
-    def reject(self: TokenizerUnderTest, text: bytes) -> list[int]:
+    def encode(self, text: bytes | str, threads: int = 1) -> NDArray[np.int32]:
         if text == b"ab":
-            raise EncodeError("not these")
-        return encode(self, text)
+            raise ValueError("not this text")
+        return super().encode(text, threads)
 
-    monkeypatch.setattr(TokenizerUnderTest, "encode", reject)
-    told = reached(Tokenizer(vocabulary(b"ab", b"cd"), "none", "greedy"))
+
+def test_a_token_whose_bytes_are_rejected_is_not_reached_alone() -> None:
+    told = reached(Rejecting(vocabulary(b"ab", b"cd"), "none", "greedy"))
     assert (told[b"ab"].proof, told[b"cd"].proof) == ("context", "alone")
 
 
