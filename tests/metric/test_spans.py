@@ -398,7 +398,7 @@ def test_a_tokenizer_whose_tokens_cross_pretokens(tmp_path: Path, tokbench: Tokb
     (tmp_path / "text.txt").write_bytes(b" the cat the can")
     found = json.loads(tokbench("measure", tmp_path / "joined", "--documents", tmp_path / "text.txt").stdout)
     assert "loss" not in found
-    assert [row["value"] for row in found["measurements"]] == [row.value for row in rows]
+    assert [row["value"] for row in found["measurements"][: len(rows)]] == [row.value for row in rows]
     (tmp_path / "counts.tsv").write_text("61\t1\n")
     failed = tokbench("measure", tmp_path / "joined", "--counts", tmp_path / "counts.tsv")
     assert "tokens may cross pre-tokens, so counts do not suffice; pass --documents" in failed.message

@@ -93,11 +93,13 @@ def measure_command(
         if counts is not None:
             way = f"works through {tokenizer.library_name} and has no pre-tokens" if tokenizer.library_name else CROSSES
             raise TokbenchError(f"{folder}: {way}; pass --documents")
-        watched = LossCounter(tokenizer)
+        watched = None if tokenizer.lossless else LossCounter(tokenizer)
         with progress("measure"):
-            found = measure_documents(tokenizer, texts, families=given, encode=watched.encode_spans)
+            found = measure_documents(
+                tokenizer, texts, families=given, encode=watched.encode_spans if watched else None
+            )
             found += [] if only_counts else _of_documents(tokenizer, documents, fields, given)
-        write_measurements(tokenizer, found, variant, corpus, output, None if tokenizer.lossless else watched.record)
+        write_measurements(tokenizer, found, variant, corpus, output, watched.record if watched else None)
         return
     normalised = NormalisedTexts(texts, tokenizer.normalization) if tokenizer.normalization else None
     if counts is not None and normalised is not None:

@@ -274,18 +274,54 @@ def encoded_by_language(
     """
     encode = tokenizer.encode_spans if encode is None else encode
     words_by = tokenizer.words_by
-    found: dict[str, EncodedText] = {}
+    sums: dict[str, _Sums] = {}
     for language, text in documents:
         encoded = encode(text)
-        one = replace(
-            nothing_encoded(tokenizer),
-            frequencies=np.bincount(encoded.ids, minlength=tokenizer.id_limit).astype(np.int64, copy=False),
-            total_bytes=len(text),
-            breaks=sum(map(text.count, BREAKS)),
-            spans=count_spans(text, encoded, words_by),
+        part = sums.setdefault(language, _Sums())
+        part.add_ids(encoded.ids)
+        part.total_bytes += len(text)
+        part.breaks += sum(map(text.count, BREAKS))
+        part.spans = part.spans.plus(count_spans(text, encoded, words_by))
+    none = nothing_encoded(tokenizer)
+    found = {
+        language: none
+        + replace(
+            none,
+            frequencies=part.frequencies(),
+            total_bytes=part.total_bytes,
+            breaks=part.breaks,
+            spans=part.spans,
         )
-        found[language] = found[language] + one if language in found else one
+        for language, part in sums.items()
+    }
     return dict(sorted(by_tag(found, operator.add).items()))
+
+
+IDS_AT_ONCE = 1 << 20
+"""Number of ids that are counted at once."""
+
+
+class _Sums:
+    """Sums over the documents of a language."""
+
+    def __init__(self) -> None:
+        self.total_bytes = self.breaks = self._waiting = 0
+        self.spans = SpanCounts()
+        self._ids: list[NDArray[np.int32]] = []
+        self._counted = np.zeros(0, np.int64)
+
+    def add_ids(self, ids: NDArray[np.int32]) -> None:
+        self._ids.append(ids)
+        self._waiting += len(ids)
+        if self._waiting >= IDS_AT_ONCE:
+            self.frequencies()
+
+    def frequencies(self) -> NDArray[np.int64]:
+        """Return occurrences of each id so far, int64 [largest id + 1]."""
+        found = np.bincount(np.concatenate([np.zeros(0, np.int32), *self._ids]), minlength=len(self._counted))
+        found[: len(self._counted)] += self._counted
+        self._ids, self._waiting, self._counted = [], 0, found.astype(np.int64, copy=False)
+        return self._counted
 
 
 def nothing_encoded(tokenizer: "Tokenizer") -> EncodedText:
