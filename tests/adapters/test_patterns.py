@@ -18,7 +18,7 @@ from tokbench.adapters.forms.patterns import FANCY_REGEX, ONIGURUMA, Dialect, na
 from tokbench.adapters.probes import probes
 from tokbench.errors import TokbenchError
 from tokbench.pretokenization import pretokenization_of
-from tokbench.pretokenization.patterns.coverage import MOST, access_texts, left_out
+from tokbench.pretokenization.patterns.coverage import MOST, access_texts, left_out, spans_words
 from tokbench.vocabulary import BYTES, Vocabulary
 
 # ruff: noqa: F811 - fixtures are named like the parameters that they fill
@@ -167,6 +167,12 @@ def test_nothing_is_drawn() -> None:
     assert left_out(r"[a-z]+| ") == "\x00"
     assert left_out(r"ab|[^a]") == "a"
     assert left_out(".") == "\n"
+
+
+def test_text_between_matches_may_be_sentences() -> None:
+    """It has letters and blanks."""
+    assert all(map(spans_words, (r"\p{N}{1,3}", r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)")))
+    assert not any(map(spans_words, (" ", r"[a-z]+", r"\s+|\S+", ".")))
 
 
 def test_texts_made_from_patterns_have_their_literals_and_borders() -> None:

@@ -73,6 +73,19 @@ def test_nothing_is_measured_elsewhere_unless_asked(experiment: Any) -> None:
     assert ValidatedCorpora(plain).documents == ["news", "code"]
 
 
+def test_long_pretokens_have_no_bound(experiment: Any) -> None:
+    variants = {
+        "sentences": {"pretokenization": "superbpe_2", "construction": "superbpe"},
+        "documents": {"pretokenization": "none", "construction": "bpe"},
+        "across": {"pretokenization": "gpt2", "construction": "boundlessbpe"},
+        "digits": {"pretokenization": "digits", "construction": "bpe"},
+        "of_code": {"corpus": "code", **BPE},
+    }
+    found = all_bounds(experiment(variants={name: {"corpus": "news", **one} for name, one in variants.items()}))
+    assert {one.scheme.split("_")[0] for one in found if one.corpus == "news"} == {"digits"}
+    assert {one.scheme for one in found if one.corpus == "code"} == {"gpt2"}
+
+
 def test_every_variant_on_every_corpus(experiment: Any) -> None:
     asked = experiment(measured_on=["news", "code"], ngram_bits={})
     found = all_measured(asked)

@@ -12,7 +12,9 @@ from tokbench.building import own_segmentation
 from tokbench.config.experiment import Experiment
 from tokbench.config.sections import NgramBitsOptions, Size
 from tokbench.construction import constructions
-from tokbench.pretokenization import pretokenization_of
+from tokbench.pretokenization import Pretokenization, pretokenization_of
+from tokbench.pretokenization.patterns.coverage import spans_words
+from tokbench.pretokenization.patterns.parse import LanguageError
 from tokbench.segmentation import segmentations
 from tokbench.tokenizer.folder import OWN
 from tokbench.workflow.shell import canonical
@@ -113,7 +115,8 @@ def splits_made_from(experiment: Experiment, corpus: str) -> list[tuple[str, str
 def all_bounds(experiment: Experiment) -> list[Bounded]:
     """Return the distinct corpora, pre-tokenizations and sizes of the built tokenizers.
 
-    Documents that are not split have too many substrings for a bound, and tokens that may cross pre-tokens have none.
+    Pre-tokens that may be sentences or documents have too many substrings for a bound, and tokens that may cross
+    pre-tokens have none.
     The pre-tokenization and size of external tokenizers are known only after import; they use the bounds of built ones
     with the same values.
     """
@@ -125,11 +128,21 @@ def all_bounds(experiment: Experiment) -> list[Bounded]:
     found = (
         Bounded(corpus, schemes[name].slug, size)
         for name, variant in experiment.built.items()
-        if name in schemes and schemes[name].splits != ()
+        if name in schemes and not _are_long(schemes[name])
         for corpus in (experiment.corpus_of(name), *experiment.measured_on_of(name))
         for size in variant.sizes or experiment.sizes
     )
     return list(dict.fromkeys(found))
+
+
+def _are_long(scheme: Pretokenization) -> bool:
+    """Return whether pre-tokens may be sentences or documents."""
+    if scheme.splits is None or len(scheme.splits) > 1:
+        return False
+    try:
+        return not scheme.splits or spans_words(scheme.splits[0])
+    except LanguageError:
+        return False
 
 
 def all_tested(experiment: Experiment) -> list[TestTarget]:

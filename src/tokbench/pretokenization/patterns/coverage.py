@@ -27,9 +27,27 @@ def left_out(pattern: str) -> str | None:
     Raises:
         LanguageError: the pattern is outside the compiled language.
     """
+    return next((chr(code) for code, sure in _runs(pattern) if not sure), None)
+
+
+def spans_words(pattern: str) -> bool:
+    """Return whether text outside of all matches may contain both letters and blanks, so that it may be sentences.
+
+    Args:
+        pattern: a regular expression.
+
+    Raises:
+        LanguageError: the pattern is outside the compiled language.
+    """
+    runs = list(_runs(pattern))
+    return not any(next(sure for code, sure in reversed(runs) if code <= ord(sign)) for sign in "a ")
+
+
+def _runs(pattern: str) -> Iterator[tuple[int, bool]]:
+    """Yield the first code point of each run of a class, and whether every match tried at its characters succeeds."""
     automaton = automaton_of_sequence((pattern,))
     sure = Steps(automaton).sure
-    return next((chr(code) for code, number in automaton.symbols.classes.runs if not sure >> number & 1), None)
+    yield from ((code, bool(sure >> number & 1)) for code, number in automaton.symbols.classes.runs)
 
 
 MOST = 2_000
