@@ -240,7 +240,7 @@ def count_texts(
     output: Path | str,
     check: Callable[[str], None],
 ) -> dict[str, PretokenCounts]:
-    """Return the pre-token counts of documents by language.
+    """Return the pre-token counts of documents by language, in order of the tags.
 
     Args:
         texts: Language tags and documents.
@@ -250,7 +250,7 @@ def count_texts(
         check: Function called with the path of the counts before they are read, if there is a limit.
     """
     if megabytes is None:
-        return count_languages(texts, scheme)
+        return dict(sorted(count_languages(texts, scheme).items()))
     with scratch_folder(output) as folder:
         path = str(folder / "counts.parquet")
         count_external(texts, scheme, path, MemoryBound(megabytes))
