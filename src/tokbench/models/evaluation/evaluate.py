@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     from tokbench.tokenizer import Tokenizer
 
 
-KEPT = ("file", "record", "group")
-"""Columns of a local suite's questions that name their source."""
+KEPT: dict[str, dict[str, str]] = {
+    "local": {"file": "file", "record": "record", "group": "group"},
+    "offline": {"source_document": "document"},
+}
+"""By the source of a suite: keys of results that name the source of a question, and their columns in the tasks."""
 
 
 def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: SuiteOptions, lm: "LM") -> dict[str, Any]:
@@ -58,7 +61,7 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
         raise TokbenchError(f"suite: task '{name}' has no metric '{metric}' ({samples[0]['metrics']})")
     boundaries = getattr(lm, "boundaries", {}).get(name, {})
     ordered = sorted(samples, key=lambda sample: sample["doc_id"])
-    kept = KEPT if suite.source == "local" else ()
+    kept = KEPT.get(suite.source, {})
     documents = [_outcome(task, sample, metric, boundaries, kept) for sample in ordered]
     choices = [len(document["log_likelihoods"]) for document in documents]
     n = len(documents)
@@ -80,15 +83,16 @@ def outcomes(name: str, task: "Task", samples: list[dict[str, Any]], suite: Suit
 
 
 def _outcome(
-    task: "Task", sample: dict[str, Any], metric: str, boundaries: dict[int, Any], kept: Sequence[str]
+    task: "Task", sample: dict[str, Any], metric: str, boundaries: dict[int, Any], kept: Mapping[str, str]
 ) -> dict[str, Any]:
     scores = [float(response[0]) for response in sample["filtered_resps"]]
     texts = _choices(task, sample)
     found = {
         "document": sample["doc_id"],
-        **{key: sample["doc"][key] for key in kept},
+        **{key: sample["doc"][column] for key, column in kept.items()},
         "log_likelihoods": [round(score, 6) for score in scores],
         "characters": [len(text) for text in texts],
+        "bytes": [_scored_bytes(*request) for request in sample["arguments"][: len(texts)]],
         "straddling": [],
         "gold": None,
         "prediction": None,
@@ -104,6 +108,11 @@ def _outcome(
         values = [score / weight for score, weight in zip(scores, weights, strict=True)]
         found |= {"gold": _gold(task, sample, texts), "prediction": values.index(max(values))}
     return found
+
+
+def _scored_bytes(context: str, choice: str) -> int:
+    """Return the bytes of the text that a log-likelihood is of: the choice and the white space before it."""
+    return len((context + choice).encode()) - len(context.rstrip().encode())
 
 
 def _choices(task: "Task", sample: dict[str, Any]) -> list[str]:
@@ -197,8 +206,10 @@ def evaluate(
       :mod:`tokbench.models.evaluation.coverings`), ``straddling_documents`` and ``truncated_documents`` (numbers of
       questions);
     - ``documents``: for each question its number, the log-likelihood (nats) of each choice, and its length in
-      characters and in tokens (including partial ones). Further the straddling choices, the right and the predicted
-      choice, and the outcome. For local suites also file, record and group.
+      characters, in bytes (of the scored text, with the white space before the choice) and in tokens (including
+      partial ones). Further the straddling choices, the right and the predicted choice, and the outcome. For local
+      suites also file, record and group; for offline suites also ``source_document``, the position of the question's
+      document in its source.
 
     ``texts`` contains the suite's texts in bits per byte. ``bits_per_byte`` is null without documents.
     ``bits_per_byte_of`` has its totals and documents, with their numbers in the source and their languages, and
