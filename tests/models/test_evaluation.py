@@ -62,6 +62,19 @@ def test_an_oracle_is_always_right_and_a_guesser_by_chance(torch: ModuleType, of
             scores = document["log_likelihoods"]
             assert document["prediction"] == scores.index(max(scores))
             assert document["correct"] == (document["prediction"] == gold)
+        for document, row in zip(outcome["documents"], rows(offline_tasks / f"{task}.test.jsonl"), strict=True):
+            assert document["bytes"] == [1 + len(choice.encode()) for choice in row["choices"]], "with the space"
+            assert document["source_document"] == row["document"]
+
+
+def test_bytes_are_those_after_the_text_of_the_context(torch: ModuleType) -> None:
+    from tokbench.models.evaluation.evaluate import _scored_bytes
+
+    for context, choice, scored in (
+        ("the", " road", " road"), ("the ", "road", " road"), ("the\n\n", " é", "\n\n é"), ("", " road", " road"),
+        (" ", "road", " road"), ("the", "road", "road"),
+    ):  # fmt: skip
+        assert _scored_bytes(context, choice) == len(scored.encode())
 
 
 def test_limits_and_mistakes_of_a_suite(torch: ModuleType, offline_tasks: Path) -> None:
@@ -124,6 +137,8 @@ def test_schemas_scored_by_their_endings_and_texts_without_choices(torch: Module
     (outcome,) = tasks["ending"]["documents"]
     assert outcome["log_likelihoods"] == pytest.approx(scores, abs=1e-5)
     assert outcome["correct"] == (outcome["prediction"] == 1) == (scores[1] > scores[0])
+    assert outcome["bytes"] == [len(" was here")] * 2, "the scored text, not the choices"
+    assert tasks["completion"]["documents"][0]["bytes"] == [len(" road")]
     assert tasks["ending"]["random_baseline"] == 0.5
     assert tasks["completion"]["random_baseline"] == 0
     assert tasks["completion"]["documents"][0]["prediction"] is None

@@ -12,6 +12,7 @@ from tokbench.statistics.answers import OUTCOME, average_intervals
 from tokbench.statistics.correlation import between_metrics, between_sizes, metric_with_accuracy
 from tokbench.statistics.critical_difference import critical_differences
 from tokbench.statistics.languages import models_over_languages, ngrams_over_languages
+from tokbench.statistics.measure_power import measure_power
 from tokbench.statistics.measures import measures_against_models
 from tokbench.statistics.model_bits import compare_model_bits
 from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
@@ -21,12 +22,14 @@ from tokbench.statistics.ranks import averages, averages_by_size
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
+from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
+from tokbench.tabulation.answer_measures import QUESTION_MEASURES
 from tokbench.tabulation.bounds import BOUNDS
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
 from tokbench.tabulation.ngram_bits import NGRAM_DOCUMENTS
-from tokbench.tabulation.table import tables_of
+from tokbench.tabulation.table import schema, tables_of
 
 DECLARED = tables_of("tabulate", "analyse")
 VARIANTS = ["bpe", "unigram_greedy", "sage", "random"]
@@ -79,6 +82,22 @@ def outcomes() -> pl.DataFrame:
         for place, variant in enumerate(VARIANTS) for size in SIZES for task in TASKS[:2] for document in range(10)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=OUTCOME, orient="row")
+
+
+def answers_by_seed() -> pl.DataFrame:
+    """Return ten answers of three seeds for each of two tasks; later variants need more bits."""
+    rows = [
+        {
+            "model": "tiny (3 seeds)", "variant": variant, "size": size, "suite": "offline", "task": task,
+            "document": document, "group": "", "source_corpus": "books", "source_document": document % 5, "bytes": 20,
+            "correct": (document + seed) % 10 > place, "divided_by": "", "seed": seed,
+            "bits_per_byte": 2 + 0.1 * place + 0.01 * ((document + place) * (seed + 1) % 7),
+            "probability": 0.5 - 0.05 * place + 0.01 * ((document + 2 * place) * (seed + 1) % 5),
+        }
+        for place, variant in enumerate(VARIANTS) for size in SIZES for task in TASKS[:2] for document in range(10)
+        for seed in range(3)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema={**schema(QUESTION_MEASURES), "seed": pl.Int64})
 
 
 def ngram_documents() -> pl.DataFrame:
@@ -296,6 +315,9 @@ def made() -> ReportContent:
             "question_intervals": question_intervals(outcomes()),
             "question_comparisons": compare_questions(outcomes()),
             "behind_the_best": behind_the_best(outcomes()),
+            "task_measures": task_measure_table(answers_by_seed()),
+            "task_measure_comparisons": compare_task_measures(answers_by_seed(), {}),
+            "measure_power": measure_power(compare_task_measures(answers_by_seed(), {})),
             "seeds": between_seeds(seeded()),
             "correlations": metric_with_accuracy(measures, scores),
             "metric_correlations": between_metrics(measures),
@@ -346,6 +368,7 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
          "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
+         "task_measures", "task_measure_comparisons", "measure_power",
          "correlations", "metric_correlations", "r_squared", "overlaps", "venn", "bounds", "ngram_bits", "ngram_ranks",
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",

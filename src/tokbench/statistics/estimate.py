@@ -109,6 +109,7 @@ class Spread:
         degrees: degrees of freedom of Student's t, by Satterthwaite.
         seed_deviation: sample standard deviation of the seeds' ratios.
         document_error: part of ``error`` that more seeds do not reduce.
+        residual_error: part of ``error`` from variation of single documents between seeds, which more of either reduce.
         seeds: number of seeds.
     """
 
@@ -117,6 +118,7 @@ class Spread:
     degrees: float
     seed_deviation: float
     document_error: float
+    residual_error: float
     seeds: int
 
     @property
@@ -159,6 +161,7 @@ def ratio_over_both(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> 
         max(fewest, whole_square**2 / variances) if variances else fewest,
         sqrt(of_seeds / documents),
         sqrt(max(of_documents - of_rest, 0.0) / (seeds * documents)),
+        sqrt(of_rest / (seeds * documents)),
         seeds,
     )
 

@@ -15,6 +15,7 @@ from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
+from tokbench.tabulation.answer_measures import QUESTION_MEASURES
 from tokbench.tabulation.columns import BOUNDARIES, SENTENCES, TEXT, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
@@ -76,6 +77,13 @@ class StatisticsInputs:
     def outcomes(self) -> pl.DataFrame:
         """Outcome of every question with a column ``seed``; models that differ only in the seed share a name."""
         return with_seeds(self.answered, self._seeds)
+
+    @cached_property
+    def answers_by_seed(self) -> pl.DataFrame:
+        """Measures of the answer to every question with a column ``seed``; models that differ only in the seed share a
+        name. A question's ``source_document`` is the first of its unit. Empty if the tables are of an older version."""
+        measures = self._read_newer("answer_measures", schema(QUESTION_MEASURES))
+        return with_seeds(name_units(measures, self.units), self._seeds)
 
     @cached_property
     def accuracy(self) -> pl.DataFrame:
@@ -210,6 +218,27 @@ def sum_by_unit(frame: pl.DataFrame, summed: Sequence[str], units: Mapping[str, 
         sums = rows.group_by(keys, maintain_order=True).agg(pl.col(*summed).sum(), pl.col("document").min())
         parts.append(sums.select(frame.columns))
     return pl.concat(parts) if units else frame
+
+
+def name_units(questions: pl.DataFrame, units: Mapping[str, Path]) -> pl.DataFrame:
+    """Replace the document that each question is made from by the first document of its unit.
+
+    Args:
+        questions: table with the columns ``source_corpus`` and ``source_document``.
+        units: table of units by corpus, see :mod:`tokbench.corpus.units`. Questions of other corpora are unchanged.
+
+    Raises:
+        TokbenchError: see :func:`tokbench.corpus.units.read_units`.
+    """
+    for corpus, path in units.items():
+        named = read_units(path)
+        first = {unit: document for document, unit in reversed(named.items())}
+        known = {document: first[unit] for document, unit in named.items()}
+        unit = pl.col("source_document").replace_strict(known, default=pl.col("source_document"))
+        questions = questions.with_columns(
+            source_document=pl.when(pl.col("source_corpus") == corpus).then(unit).otherwise(pl.col("source_document"))
+        )
+    return questions
 
 
 def compared_in(pilot: Path) -> pl.DataFrame:

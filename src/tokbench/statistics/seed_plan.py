@@ -5,7 +5,7 @@ n seeds the difference has the variance seed_deviation^2 / n + document_error^2.
 documents, and more seeds do not reduce it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
 from pathlib import Path
@@ -68,13 +68,23 @@ class Pilot:
 
     def needed(self, difference: float, deviation: float | None = None) -> int | None:
         """Return the fewest seeds that detect it with probability 0.8; None if 1,000 do not."""
-        if self.seen(difference, MOST, deviation) < POWER:
-            return None
-        low, high = 1, MOST
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.seen(difference, middle, deviation) >= POWER else (middle, high)
-        return high
+        return fewest_that(lambda seeds: self.seen(difference, seeds, deviation) >= POWER, MOST)
+
+
+def fewest_that(detects: Callable[[int], bool], most: int) -> int | None:
+    """Return the smallest number, 2 or more, that detects a difference; None if ``most`` does not.
+
+    Args:
+        detects: function that is true from some number on.
+        most: largest number in the search.
+    """
+    if not detects(most):
+        return None
+    low, high = 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if detects(middle) else (middle, high)
+    return high
 
 
 def pilots(comparisons: pl.DataFrame) -> Iterator[Pilot | tuple[Row, str]]:

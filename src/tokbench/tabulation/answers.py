@@ -52,8 +52,15 @@ class Results:
             yield Result({key: whole[key] for key in KEYS}, whole, path)
 
 
-def _table(results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]) -> pl.DataFrame:
+def table_of_results(
+    results: Iterable[Result], rows: Callable[[Result], list[Row]], schema: dict[str, Any]
+) -> pl.DataFrame:
     """Return the rows of every result in one frame.
+
+    Args:
+        results: see :class:`Results`.
+        rows: function from a result to its rows.
+        schema: types by column name.
 
     Raises:
         TokbenchError: a result lacks a key or has a value of another type; the message names its file.
@@ -89,7 +96,7 @@ def boundary_table(results: Iterable[Result]) -> pl.DataFrame:
         counts = ("num_fewshot", "choices", "straddling", "n", "straddling_documents")
         return [(*key, name, *(task[count] for count in counts)) for name, task in result.whole["tasks"].items()]
 
-    return _table(results, rows, BOUNDARIES.schema).unique().sort("suite", "task", "size", "variant")
+    return table_of_results(results, rows, BOUNDARIES.schema).unique().sort("suite", "task", "size", "variant")
 
 
 def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -112,7 +119,9 @@ def outcome_table(results: Iterable[Result]) -> pl.DataFrame:
             for document in task["documents"]
         ]
 
-    return _table(results, rows, OUTCOMES.schema).sort("model", "suite", "size", "variant", "task", "document")
+    return table_of_results(results, rows, OUTCOMES.schema).sort(
+        "model", "suite", "size", "variant", "task", "document"
+    )
 
 
 def text_table(results: Iterable[Result]) -> pl.DataFrame:
@@ -130,7 +139,7 @@ def text_table(results: Iterable[Result]) -> pl.DataFrame:
         texts = result.whole["texts"].items()
         return [(*result.head.values(), name, *(text[key] for key in keys)) for name, text in texts]
 
-    return _table(results, rows, TEXTS.schema).sort("model", "suite", "text", "size", "variant")
+    return table_of_results(results, rows, TEXTS.schema).sort("model", "suite", "text", "size", "variant")
 
 
 def _outcome(document: dict[str, Any]) -> tuple[Any, ...]:
