@@ -31,12 +31,12 @@ from tokbench.statistics.task_measures import (
 from tokbench.statistics.wilcoxon import benjamini_hochberg, holm
 from tokbench.tabulation.answer_measures import (
     ANSWER_MEASURES,
-    QUESTION_MEASURES,
     answer_measure_table,
     bits_per_byte,
     probability_over_choices,
 )
 from tokbench.tabulation.answers import Results
+from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.table import schema
 
 LN2 = log(2)

@@ -23,8 +23,8 @@ from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
-from tokbench.tabulation.answer_measures import QUESTION_MEASURES
 from tokbench.tabulation.bounds import BOUNDS
+from tokbench.tabulation.columns import QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE

@@ -15,8 +15,7 @@ from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
-from tokbench.tabulation.answer_measures import QUESTION_MEASURES
-from tokbench.tabulation.columns import BOUNDARIES, SENTENCES, TEXT, TOKENS
+from tokbench.tabulation.columns import BOUNDARIES, QUESTION_MEASURES, SENTENCES, TEXT, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")

@@ -24,8 +24,7 @@ from tokbench.statistics.task_measures import (
 )
 from tokbench.statistics.verdicts import BETTER, NOT_TESTED, ONE_TRAINING, POWER, WORSE
 from tokbench.statistics.wilcoxon import DECIMALS
-from tokbench.tabulation.answer_measures import SOURCE_CORPUS
-from tokbench.tabulation.columns import MODEL, QUESTIONS, REASON, SIZE, SUITE
+from tokbench.tabulation.columns import MODEL, QUESTIONS, REASON, SIZE, SOURCE_CORPUS, SUITE
 from tokbench.tabulation.table import MEASURE, Column, Print, TidyTable
 
 Row = tuple[Any, ...]
@@ -196,7 +195,7 @@ MEASURE_POWER = TidyTable(
                "pairs", "separated further", empty="accuracy is not compared with itself"),
         Column("detectable", pl.Float64, "true difference that these seeds and questions detect with probability 0.8, "
                "by the two-sided t test at level 0.05; for one seed, these questions", MEASURE),
-        Column("seeds_needed", pl.Int64, "fewest seeds that detect a true difference of the size of `difference` with "
+        Column("seeds_needed", pl.Int64, "fewest seeds that detect a true difference of this root mean square with "
                "these questions", "seeds", "seeds needed"),
         Column("questions_needed", pl.Int64, "fewest questions that detect it with these seeds", "questions",
                "questions needed"),

@@ -23,7 +23,6 @@ from tokbench.statistics.judgements import Judgement, judge
 from tokbench.statistics.pairs import WHICH, compared, unordered
 from tokbench.statistics.verdicts import NOT_TESTED
 from tokbench.statistics.wilcoxon import benjamini_hochberg
-from tokbench.tabulation.answer_measures import SOURCE_CORPUS
 from tokbench.tabulation.columns import (
     BENJAMINI_HOCHBERG,
     HOLM,
@@ -32,6 +31,7 @@ from tokbench.tabulation.columns import (
     QUESTIONS,
     REASON,
     SIZE,
+    SOURCE_CORPUS,
     SUITE,
     TASK,
     VARIANT,
@@ -378,8 +378,8 @@ def _row(
 
 
 MEASURE_NAME = Column(
-    "measure", pl.String, "`accuracy`; `answer_bits_per_byte`: bits per byte of the right answer; "
-    "`answer_probability`: probability of the right answer, normalised over the choices",
+    "measure", pl.String, "accuracy; answer_bits_per_byte: bits per byte of the right answer; "
+    "answer_probability: probability of the right answer, normalised over the choices",
 )  # fmt: skip
 OVER_TASKS = replace(TASK, definition="name of the task; empty for the unweighted mean over tasks")
 CLUSTERS = Column(

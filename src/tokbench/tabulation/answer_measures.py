@@ -25,43 +25,12 @@ import polars as pl
 
 from tokbench.kernels.elementary import exponentials_of
 from tokbench.kernels.exact import exact_sum
-from tokbench.tabulation.answers import HEAD, OUTCOMES, Result, table_of_results
-from tokbench.tabulation.columns import TASK
-from tokbench.tabulation.table import SHARE, Column, TidyTable
+from tokbench.tabulation.answers import Result, table_of_results
+from tokbench.tabulation.columns import QUESTION_MEASURES
+from tokbench.tabulation.table import TidyTable
 
 PER_BYTE = "acc_norm"
 """Metric of tasks whose choices are compared by log-likelihood / length."""
-SOURCE_CORPUS = Column(
-    "source_corpus", pl.String, "corpus whose evaluation split the questions are made from; empty for other questions",
-    "", "questions from",
-)  # fmt: skip
-BITS_PER_BYTE = Column(
-    "bits_per_byte", pl.Float64, "-log2 of the right choice's probability after the context / its bytes",
-    "bits per byte", empty="several choices are right, or the result has no bytes of choices",
-)  # fmt: skip
-PROBABILITY = Column(
-    "probability", pl.Float64, "probability of the right choice, normalised over the choices", SHARE,
-    empty="the question has one choice, or several right ones, or the result has no bytes of choices",
-)  # fmt: skip
-
-
-QUESTION_MEASURES = (
-    *HEAD,
-    TASK,
-    OUTCOMES["document"],
-    OUTCOMES["group"],
-    SOURCE_CORPUS,
-    Column("source_document", pl.Int64, "position in its source of the document that the question is made from; "
-           "empty for questions from other sources"),
-    Column("bytes", pl.Int64, "bytes of the right choice, with the white space before it", "bytes",
-           empty="several choices are right, or the result has no bytes of choices"),
-    OUTCOMES["correct"],
-    BITS_PER_BYTE,
-    PROBABILITY,
-    Column("divided_by", pl.String, "`bytes` if log-likelihoods are divided by the bytes of their choices before "
-           "they are normalised, as the task is scored by length; otherwise empty"),
-)  # fmt: skip
-"""Columns of the measures of questions, which statistics use."""
 
 
 def bits_per_byte(log_likelihood: float, size: int) -> float:

@@ -11,7 +11,7 @@ from tokbench.errors import TokbenchError
 from tokbench.io.json import read_result
 from tokbench.io.text_files import first_line
 from tokbench.tabulation.columns import ACCURACY as NEEDED
-from tokbench.tabulation.columns import MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
+from tokbench.tabulation.columns import CORRECT, DOCUMENT, GROUP, MODEL, SIZE, SUITE, TASK, TEXT, VARIANT
 from tokbench.tabulation.reading import AGAIN, require_key, to_frame
 from tokbench.tabulation.reading import HEAD as READING_HEAD
 from tokbench.tabulation.table import SHARE, Column, Print, TidyTable
@@ -209,13 +209,13 @@ OUTCOMES = TidyTable(
     (
         *HEAD,
         TASK,
-        Column("document", pl.Int64, "number of the question, the same for all models"),
-        Column("group", pl.String, "part of the task; empty for a task without parts"),
+        DOCUMENT,
+        GROUP,
         Column("choices", pl.Int64, "choices of the question", "choices"),
         Column("straddling", pl.Int64, "choices whose first token straddles the end of the context", "choices"),
         Column("gold", pl.Int64, "number of the right choice; empty where several are right"),
         Column("prediction", pl.Int64, "number of the choice that the model prefers"),
-        Column("correct", pl.Boolean, "true if the model prefers a right choice"),
+        CORRECT,
         Column("log_likelihood", pl.Float64, "log-likelihood of the right choice, or of the only one", "nats"),
         Column("log_likelihood_of_others", pl.Float64, "greatest log-likelihood of the other choices", "nats"),
     ),

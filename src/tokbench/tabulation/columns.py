@@ -54,16 +54,39 @@ INTRINSIC = (
 )
 """Columns of measurements, one per row."""
 
-OUTCOME = (
+DOCUMENT = Column("document", pl.Int64, "number of the question, the same for all models")
+GROUP = Column("group", pl.String, "part of the task; empty for a task without parts")
+CORRECT = Column("correct", pl.Boolean, "true if the model prefers a right choice")
+OUTCOME = (MODEL, SUITE, VARIANT, SIZE, TASK, DOCUMENT, CORRECT)
+"""Columns of the table of outcomes that statistics use."""
+
+SOURCE_CORPUS = Column(
+    "source_corpus", pl.String, "corpus whose evaluation split the questions are made from; empty for other questions",
+    "", "questions from",
+)  # fmt: skip
+
+QUESTION_MEASURES = (
     MODEL,
-    SUITE,
     VARIANT,
     SIZE,
+    SUITE,
     TASK,
-    Column("document", pl.Int64, "number of the question, the same for all models"),
-    Column("correct", pl.Boolean, "true if the model prefers a right choice"),
-)
-"""Columns of the table of outcomes that statistics use."""
+    DOCUMENT,
+    GROUP,
+    SOURCE_CORPUS,
+    Column("source_document", pl.Int64, "position in its source of the document that the question is made from; "
+           "empty for questions from other sources"),
+    Column("bytes", pl.Int64, "bytes of the right choice, with the white space before it", "bytes",
+           empty="several choices are right, or the result has no bytes of choices"),
+    CORRECT,
+    Column("bits_per_byte", pl.Float64, "-log2 of the right choice's probability after the context / its bytes",
+           "bits per byte", empty="several choices are right, or the result has no bytes of choices"),
+    Column("probability", pl.Float64, "probability of the right choice, normalised over the choices", SHARE,
+           empty="the question has one choice, or several right ones, or the result has no bytes of choices"),
+    Column("divided_by", pl.String, "bytes if log-likelihoods are divided by the bytes of their choices before "
+           "they are normalised, as the task is scored by length; otherwise empty"),
+)  # fmt: skip
+"""Columns of the measures of questions, which statistics use."""
 
 TEXT = (
     MODEL,
