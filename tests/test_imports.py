@@ -138,6 +138,8 @@ CHAIN = {
     "measure": ("measure bpe --counts counts.parquet -o measured.json", f"{ROWS} yaml"),
     "count_tokens": ("count_tokens bpe SHARD --speed speed.json -o tokens.json", ROWS),
     "ngram_bits": ("ngram_bits bpe --train SHARD --test SHARD -o bits.json", ROWS),
+    "perturb": ("perturb SHARD --rate 1 -o perturbed.parquet", f"{TABLES} pyarrow"),
+    "measure_robustness": ("measure_robustness bpe perturbed.parquet -o robust.json", f"{TABLES} pyarrow"),
     "measure_resource": ("measure_resource bpe --recipe ladec ladec.csv", f"{TABLES} yaml"),
     "bound": ("bound --counts counts.parquet --size 300 --steps 5 -o proof", ROWS),
     "check_bound": ("check-bound proof --counts counts.parquet", ROWS),

@@ -288,6 +288,8 @@ def test_any_one_part_may_be_missing_or_empty(part: str) -> None:
         "coverings",
         "one_segmentation",
         "summed_bits",
+        "robustness",
+        "robustness_comparisons",
         "texts",
         "question_intervals",
         "question_comparisons",

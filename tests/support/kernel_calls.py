@@ -26,6 +26,7 @@ from tests.conftest import ODD, TOPICS
 from tokbench.candidates.scored_text import ScoredDocument
 from tokbench.construction import constructions
 from tokbench.kernels.count import Counter
+from tokbench.kernels.edit_distance import distances
 from tokbench.kernels.encode import Encoder
 from tokbench.kernels.ids import decimals, from_decimals
 from tokbench.kernels.json_fields import find_fields
@@ -136,6 +137,8 @@ def calls() -> dict[str, Callable[[], Any]]:
     found["byte n-grams"] = ngrams
     found["token n-grams"] = token_ngrams
     found["subtrees"] = subtrees
+    bounds = np.array([0, len(ids)])
+    found["edit distances"] = partial(distances, ids, bounds, ids[::-1].copy(), bounds)
     found["fields of JSON"] = partial(find_fields, b'{"a": ' + b"[" * 5000 + b"]" * 5000 + b"}", 0, (b"a",))
     return found
 

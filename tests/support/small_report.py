@@ -19,12 +19,13 @@ from tokbench.statistics.ngram_bits import judge_ngram_bits, rank_ngram_bits
 from tokbench.statistics.pairs import compare_pairs, power_table
 from tokbench.statistics.questions import behind_the_best, compare_questions, question_intervals
 from tokbench.statistics.ranks import averages, averages_by_size
+from tokbench.statistics.robustness import compare_robustness, robustness_by_kind
 from tokbench.statistics.scoreboard import scoreboard
 from tokbench.statistics.seed_plan import plan_seeds, seen_by_seeds
 from tokbench.statistics.seeds import between_seeds
 from tokbench.statistics.task_measures import compare_task_measures, task_measure_table
 from tokbench.tabulation.bounds import BOUNDS
-from tokbench.tabulation.columns import QUESTION_MEASURES
+from tokbench.tabulation.columns import PERTURBED, QUESTION_MEASURES
 from tokbench.tabulation.documents import ALIGNMENT_BY_WORD, DOCUMENT_BITS, LEAKAGE, TOKENS_BY_DOCUMENT
 from tokbench.tabulation.embeddings import TRANSLATION_EMBEDDING_NORMS, TRANSLATION_EMBEDDINGS, embedding_norms
 from tokbench.tabulation.external_tokenizers import COUNTS, IMPORTED, NATIVE
@@ -277,6 +278,7 @@ def made() -> ReportContent:
                     for row in bits
                 ]
             ),
+            **robustness_frames(),
             "summed_bits": pl.DataFrame(
                 [
                     {key: row[key] for key in ("variant", "size", "model", "suite")}
@@ -365,6 +367,18 @@ def altered(content: ReportContent, **changes: Any) -> ReportContent:
     return changed
 
 
+def robustness_frames() -> dict[str, pl.DataFrame]:
+    """Return the statistics of two kinds of perturbation over three documents."""
+    rows = [
+        (variant, 512, "pydoc", kind, document, 5, 90, 4 + place + document, 9)
+        for kind in ("swap", "joined")
+        for place, variant in enumerate(VARIANTS)
+        for document in range(3)
+    ]
+    documents = pl.DataFrame(rows, schema=schema(PERTURBED), orient="row")
+    return {"robustness": robustness_by_kind(documents), "robustness_comparisons": compare_robustness(documents, {})}
+
+
 PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "one_segmentation", "texts", "curves",
          "convergence", "trained_on", "embedding_norms", "ranks", "ranks_by_size", "intervals", "comparisons", "power",
          "leakage", "critical_differences", "question_intervals", "question_comparisons", "behind_the_best", "seeds",
@@ -373,6 +387,7 @@ PARTS = ("intrinsic", "accuracy", "bits_per_byte", "boundaries", "coverings", "o
          "ngram_verdicts", "ngram_languages", "bits_comparisons", "bits_languages", "measures", "seed_plan",
          "seen_by_seeds", "published", "imported", "scoreboard", "translation_scores", "translation_comparisons",
          "published_translations", "translation_embedding_norms", "translation_embeddings",
-         "parallel_corpora", "summed_bits")  # fmt: skip
+         "parallel_corpora", "summed_bits", "robustness",
+         "robustness_comparisons")  # fmt: skip
 IDENTIFIERS = ["experiment", "tokenizers", "intrinsic", "models", "downstream", "statistics", "vocabularies",
                "configuration", "provenance"]  # fmt: skip

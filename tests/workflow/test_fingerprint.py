@@ -367,6 +367,7 @@ NOT_CHOSEN = {
     "import_counts": {"tokbench.pretokenization:pretokenization_of"},
     "ngram_bits": {"tokbench.corpus.documents:is_shard"},
     "ngram_bits_on": {"tokbench.corpus.documents:is_shard"},
+    "perturb": {"tokbench.corpus.documents:is_shard"},
     "pack": {*PACKED_IN_SLICES, "tokbench.models.pretraining.pack:SliceForm"},
     "cite": {"tokbench.report.bibliography:cited"},
 }

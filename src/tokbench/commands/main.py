@@ -60,6 +60,8 @@ STAGES = {
     "measure_resource": "measure a tokenizer on gold data",
     "bound": "prove a lower bound on the token count of any vocabulary",
     "ngram_bits": "measure bits per byte of token n-gram models",
+    "perturb": "perturb the lines of texts",
+    "measure_robustness": "measure a tokenizer on perturbed lines",
     "encode_shard": "encode a shard of a large corpus",
     "gather_tokens": "concatenate the tokens of a large corpus",
     "pack_slice": "pack a slice of a large corpus",
@@ -148,6 +150,7 @@ MODULES = {
         "cite",
         "published",
     ),
+    "robustness": ("perturb", "measure_robustness"),
     "tokenizers": ("build", "import", "export"),
     "translation": ("train_translation", "translate", "score_translation"),
 }

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--words", multiple=True, help="A tokenizer's boundaries in every gold word; may be repeated.")
 @click.option("--bound", "bounds", multiple=True, help="File CORPUS/SCHEME/SIZE.json of a bound; may be repeated.")
 @click.option("--ngram-bits", multiple=True, help="Bits of a tokenizer's token n-gram models; may be repeated.")
+@click.option("--robustness", multiple=True, help="Robustness of a tokenizer; may be repeated.")
 @click.option("--embeddings", multiple=True, help="Folder embeddings/MODEL/VARIANT/SIZE; may be repeated.")
 @click.option("--model", "models", multiple=True, help="Folder models/MODEL/VARIANT/SIZE, for curves; may be repeated.")
 @click.option("--downstream", multiple=True, help="Results of a model; may be repeated.")
@@ -71,6 +72,7 @@ def tabulate_command(
     words: tuple[str, ...],
     bounds: tuple[str, ...],
     ngram_bits: tuple[str, ...],
+    robustness: tuple[str, ...],
     embeddings: tuple[str, ...],
     models: tuple[str, ...],
     downstream: tuple[str, ...],
@@ -108,6 +110,7 @@ def tabulate_command(
         tuple(venn[start : start + 3] for start in range(0, len(venn), 3)),
         token_files=tokens,
         ngram_files=ngram_bits,
+        robustness_files=robustness,
         along=convergence,
         word_files=words,
         scored_translations=translations,

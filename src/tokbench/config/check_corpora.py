@@ -164,6 +164,9 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"ngram_bits: corpus '{corpus}' contains counts, but n-gram models need text; leave the key out"
                 break
             readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
+    if experiment.robustness is not None:
+        for corpus in dict.fromkeys(map(experiment.corpus_of, experiment.variants)):
+            readers.setdefault((corpus, "evaluation"), "robustness perturbs")
     for (corpus, split), reader in readers.items():
         if corpus not in experiment.corpora:
             continue

@@ -17,6 +17,7 @@ from tokbench.config.sections import (
     NgramBitsOptions,
     ReportOptions,
     Resource,
+    RobustnessOptions,
     Size,
     StatisticsOptions,
     TranslationRuns,
@@ -75,6 +76,9 @@ class Experiment(Options):
     ngram_bits: NgramBitsOptions | None = None
     """Token n-gram models of every tokenizer; their bits per byte compare tokenizers without a language model. Default:
     none are trained."""
+    robustness: RobustnessOptions | None = None
+    """Perturbations of text (typos, case, spaces and others), and the changes of every tokenizer's segmentation.
+    Default: none."""
     models: dict[Name, Model] = Field(default_factory=dict)
     """Language models: a preset's name, or a mapping of options; with ``preset``, its other keys change the preset."""
     tasks: TaskOptions = Field(default_factory=TaskOptions)

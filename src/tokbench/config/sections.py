@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, create_model, model_validator
+from pydantic import Discriminator, Field, Tag, create_model, field_validator, model_validator
 
 from tokbench.adapters.forms import FORMS, WITHOUT_SPECIAL, ReadOptions, check_special
 from tokbench.adapters.forms.patterns import named_pattern, pattern_setting
@@ -31,6 +31,7 @@ from tokbench.options import FILE_OR_FOLDER, Options, VocabularySize
 from tokbench.pretokenization import Setting, schemes
 from tokbench.registry import Registry
 from tokbench.resource import resource_types
+from tokbench.robustness.perturbations import BYTES, KINDS, RATE
 from tokbench.segmentation import segmentations
 from tokbench.statistics.verdicts import DETECT, LEAST
 
@@ -453,6 +454,27 @@ class NgramBitsOptions(Options):
     training_bytes: list[Annotated[int, Field(ge=1, le=LARGEST_BYTES)]] | None = Field(None, min_length=1)
     """Training sizes in bytes; a model is trained for each. Text is drawn from every language in proportion to its
     share of the split. Default: all of the split, and half of it."""
+
+
+class RobustnessOptions(Options):
+    """Perturbations of the evaluation split, on which the segmentation of every tokenizer is measured."""
+
+    kinds: list[str] = Field(default_factory=lambda: list(KINDS), min_length=1)
+    """Kinds of perturbations. Default: all 20."""
+    rate: float = Field(RATE, gt=0, le=1)
+    """Probability that a unit (a word, a space between words, or a number) is changed."""
+    bytes: int = Field(BYTES, ge=1, le=LARGEST_BYTES)
+    """Bytes of text to use, from the beginnings of documents in equal shares."""
+    seed: int = Field(0, ge=0)
+    """Seed of the draws."""
+
+    @field_validator("kinds")
+    @classmethod
+    def _known(cls, names: list[str]) -> list[str]:
+        for name in names:
+            if name not in KINDS:
+                raise ValueError(unknown(name, "kind of perturbation", KINDS))
+        return names
 
 
 class StatisticsOptions(Options):

@@ -18,6 +18,7 @@ from tokbench.reference import (
     bounds,
     bpe,
     bytespan,
+    edit_distance,
     greedtok,
     length_max,
     mingram,
@@ -415,6 +416,10 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "derivations": lambda text: (
         f"{shown(token)}: {spelt(list(parts))}"
         for token, parts in (segmentation.derivations(text.tokens, text.merges) or {}).items()
+    ),
+    "edit_distance": lambda text: iter(
+        f"{one.decode()}, {other.decode()}: {edit_distance.edit_distance(one, other)}"
+        for one, other in pairwise(text.pretokens)
     ),
     "encode": lambda text: iter(
         [str(segmentation.encode(PATTERN, text.text, lambda word: segmentation.merge(word, text.merges)))]

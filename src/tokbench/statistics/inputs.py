@@ -15,7 +15,7 @@ from tokbench.statistics.model_bits import BITS_COMPARISONS
 from tokbench.statistics.model_bits import KEY as MODEL_BITS
 from tokbench.statistics.seeds import over_seeds, same_but_for_seed, with_seeds
 from tokbench.statistics.verdicts import DETECT, Trainings
-from tokbench.tabulation.columns import BOUNDARIES, QUESTION_MEASURES, SENTENCES, TEXT, TOKENS
+from tokbench.tabulation.columns import BOUNDARIES, PERTURBED, QUESTION_MEASURES, SENTENCES, TEXT, TOKENS
 from tokbench.tabulation.table import Tables, make_tables, require, schema, tables_of
 
 IN_PARTS = ("token_length_distribution", "token_frequency_distribution", "venn_region")
@@ -124,6 +124,12 @@ class StatisticsInputs:
 
         bits = sum_by_unit(self._read("ngram_documents"), ("bytes", "bits", "tokens", "bytes_lost"), self.units)
         return given_back(bits, KEY)
+
+    @cached_property
+    def robustness_documents(self) -> pl.DataFrame:
+        """Changes of segmentations under perturbations, by document; empty if the tables are of an older version."""
+        documents = self._read_newer("robustness_documents", schema(PERTURBED))
+        return sum_by_unit(documents, ("edits", "tokens", "added", "changed"), self.units)
 
     @cached_property
     def tokens_by_document(self) -> pl.DataFrame:

@@ -152,6 +152,23 @@ BOUNDARIES = (
     Column("missed", pl.Int64, "morpheme boundaries that are not token boundaries", "boundaries"),
 )
 
+KIND = Column("kind", pl.String, "kind of perturbation of a word, a space or a number")
+EDITS = Column("edits", pl.Int64, "units changed in the text, such as words with a typo", "edits")
+PERTURBED = (
+    VARIANT,
+    SIZE,
+    CORPUS,
+    KIND,
+    Column("document", pl.Int64, "position of the document in its source"),
+    EDITS,
+    Column("tokens", pl.Int64, "tokens of the lines with an edit, before the edits", "tokens"),
+    Column("added", pl.Int64, "tokens of these lines after the edits minus tokens before", "tokens"),
+    Column(
+        "changed", pl.Int64, "edit distance of their tokens: fewest insertions, deletions and replacements", "tokens"
+    ),
+)
+"""Columns of documents with perturbed lines."""
+
 
 ORDER = Column("order", pl.Int64, "highest order of the model: tokens in its longest n-gram", "tokens")
 TRAINING_BYTES = Column(

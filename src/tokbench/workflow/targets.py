@@ -1,6 +1,7 @@
 """Targets of the rules: all tokenizers, measurements, models and tests of an experiment, and their options as flags.
 
-Also the sentences that a report shows, the corpora whose checksums the leaderboard lists, and token n-gram models.
+Also the sentences that a report shows, the corpora whose checksums the leaderboard lists, token n-gram models, and
+perturbations.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from tokbench.building import own_segmentation
 from tokbench.config.experiment import Experiment
-from tokbench.config.sections import NgramBitsOptions, Size
+from tokbench.config.sections import NgramBitsOptions, RobustnessOptions, Size
 from tokbench.construction import constructions
 from tokbench.pretokenization import Pretokenization, pretokenization_of
 from tokbench.pretokenization.patterns.coverage import spans_words
@@ -391,3 +392,22 @@ class NgramModels:
     def tokenizers_on_others(self) -> list[MeasurementTarget]:
         """The tokenizers with n-gram models on corpora other than their own."""
         return [] if self.experiment.ngram_bits is None else all_measured(self.experiment)
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The perturbations of one experiment, and the tokenizers measured on them."""
+
+    experiment: Experiment
+
+    @property
+    def flags(self) -> list[str]:
+        """Their options, as flags."""
+        options = self.experiment.robustness or RobustnessOptions()
+        settings = ("--rate", options.rate, "--bytes", options.bytes, "--seed", options.seed)
+        return [*(word for kind in options.kinds for word in ("--kind", kind)), *map(str, settings)]
+
+    @property
+    def tokenizers(self) -> list[TokenizerTarget]:
+        """The tokenizers to measure: all, or none if no robustness is configured."""
+        return [] if self.experiment.robustness is None else all_tokenizers(self.experiment)

@@ -8,10 +8,10 @@ sum over contexts is the probability that a text begins in this way. Each contex
 counted twice.
 
 The number of contexts grows exponentially with the length, so only the most probable ones are followed at each
-position. What remains is a lower bound on the probability of the text. The share of probability that a step drops is
-known. Under the texts that the model itself produces, the posterior share of the dropped sequences is a martingale. So
-the sum of these shares over all steps bounds the expected share of all dropped sequences at the end. For other texts it
-is an estimate.
+position. The sum over these is a lower bound on the probability of the text. The share of probability that a step
+drops is known. Under the texts that the model itself produces, the posterior share of the dropped sequences is a
+martingale. So the sum of these shares over all steps bounds the expected share of all dropped sequences at the end. For
+other texts it is an estimate.
 
 Sources: Vieira, LeBrun, Giulianelli, Gastaldi, DuSell, Terilla, O'Donnell and Cotterell, "From language models over
 tokens to language models over characters" (2024); Hayase, Liu, Smith and Oh, "Sampling from your language model one

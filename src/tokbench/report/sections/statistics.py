@@ -24,13 +24,23 @@ from tokbench.report.sections.intrinsic import (
     whole_corpus,
     whole_corpus_rows,
 )
-from tokbench.report.sections.rows import LEAST_CORRELATED, column_of, path_of, rows, source_of, split, told_of_smaller
+from tokbench.report.sections.rows import (
+    LEAST_CORRELATED,
+    column_of,
+    path_of,
+    rows,
+    source_of,
+    split,
+    split_all,
+    told_of_smaller,
+)
 from tokbench.report.wording import listed, pluralise, printed, slug, words
 from tokbench.statistics.answers import INTERVALS
 from tokbench.statistics.correlation import CORRELATIONS, METRIC_CORRELATIONS, R_SQUARED, fisher_interval
 from tokbench.statistics.pairs import of_every_pair
 from tokbench.statistics.questions import QUESTION_COMPARISONS, QUESTION_INTERVALS
 from tokbench.statistics.ranks import RANKS_BY_SIZE
+from tokbench.statistics.robustness import ROBUSTNESS, ROBUSTNESS_COMPARISONS
 from tokbench.statistics.seeds import SEEDS
 from tokbench.statistics.verdicts import ONE_TRAINING
 from tokbench.tabulation.intrinsic import INTRINSIC
@@ -88,6 +98,8 @@ def statistics(content: ReportContent) -> Section:
         missing.append(f"Bits per byte compared over seeds: {ONE_TRAINING.capitalize()}.")
     if bits := ngram_bits.tested(content):
         exhibits += [Heading("bits-of-ngrams", "Bits per byte of n-gram models, pair by pair"), *bits]
+    if robust := [*split_all(content, ROBUSTNESS), *split_all(content, ROBUSTNESS_COMPARISONS)]:
+        exhibits += [Heading("robustness", "Robustness of segmentations"), *robust]
     beside: list[Exhibit] = [*_scatters(content)]
     for name, make in (
         ("correlations", partial(_correlations, content)),

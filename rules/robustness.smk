@@ -1,0 +1,60 @@
+from tokbench.workflow.targets import Robustness
+
+robustness = Robustness(experiment)
+
+
+rule perturb:
+    input:
+        "<results>/corpus/{corpus}",
+    output:
+        "<results>/perturbed/{corpus}.parquet",
+    log:
+        "<logs>/perturb/{corpus}.log",
+    benchmark:
+        "<benchmarks>/perturb/{corpus}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        options=robustness.flags,
+        code=fingerprint(
+            "tokbench.corpus.documents:read_documents",
+            "tokbench.corpus.text_files:read_files",
+            "tokbench.robustness.lines:perturbed_lines",
+        ),
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
+    message:
+        "perturb text of {wildcards.corpus}"
+    shell:
+        "tokbench perturb {params.options:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
+
+
+rule measure_robustness:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        lines=collect("<results>/perturbed/{corpus}.parquet", corpus=variants.corpus),
+    output:
+        "<results>/robustness/{variant}/{size}.json",
+    log:
+        "<logs>/measure_robustness/{variant}/{size}.log",
+    benchmark:
+        "<benchmarks>/measure_robustness/{variant}/{size}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        corpus=variants.corpus,
+        code=fingerprint(
+            "tokbench.robustness.lines:LINES",
+            "tokbench.robustness.segmentations:changed_segmentations",
+            "tokbench.tokenizer:Tokenizer",
+        ),
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(2000),
+        runtime=extend_on_retry(30),
+    message:
+        "measure the robustness of {wildcards.variant} at {wildcards.size}"
+    shell:
+        "tokbench measure_robustness --corpus {params.corpus:q} -o {output:q} {input.tokenizer:q} {input.lines:q} &> {log:q}"

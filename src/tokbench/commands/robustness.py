@@ -1,0 +1,105 @@
+"""``tokbench perturb``: perturb the lines of texts.
+
+``tokbench measure_robustness``: measure a tokenizer on perturbed lines.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tokbench.commands.inputs import TEXT
+from tokbench.commands.outputs import columns, keys, output_file
+from tokbench.commands.parameters import Whole, field_options
+from tokbench.errors import TokbenchError
+from tokbench.io.compression import Fields
+from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
+from tokbench.runtime import exit_status
+from tokbench.runtime.progress import progress
+
+if TYPE_CHECKING:
+    from tokbench.corpus.documents import Document
+
+
+COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
+REMEDY = "make it with 'tokbench perturb'"
+
+
+@click.command("perturb")
+@click.argument("texts", nargs=-1, required=True, type=TEXT)
+@click.option("--kind", "kinds", multiple=True, help="Kind of perturbation; may be repeated. Default: all.")
+@click.option("--rate", type=click.FloatRange(0, 1), help="Probability that a unit is changed. Default: 0.1.")
+@click.option("--bytes", "size", type=Whole(1, LARGEST_BYTES), help="Bytes of text to use. Default: 200,000.")
+@click.option("--seed", type=Whole(0, LARGEST_SEED), help="Seed of the draws. Default: 0.")
+@output_file(mark=columns(*COLUMNS), required=True, help="Parquet file of perturbed lines and their edits.")
+@field_options
+def perturb_command(
+    texts: tuple[str, ...],
+    kinds: tuple[str, ...],
+    rate: float | None,
+    size: int | None,
+    seed: int | None,
+    output: str,
+    fields: Fields,
+) -> None:
+    """Perturb the lines of TEXTS: typos, case, spaces and others, one row per line and kind.
+
+    The file has the edits of each line, from which the original can be restored. Kinds: swap, drop, double, replace,
+    insert, lower, upper, title, mixed_case, no_diacritics, decomposed, full_width, zero_width, soft_hyphen, homoglyphs,
+    misread, joined, doubled_space, no_break_space, spelt_number.
+    """
+    from tokbench.io.atomic import atomic_file
+    from tokbench.robustness.lines import perturbed_lines
+
+    exit_status.describe_task(f"perturb {texts[0]}{' and others' * (len(texts) > 1)}")
+    chosen = {"kinds": kinds or None, "rate": rate, "size": size, "seed": seed}
+    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    with progress("perturb"):
+        lines = perturbed_lines(_documents(texts, fields), **options)
+    if lines.is_empty():
+        raise TokbenchError(f"{texts[0]}: nothing was perturbed; use a higher --rate or more text")
+    with atomic_file(output) as partial:
+        lines.write_parquet(partial, compression="zstd")
+
+
+@click.command("measure_robustness")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("lines", type=click.Path(exists=True, dir_okay=False))
+@click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
+@click.option("--corpus", default="", help="Name of the corpus in the tables.")
+@output_file(mark=keys("variant", "size", "corpus", "kinds"), help="JSON file; default: standard output.")
+def measure_robustness_command(folder: str, lines: str, variant: str | None, corpus: str, output: str | None) -> None:
+    """Measure the tokenizer in FOLDER on LINES, a file of 'tokbench perturb'; print JSON.
+
+    For each kind of perturbation and each document: edits of the text, tokens before them, tokens added, and edit
+    distance of the tokens.
+    """
+    from tokbench.io.json import write_result
+    from tokbench.io.tables import read_frame
+    from tokbench.robustness.lines import LINES
+    from tokbench.robustness.segmentations import changed_segmentations
+    from tokbench.tokenizer import Tokenizer
+
+    exit_status.describe_task(f"measure the robustness of {folder}")
+    tokenizer = Tokenizer.load(folder)
+    table = read_frame(lines, REMEDY)
+    if dict(table.schema) != LINES:
+        raise TokbenchError(f"{lines}: not a file of perturbed lines; {REMEDY}")
+    with progress("robustness"):
+        kinds = list(changed_segmentations(tokenizer, table))
+    name = variant or tokenizer.name
+    result = {"variant": name, "size": tokenizer.nominal_size, "corpus": corpus, "kinds": kinds}
+    if output is None:
+        click.echo(json.dumps(result, ensure_ascii=False))
+    else:
+        write_result(output, result)
+
+
+def _documents(files: Sequence[str], fields: Fields) -> "Iterator[Document]":
+    from tokbench.commands.files import documents_of
+    from tokbench.corpus.documents import is_shard, read_documents
+
+    if not fields.flags and all(map(is_shard, files)):
+        return read_documents(files)
+    return documents_of(files, fields)

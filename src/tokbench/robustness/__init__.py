@@ -1,0 +1,1 @@
+"""Robustness: changes of a segmentation by small changes of the text."""
