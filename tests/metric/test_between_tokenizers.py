@@ -129,6 +129,10 @@ def test_mean_over_resources() -> None:
     assert (rows["bpe"].value, rows["bpe"].n) == (0.625, 2)
     assert rows["bpe"].definition == rows["wmc"].definition == "d; mean over the resources ladec, unblend"
     assert (rows["wmc"].value, rows["wmc"].reason) == (None, "no value for unblend")
+    noted = measured.with_columns(reason=pl.when(corpus="ladec").then(pl.lit("1 of 9 words is left out")))
+    rows = {key[0]: row for key, row in mean_over_resources(noted)}
+    assert (rows["bpe"].value, rows["bpe"].reason) == (0.625, "ladec: 1 of 9 words is left out")
+    assert rows["wmc"].reason == "no value for unblend"
 
 
 def test_other_pretokens_have_no_ratio() -> None:

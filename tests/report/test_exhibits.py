@@ -40,6 +40,20 @@ def test_languages_are_averaged_only_when_all_are_there() -> None:
     assert overall["reason"].to_list() == [None, "no value for some languages: en"]
 
 
+def test_tables_say_what_values_leave_out() -> None:
+    """One note for each sentence, with the tokenizers; a missing value has its reason in its cell."""
+    frame = intrinsic()
+    note = "3 of 9 words are left out, because tokens change their text"
+    chosen = (pl.col("metric") == "renyi_efficiency_2.5") & (pl.col("variant") != VARIANTS[0])
+    reasons = pl.when(chosen).then(pl.lit(f"words are pre-tokens of gpt2; {note}")).otherwise("reason").alias("reason")
+    section = intrinsic_section(altered(whole(), intrinsic=frame.with_columns(reasons)))
+    notes = [one for exhibit in section.exhibits if isinstance(exhibit, Table) for one in exhibit.notes]
+    for told in ("words are pre-tokens of gpt2", note):
+        [found] = [one for one in notes if told in one]
+        assert all(variant in found for variant in VARIANTS[1:])
+        assert not found.startswith(VARIANTS[0])
+
+
 @pytest.mark.parametrize(
     ("metric", "term"),
     [

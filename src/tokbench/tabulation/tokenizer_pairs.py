@@ -174,7 +174,7 @@ def mean_over_resources(measured: pl.DataFrame) -> Compared:
     """Return morphological alignment and its coverage, averaged over the resources with equal weight.
 
     ByteSpan and Uzan et al. 2024 report alignment in this way. If a resource has no scored word, the mean is null and
-    the reason names it.
+    the reason names it. A mean of values that leave out words has their notes as its reason.
 
     Args:
         measured: rows of the table of intrinsic metrics; ``corpus`` is the name of the resource.
@@ -188,7 +188,9 @@ def mean_over_resources(measured: pl.DataFrame) -> Compared:
         resources = ", ".join(part["corpus"])
         lacking = part.filter(pl.col("value").is_null())["corpus"].to_list()
         value = None if lacking else exact_mean(part["value"])
-        reason = f"no value for {', '.join(lacking)}" if lacking else None
+        notes = part.drop_nulls("reason").select("corpus", "reason").rows()
+        incomplete = "; ".join(f"{corpus}: {note}" for corpus, note in notes) or None
+        reason = f"no value for {', '.join(lacking)}" if lacking else incomplete
         meaning = f"{definition}; mean over the resources {resources}"
         over_all = Measurement(str(metric), meaning, value, len(part), reason)
         rows.append(((str(variant), int(str(size))), over_all))
