@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by a history of merges and removals, in O(log n) per applied event in long pre-tokens.
 
-Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. What is
-due at a position of a piece is its next event: the removal of its token, or the merge with the next one.
+Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. Each
+position of a piece has its next event: the removal of its token, or the merge with the next one.
 
 Reference: ``events`` in :mod:`tokbench.reference.segmentation`.
 """

@@ -1,8 +1,8 @@
 # Tokens of a text that are merged and split in order of rank, linked by the positions of their first bytes.
 #
-# Each position has the rank of what is due there. The lowest is found by scanning in short texts, and in long ones from
-# a heap of (rank, position). Outdated entries are recognised when they are popped. A full heap is rebuilt, as each
-# position has at most one valid entry.
+# Each position has the rank of the merge or split that is due there. The lowest is found by scanning in short texts, and
+# in long ones from a heap of (rank, position). Outdated entries are recognised when they are popped. A full heap is
+# rebuilt, as each position has at most one valid entry.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

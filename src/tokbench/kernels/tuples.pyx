@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Segmentation by merges of two or more parts, in O(log n) per applied merge in long pre-tokens.
 
-Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. What is
-due at a position of a piece is the lowest rank of a merge whose parts start there, found in a trie of parts.
+Two bytes that are not adjacent in any token are never merged, so a pre-token is first split there into pieces. Each
+position of a piece has the lowest rank of a merge whose parts start there, found in a trie of parts.
 
 Reference: ``merge_tuples`` in :mod:`tokbench.reference.segmentation`.
 """
