@@ -25,8 +25,9 @@ PLAYWRIGHT ?= $(PYTHON)
 
 # Not those that limit the addresses or the memory of a process: the sanitizers take them all.
 OF_KERNELS := tests/kernels tests/construction tests/segmentation tests/pretokenization tests/pretokens tests/optimum \
-  tests/intrinsic/test_ngram_bits.py tests/metric/test_metrics.py tests/models/test_byte_lm.py tests/corpus/test_json_lines.py \
-  tests/adapters/test_decoding.py tests/robustness/test_robustness.py tests/test_fuzz.py
+  tests/intrinsic/test_ngram_bits.py tests/metric/test_metrics.py tests/models/test_byte_lm.py \
+  tests/models/test_byte_ngrams.py tests/corpus/test_json_lines.py tests/adapters/test_decoding.py \
+  tests/robustness/test_robustness.py tests/test_fuzz.py
 OF_MEMORY := pretokens/test_external_count.py::test_the_process_keeps_within_its_memory \
   pretokens/test_external_count.py::test_ngrams_of_bytes_keep_within_their_memory \
   kernels/test_kernels.py::test_a_run_that_failed_is_not_continued \

@@ -96,6 +96,7 @@ LONG = [
     "kernels/test_patterns",
     "adapters/test_ranks",
     "report/test_figures",
+    "adapters/test_same_ids",
     "adapters/test_tokenizer_json",
     "pretokenization/test_well_known",
     "kernels/test_kernels",
