@@ -164,7 +164,7 @@ def test_kernel_equals_twin(
     )
     vocabulary = build(counts, 256 + more, options)
     orders: dict[str, Callable[[bytes], tuple[int, ...]] | None] = {"printable": printable, "bytes": tuple, "bpe": None}
-    merges, chosen, tokens = twin.train(
+    merges, chosen, tokens = twin.parity_bpe(
         languages,
         tests,
         256 + more,

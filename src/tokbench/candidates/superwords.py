@@ -4,7 +4,7 @@ Schmidt, Reddy, Tanner and Pinter, "Boundless Byte Pair Encoding" (2025), and it
 Tokenization" (2026). Phase 1 is byte-pair encoding of pre-tokens, optionally with removals as in Picky BPE. The symbols
 of phase 2 are pre-tokens that are one token each. Runs of them never cross documents, and are counted once.
 
-Reference: :mod:`tokbench.reference.superwords`.
+Reference: ``boundless`` in :mod:`tokbench.reference.superwords`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ language, the worst one is chosen, where the program fails. With a hybrid and a 
 number of languages, where the program divides by one more. Counts of pairs are always exact. Merges of a hybrid's
 first part do not enter the window.
 
-Reference: :mod:`tokbench.reference.parity`.
+Reference: ``parity_bpe`` in :mod:`tokbench.reference.parity`.
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ it. A run that a step changes is counted again, once per step.
 ``counted_pairs`` has the counts and positions. The queue of this module breaks ties by the bytes of the two tokens, or by
 their ranks.
 
-Reference: :mod:`tokbench.reference.superwords`.
+Reference: ``superbpe`` in :mod:`tokbench.reference.superwords`.
 """
 
 import numpy as np

@@ -7,7 +7,7 @@ queue of one text and applied to all texts. Development sets are texts without a
 :mod:`tokbench.kernels.bpe`: a pair gets all its positions when the younger of its symbols is made, and its count can
 only fall. Queues are lazy: a pair is updated when it reaches the top.
 
-Reference: :mod:`tokbench.reference.parity`.
+Reference: ``parity_bpe`` in :mod:`tokbench.reference.parity`.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ A segmenter of pre-tokens marks each pre-token that is a single token and may jo
 encoders cache marked pre-tokens like others. A run is a maximal sequence of marked ids in a document. Supermerges
 are applied to runs, the lowest rank first, each at all its places from left to right.
 
-Reference: :mod:`tokbench.reference.superwords`.
+Reference: ``boundless`` in :mod:`tokbench.reference.superwords`.
 """
 
 import numpy as np

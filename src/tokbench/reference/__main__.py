@@ -4,6 +4,7 @@ Words are split at spaces; a space belongs to the following word. Segmentations 
 """
 
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -147,7 +148,7 @@ def of_parity_bpe(text: Text) -> Iterator[str]:
     half = (len(text.words) + 1) // 2
     languages = [text.words[:half], text.words[half:]]
     yield "two languages: the first half of the different words, and the others; both are development sets, too"
-    merges, chosen, _ = parity.train(languages, languages, 256 + text.size, tuple, (), min_count=1)
+    merges, chosen, _ = parity.parity_bpe(languages, languages, 256 + text.size, tuple, (), min_count=1)
     tokens = list(text.tokens[:256])
     for (left, right), language in zip(merges, chosen, strict=True):
         tokens.append(tokens[left] + tokens[right])
@@ -171,14 +172,16 @@ def of_knock_out(text: Text) -> Iterator[str]:
     yield "gold: the last s or a of a word is a morpheme"
     merges = morphology.knock_out(pairs_of(text), words, Fraction(1, 2))
     yield from map(_merge, merges)
-    yield "with reification and annealing"
-    most = len(merges) + 3
+
+
+def of_restructure(text: Text) -> Iterator[str]:
+    words = [(word, {len(word) - 1} if word.endswith((b"s", b"a")) else set[int]()) for word, _ in text.words]
+    yield "gold: the last s or a of a word is a morpheme; knockout with reification, then annealing"
+    most = len(text.merges) + 3
     changed = morphology.restructure(
         pairs_of(text), words, Fraction(1, 2), 3, 0, most, annealing="after", count=1, reification="make"
     )
-    for parts in changed:
-        if parts not in merges:
-            yield _merge(parts)
+    yield from map(_merge, changed)
 
 
 def _merge(parts: morphology.Parts) -> str:
@@ -194,7 +197,7 @@ def of_merge_tuples(text: Text) -> Iterator[str]:
         yield f"{shown(word)}: {spelt(segmentation.merge_tuples(word, tuples))}"
 
 
-def of_superwords(text: Text) -> Iterator[str]:
+def of_boundless(text: Text) -> Iterator[str]:
     size = 256 + text.size
     merges = superwords.train_words(text.words, size)
     runs = superwords.count_runs([text.pretokens], superwords.events_of(merges), lambda word: word != b" ")
@@ -202,6 +205,27 @@ def of_superwords(text: Text) -> Iterator[str]:
     for token in tokens[256:]:
         yield f"{shown(token)}{' of two pre-tokens or more' if b' ' in token[1:] else ''}"
     yield f"text: {spelt(superwords.encode(text.pretokens, events, supermerges))}"
+
+
+def of_superbpe_words(text: Text) -> Iterator[str]:
+    merges = superwords.train_words(text.words, 256 + text.size)
+    events = superwords.events_of(merges)
+    runs = superwords.count_runs([text.pretokens], events, lambda word: word != b" ")
+    _, supermerges = superwords.superbpe_words(merges, runs, 256 + text.size + MORE)
+    for left, right in supermerges:
+        yield f"{shown(left)} + {shown(right)} -> {shown(left + right)}"
+    yield f"text: {spelt(superwords.encode(text.pretokens, events, supermerges))}"
+
+
+def of_tokens_of_words(text: Text) -> Iterator[str]:
+    ends = [0]
+    for word in text.pretokens:
+        for number in segmentation.merge(word, text.merges):
+            ends.append(ends[-1] + len(text.tokens[number]))
+    words = [found.span() for found in re.finditer(rb"\w+", text.text)]
+    counts = morphology.tokens_of_words(text.text, pairwise(ends), words)
+    for (start, end), count in zip(words, counts, strict=True):
+        yield f"{shown(text.text[start:end])}: {count}"
 
 
 def of_superbpe(text: Text) -> Iterator[str]:
@@ -404,6 +428,7 @@ def of_halves(text: bytes) -> str:
 
 DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "bpe": of_bpe,
+    "boundless": of_boundless,
     "bpe_dropout": of_bpe_dropout,
     "byte_prices": of_byte_prices,
     "bytespan": of_bytespan,
@@ -455,6 +480,7 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "picky_bpe": of_picky_bpe,
     "parity_bpe": of_parity_bpe,
     "prune": of_prune,
+    "restructure": of_restructure,
     "ranked": lambda text: text.cut(lambda word: segmentation.ranked(word, text.ids)),
     "relaxation": of_relaxation,
     "shares": of_shares,
@@ -467,7 +493,8 @@ DEMONSTRATIONS: dict[str, Callable[[Text], Iterator[str]]] = {
     "skipgram": of_skipgram,
     "splitmix": lambda text: (f"{number:016x}" for number in islice(numbers.draws(text.text, 0), text.size)),
     "superbpe": of_superbpe,
-    "superwords": of_superwords,
+    "superbpe_words": of_superbpe_words,
+    "tokens_of_words": of_tokens_of_words,
     "sums": lambda text: iter([f"scores add up to {numbers.whole_sum(text.scores.values())} / 2^1074"]),
     "toast": of_toast,
     "token_ngrams": of_token_ngrams,

@@ -15,7 +15,7 @@ Order = Callable[[bytes], tuple[int, ...]]
 """Sorting key of a token for ties; the greatest (left, right) is merged."""
 
 
-def train(
+def parity_bpe(
     languages: Sequence[Words],
     development: Sequence[Words] | None,
     size: int,
