@@ -15,6 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.small_report import altered, whole
+from tokbench.report.layout import Exhibit, Heading, Table
+from tokbench.report.sections.answer_measures import answer_measures
 from tokbench.statistics.estimate import interval, ratio_over_both, ratio_over_documents
 from tokbench.statistics.inputs import name_units
 from tokbench.statistics.measure_power import MEASURE_POWER, measure_power
@@ -380,3 +383,35 @@ def test_more_questions_do_not_help_where_seeds_hide_the_difference() -> None:
     assert row["questions_needed"] is None
     assert "no number of questions: seeds alone hide the difference" in row["reason"]
     assert row["over_questions"] is None or row["over_questions"] > row["over_seeds"]
+
+
+def test_the_report_shows_the_power_of_each_measure_and_what_it_compares() -> None:
+    def shown(frame: pl.DataFrame) -> list[Exhibit]:
+        compared = compare_task_measures(frame, {})
+        frames = {"task_measures": task_measure_table(frame), "task_measure_comparisons": compared}
+        return answer_measures(altered(whole(), measure_power=measure_power(compared), **frames))
+
+    table = answers({"a": 0.0, "b": 0.1})
+    heading, power, compared, values = shown(table)
+    assert isinstance(heading, Heading)
+    assert isinstance(power, Table)
+    assert isinstance(compared, Table)
+    assert isinstance(values, Table)
+    most = "bits per byte of the right answer separates the variants the most; difference / standard error: bits per "
+    assert power.finding.startswith(most)
+    assert "1 of 1 pair significant; accuracy " in power.finding
+    assert power.folded
+    assert set(compared.frame["task"]) == {""}
+    assert set(values.frame["task"]) == {"", "x", "y"}
+    assert "source_corpus" not in [column.name for column in values.columns]
+    several = pl.concat([table, table.with_columns(source_corpus=pl.lit("books"))])
+    assert "source_corpus" in [column.name for column in shown(several)[1].columns]  # type: ignore[union-attr]
+    one = shown(answers({"a": 0.0, "b": 0.1}, seeds=1, tasks=("x",)))
+    assert [type(exhibit) for exhibit in one] == [Heading, Table, Table], "nothing is tested"
+    assert set(one[1].frame["task"]) == {""}  # type: ignore[union-attr]
+    assert one[1].finding.startswith("not tested; difference / standard error over questions: ")  # type: ignore[union-attr]
+    equal = shown(answers({"a": 0.0, "b": 0.0, "c": 0.0}))
+    assert equal[1].finding == "no significant difference by any measure"  # type: ignore[union-attr]
+    empty = pl.lit(None, pl.Float64)
+    assert shown(table.with_columns(bits_per_byte=empty, probability=empty)) == []
+    assert shown(answers({"a": 0.0})) == [], "one variant"

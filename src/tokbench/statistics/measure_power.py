@@ -217,7 +217,7 @@ MEASURE_POWER = TidyTable(
                 "seeds_needed", "questions_needed",
             ),
             by=("model", "suite"),
-            folds_above=20,
+            folds_above=0,
             arranged=True,
         ),
     ),

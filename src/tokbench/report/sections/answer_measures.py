@@ -7,9 +7,10 @@ import polars as pl
 from tokbench.report.content import ReportContent
 from tokbench.report.layout import Exhibit, Heading, Table
 from tokbench.report.sections.rows import rows
-from tokbench.report.wording import printed, slug
+from tokbench.report.wording import pluralise, printed, slug
 from tokbench.statistics.measure_power import MEASURE_POWER
 from tokbench.statistics.task_measures import ACCURACY, TASK_MEASURE_COMPARISONS, TASK_MEASURES
+from tokbench.statistics.verdicts import RANKED_FROM
 from tokbench.tabulation.table import TidyTable
 
 NAMES = {
@@ -17,8 +18,6 @@ NAMES = {
     "answer_bits_per_byte": "bits per byte of the right answer",
     "answer_probability": "probability of the right answer",
 }
-CLEAR = 2.0
-"""Signal-to-noise ratio below which no measure is said to separate the variants."""
 
 
 def answer_measures(content: ReportContent) -> list[Exhibit]:
@@ -52,7 +51,12 @@ def answer_measures(content: ReportContent) -> list[Exhibit]:
 
 
 def _table(content: ReportContent, table: TidyTable, part: pl.DataFrame) -> Table:
-    """Return the table of one model and suite; the corpus of the questions is a column if there are several."""
+    """Return the table of one model and suite.
+
+    The corpus of the questions is a column if there are several. A single task has no rows in addition to the mean.
+    """
+    if part.filter(pl.col("task") != "")["task"].n_unique() == 1:
+        part = part.filter(task="")
     made = rows(table, content.read(part), model=part["model"][0], suite=part["suite"][0])
     several = part["source_corpus"].n_unique() > 1
     return made if several else replace(made, columns=[one for one in made.columns if one.name != "source_corpus"])
@@ -64,13 +68,22 @@ def first(part: pl.DataFrame) -> str:
     Args:
         part: rows of :data:`tokbench.statistics.measure_power.MEASURE_POWER` of one model and suite.
     """
-    whole = part.filter(pl.col("task") == "", pl.col("size") == pl.col("size").max()).sort("signal_to_noise")
-    if whole.is_empty():
+    whole = part.filter(pl.col("task") == "", pl.col("size") == pl.col("size").max())
+    measures = whole.sort("signal_to_noise", descending=True, maintain_order=True).rows(named=True)
+    if not measures:
         return ""
-    *others, best = whole.rows(named=True)
-    ratio = f"difference / standard error {printed(best['signal_to_noise'], 'real', 1)}"
-    if best["signal_to_noise"] < CLEAR:
-        return f"no measure separates the variants clearly; the highest is {NAMES[best['measure']]} ({ratio})"
-    accuracy = next((row for row in others if row["measure"] == ACCURACY.name), None)
-    than = f"; accuracy {printed(accuracy['signal_to_noise'], 'real', 1)}" if accuracy else ""
-    return f"{NAMES[best['measure']]} separates the variants the most ({ratio}{than})"
+    shown = [row for row in measures if row is measures[0] or row["measure"] == ACCURACY.name]
+    ratios = [f"{NAMES[row['measure']]} {printed(row['signal_to_noise'], 'real', 1)}" for row in shown]
+    tests = [row["significant"] for row in measures if row["significant"] is not None]
+    if not tests:
+        over = " over questions" * (measures[0]["seeds"] < RANKED_FROM)
+        return f"not tested; difference / standard error{over}: {', '.join(ratios)}"
+    if not any(tests):
+        return "no significant difference by any measure"
+    told = [
+        f"{ratio}, {row['significant']} of {pluralise(row['pairs'], 'pair')} significant"
+        for ratio, row in zip(ratios, shown, strict=True)
+    ]
+    return (
+        f"{NAMES[shown[0]['measure']]} separates the variants the most; difference / standard error: {'; '.join(told)}"
+    )
