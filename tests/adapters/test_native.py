@@ -293,6 +293,9 @@ def test_models_of_sentencepiece_become_ours(kind: str) -> None:
         assert ids == library.encode(text)
         assert tokenizer.decode(ids).decode() == library.decode(ids)
     assert tokenizer.decode(tokenizer.encode(ODD)) == ODD
+    of_byte = library.piece_to_id("<0x61>")
+    assert tokenizer.decode([of_byte]).decode() == library.decode([of_byte]) == "a"
+    assert of_byte in tokenizer.vocabulary.special
     words = [tokenizer.decode(tokenizer.encode(word)) for word in ("pay", "\u4e2d")]
     assert words == [b"pay", "\u4e2d".encode()]
 

@@ -12,7 +12,7 @@ from tests.support.texts import by
 from tokbench.errors import TokbenchError
 from tokbench.kernels.added import AddedScanner
 from tokbench.kernels.characters import CharacterSegmenter
-from tokbench.kernels.scan import settled_after, settled_before
+from tokbench.kernels.scan import Scanner, settled_after, settled_before
 from tokbench.kernels.trie import Trie
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokenization.patterns.parse import parsed
@@ -49,6 +49,13 @@ def test_strings_are_isolated_before_another_scanner(
     assert scheme.boundaries(data).tolist() == expected
     for found in (settled_before(scheme.scanner, data, place), settled_after(scheme.scanner, data, place)):
         assert found in (0, len(data)) or found in expected
+
+
+@given(st.lists(PIECES.map(str.encode) | st.binary(max_size=3), max_size=12).map(b"".join))
+def test_strings_are_isolated_in_any_bytes(text: bytes) -> None:
+    for first in STRINGS:
+        scheme = sequence(first, "gpt2")
+        assert scheme.boundaries(text).tolist() == twin.boundaries(scheme.splits, text)
 
 
 def test_a_text_without_settled_places_is_searched_further() -> None:
@@ -141,6 +148,6 @@ def test_wrong_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="byte_ids must have 256 entries"):
         CharacterSegmenter(pairs, np.zeros(1, np.int32), trie, ids[:3], joined)
     with pytest.raises(ValueError, match="joined must have 65536 entries"):
-        AddedScanner(trie, joined[:3], pretokenization_of("gpt2").scanner)
+        AddedScanner(trie, joined[:3], Scanner())
     with pytest.raises(TokbenchError, match="segmentation 'merge_scores' needs scores"):
         Tokenizer(Vocabulary(BYTES), "none", "merge_scores")

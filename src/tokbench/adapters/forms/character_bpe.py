@@ -35,7 +35,7 @@ class CharacterTokens:
 
     Attributes:
         ids: Id of each token. A byte that is also a character has the character's id.
-        unused: Ids that no text gives, with their names.
+        unused: Ids that no text gives, with their names; that of a byte is the byte, as decoding returns it.
 
     Raises:
         NotNativeError: A byte is missing, or no token is a space.
@@ -60,7 +60,7 @@ class CharacterTokens:
         self.ids |= kept
         for value, number in byte_ids.items():
             if self.ids.setdefault(bytes([value]), number) != number:
-                self.unused[number] = b"<0x%02X>" % value
+                self.unused[number] = bytes([value])
 
     def token(self, spelt: str) -> bytes | None:
         """Return the bytes of a spelling; None if no text gives it, as a space is spelled otherwise."""
