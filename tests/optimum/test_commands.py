@@ -74,7 +74,7 @@ def test_gaps_of_every_language(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_why_there_is_no_gap(vocabulary: dict[str, Any], reason: str) -> None:
     tokenizer: Any = SimpleNamespace(
-        segments_documents=False, pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary)
+        segments_documents=False, normalization=(), pretokenization="gpt2", vocabulary=SimpleNamespace(**vocabulary)
     )
     found = gap_of(100.0, 1256, tokenizer, LowerBound(90))
     assert found.value is None
