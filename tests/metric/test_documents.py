@@ -35,7 +35,9 @@ from tokbench.metric.sequences import (
     weighted_entropy,
     window_types,
 )
+from tokbench.tokenizer import Tokenizer
 from tokbench.tokenizer.encoder import TokenSpans
+from tokbench.vocabulary import BYTES, Vocabulary
 
 
 def tokenized(pieces: str | Sequence[str]) -> TokenizedDocument:
@@ -281,3 +283,35 @@ def test_tokenizers_without_places() -> None:
     assert values["isolated_operators"] is None
     assert rows.filter(metric="isolated_operators")["reason"].null_count() == 0
     assert values["numbers_left_out"] == 180
+
+
+def test_ids_too_large_for_a_trigram() -> None:
+    """Ids of 2^21 or more are counted after one token, and not after two."""
+
+    class Large:
+        def encode_spans(self, text: bytes) -> TokenSpans:
+            ids = np.array([1 << 21, 1, 1 << 21, 2, 1 << 21, 1], np.int32)
+            return TokenSpans(ids, np.array([[place, place + 1] for place in range(6)]), np.ones(6, np.bool_))
+
+    rows = sequences(Documents(Large(), lambda: [("", b"abcdef")]), SequenceOptions(least=2))
+    values = {row.metric: (row.value, row.reason) for row in rows}
+    assert values["trigram_entropy"] == (None, "ids of 2^21 or more cannot be counted after two tokens")
+    assert rows[0].value == pytest.approx(0.9182958)
+
+
+def test_small_texts_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = Tokenizer(Vocabulary(BYTES), "space", "greedy")
+    encoded = []
+
+    class Watched:
+        def encode_spans(self, text: bytes) -> TokenSpans:
+            encoded.append(text)
+            return tokenizer.encode_spans(text)
+
+    documents = Documents(Watched(), lambda: [("", b"ab"), ("", b"cd")])
+    assert [[one.text for one in documents] for _ in range(2)] == [[b"ab", b"cd"]] * 2
+    assert encoded == [b"ab", b"cd"]
+    monkeypatch.setattr("tokbench.metric.documents.CACHED", 3)
+    larger = Documents(Watched(), lambda: [("", b"ab"), ("", b"cd"), ("", b"e")])
+    assert [[one.text for one in larger] for _ in range(2)] == [[b"ab", b"cd", b"e"]] * 2
+    assert encoded[2:] == [b"ab", b"cd", b"e"] * 2

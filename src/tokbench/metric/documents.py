@@ -5,7 +5,7 @@ Pre-token counts have neither. Such metrics are computed where documents are giv
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -46,17 +46,29 @@ class TokenizedDocument:
 
     def covered(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return True for the spans all of whose bytes are in tokens, bool [spans]."""
-        steps = np.zeros(len(self.text) + 1, np.int64)
-        np.add.at(steps, self.spans[:, 0], 1)
-        np.add.at(steps, self.spans[:, 1], -1)
-        lacking = np.concatenate([[0], np.cumsum(np.cumsum(steps)[:-1] == 0)])
-        covered: NDArray[np.bool_] = lacking[starts] == lacking[ends]
-        return covered
+        if not len(self.spans):
+            return np.zeros(len(starts), np.bool_)
+        first, last = self.touching(starts, ends).T
+        low, high = np.minimum(first, len(self.spans) - 1), np.maximum(last - 1, 0)
+        gaps = np.concatenate([[0], np.cumsum(self.spans[1:, 0] != self.spans[:-1, 1])])
+        within = (last > first) & (self.spans[low, 0] <= starts) & (self.spans[high, 1] >= ends)
+        return np.asarray(within & (gaps[low] == gaps[high]))
+
+    def are_borders(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return True for places where a token begins or ends, bool [places]."""
+        found = np.zeros(len(places), np.bool_)
+        for edges in self.spans.T if len(self.spans) else ():
+            found |= edges[np.minimum(np.searchsorted(edges, places), len(edges) - 1)] == places
+        return found
+
+
+CACHED = 1 << 24
+"""Largest number of bytes of text whose tokens are kept for the next metric."""
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents, encoded again each time that they are iterated.
+    """Documents, encoded each time that they are iterated. The tokens of small texts are kept instead.
 
     Attributes:
         tokenizer: the tokenizer.
@@ -65,8 +77,23 @@ class Documents:
 
     tokenizer: EncodesSpans
     read: Callable[[], Iterable[tuple[str, bytes]]]
+    _cache: list[TokenizedDocument] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[TokenizedDocument]:
+        if self._cache:
+            yield from self._cache
+            return
+        encoded: list[TokenizedDocument] = []
+        size = 0
         for language, text in self.read():
-            encoded = self.tokenizer.encode_spans(text)
-            yield TokenizedDocument(language, text, encoded.ids, encoded.spans[encoded.placed])
+            tokens = self.tokenizer.encode_spans(text)
+            spans = tokens.spans if tokens.placed.all() else tokens.spans[tokens.placed]
+            document = TokenizedDocument(language, text, tokens.ids, spans)
+            size += len(text)
+            if size <= CACHED:
+                encoded.append(document)
+            else:
+                encoded.clear()
+            yield document
+        if size <= CACHED and not self._cache:
+            self._cache.extend(encoded)

@@ -67,11 +67,12 @@ def count_splits(documents: Iterable[TokenizedDocument], ascii_only: bool = Fals
         left_out += lost
         if not places:
             continue
-        borders = set(document.spans.ravel().tolist())
         edges = np.array([(one[0], one[-1]) for one in places], np.int64)
         tokens = np.diff(document.touching(edges[:, 0], edges[:, 1]), axis=1)[:, 0].tolist()
+        inner = np.fromiter((place for digits in places for place in digits[1:-1]), np.int64)
+        split = iter(document.are_borders(inner).tolist())
         for digits, touched in zip(places, tokens, strict=True):
-            cut = tuple(k for k, place in enumerate(digits[1:-1], 1) if place in borders)
+            cut = tuple(k for k in range(1, len(digits) - 1) if next(split))
             splits[len(digits) - 1, cut, touched] += 1
     return splits, left_out
 

@@ -59,21 +59,23 @@ class OperatorCounts:
             return
         edges = np.array([match.span() for match in matches], np.int64)
         covered = document.covered(edges[:, 0], edges[:, 1]).tolist()
-        touching = document.touching(edges[:, 0], edges[:, 1]).tolist()
-        for match, (first, last), whole in zip(matches, touching, covered, strict=True):
+        first, last = document.touching(edges[:, 0], edges[:, 1]).T
+        tokens = (last - first).tolist()
+        some = len(document.spans) > 0
+        left = document.spans[np.minimum(first, len(document.spans) - 1), 0].tolist() if some else tokens
+        right = document.spans[np.maximum(last - 1, 0), 1].tolist() if some else tokens
+        for match, touched, begin, stop, whole in zip(matches, tokens, left, right, covered, strict=True):
             if not whole:
                 self.left_out += 1
                 continue
             start, end = match.span()
             name = CLASS_OF.get(match.group(), "")
-            text = (
-                document.text[int(document.spans[first, 0]) : start] + document.text[end : document.spans[last - 1, 1]]
-            )
+            text = document.text[begin:start] + document.text[end:stop]
             self.every[name] += 1
             self.isolated[name] += not text.strip()
             if end - start > 1:
                 self.compound += 1
-                self.preserved += last - first == 1
+                self.preserved += touched == 1
 
 
 def count_operators(documents: Iterable[TokenizedDocument], languages: Iterable[str] | None = None) -> OperatorCounts:

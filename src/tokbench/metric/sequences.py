@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tokbench.io.numbers import LARGEST_VOCABULARY
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents
 from tokbench.metric.measurement import Measurement
@@ -37,37 +36,44 @@ class SequenceOptions(Options):
 class FollowerCounts:
     """Counts of the tokens that follow a context of one token or two.
 
+    A context with its follower is one number of 63 bits.
+
     Args:
         order: tokens of a context, 1 or 2.
+
+    Attributes:
+        bits: largest number of bits of an id: 31 after one token, 21 after two.
     """
 
     def __init__(self, order: int) -> None:
         self.order = order
-        self._rows = np.zeros((3, 0), np.int64)
+        self.bits = 63 // (order + 1)
+        self._grams = np.zeros(0, np.int64)
+        self._counts = np.zeros(0, np.int64)
         self._new: list[NDArray[np.int64]] = []
         self._size = 0
 
     def add(self, ids: NDArray[np.int32]) -> None:
-        """Count the pairs of a document."""
+        """Count the followers in a document. Ids have at most ``bits`` bits."""
         wide = ids.astype(np.int64)
-        contexts = wide[:-1] if self.order == 1 else wide[:-2] * LARGEST_VOCABULARY + wide[1:-1]
-        followers = wide[self.order :]
-        contexts = contexts[: len(followers)]
-        self._new.append(np.stack([contexts, followers, np.ones_like(followers)]))
-        self._size += len(followers)
+        grams = wide[: len(wide) - self.order]
+        for place in range(1, self.order + 1):
+            grams = grams << self.bits | wide[place : place + len(grams)]
+        self._new.append(grams)
+        self._size += len(grams)
         if self._size > AT_ONCE:
             self._merge()
 
     def _merge(self) -> None:
-        rows = np.concatenate([self._rows, *self._new], axis=1)
+        grams, counts = np.unique(np.concatenate([*self._new, self._grams[:0]]), return_counts=True)
         self._new, self._size = [], 0
-        rows = rows[:, np.lexsort((rows[1], rows[0]))]
-        new = np.ones(rows.shape[1], np.bool_)
-        new[1:] = (np.diff(rows[0]) != 0) | (np.diff(rows[1]) != 0)
-        starts = np.flatnonzero(new)
-        self._rows = rows[:, starts]
-        if len(starts):
-            self._rows[2] = np.add.reduceat(rows[2], starts)
+        if len(self._grams):
+            every = np.concatenate([self._grams, grams])
+            order = np.argsort(every, kind="stable")
+            every, both = every[order], np.concatenate([self._counts, counts])[order]
+            starts = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+            grams, counts = every[starts], np.add.reduceat(both, starts)
+        self._grams, self._counts = grams, counts
 
     def entropies(self, least: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], int]:
         """Return entropy in bits, followers and distinct followers of each context, and distinct followers of all.
@@ -76,16 +82,17 @@ class FollowerCounts:
             least: fewest followers of a context.
         """
         self._merge()
-        contexts, followers, counts = self._rows
-        starts = np.flatnonzero(np.append(True, np.diff(contexts) != 0)[: len(contexts)])
-        if not len(starts):
+        if not len(self._grams):
             return np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+        contexts, counts = self._grams >> self.bits, self._counts
+        starts = np.flatnonzero(np.append(True, contexts[1:] != contexts[:-1]))
         totals = np.add.reduceat(counts, starts)
         distinct = np.diff(np.append(starts, len(counts)))
         logs = np.add.reduceat(counts * np.log2(counts), starts)
         entropies = np.log2(totals) - logs / totals
         chosen = totals >= least
-        return entropies[chosen], totals[chosen], distinct[chosen], len(np.unique(followers))
+        followers = len(np.unique(self._grams & ((1 << self.bits) - 1)))
+        return entropies[chosen], totals[chosen], distinct[chosen], followers
 
 
 def weighted_entropy(
@@ -108,9 +115,10 @@ def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:
     size = len(ids)
     if size < window:
         return 0, 0
-    order = np.argsort(ids, kind="stable")
+    placed = np.sort(ids.astype(np.int64) << 32 | np.arange(size))
+    order, ordered = placed & 0xFFFFFFFF, placed >> 32
     before = np.full(size, -1, np.int64)
-    same = ids[order[1:]] == ids[order[:-1]]
+    same = ordered[1:] == ordered[:-1]
     before[order[1:][same]] = order[:-1][same]
     places = np.arange(size)
     first = np.maximum(np.maximum(places - window + 1, 0), before + 1)
@@ -135,17 +143,23 @@ def sequences(documents: Documents, options: SequenceOptions) -> list[Measuremen
     counts = {order: FollowerCounts(order) for order in NAMES}
     types = windows = 0
     for document in documents:
-        for one in counts.values():
-            one.add(document.ids)
+        for one in [*counts.values()]:
+            if int(document.ids.max(initial=0)) >> one.bits:
+                del counts[one.order]
+            else:
+                one.add(document.ids)
         more, number = window_types(document.ids, options.window)
         types, windows = types + more, windows + number
     rows = []
+    nothing = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), 0
     for order, name in NAMES.items():
-        entropies, totals, distinct, every = counts[order].entropies(options.least)
+        too_large = "" if order in counts else "ids of 2^21 or more cannot be counted after two tokens"
+        entropies, totals, distinct, every = nothing if too_large else counts[order].entropies(options.least)
         contexts = f"over contexts of {order} token{'s' * (order > 1)} with {options.least} followers or more"
         own = f"entropy of followers / log2(distinct followers), mean weighted by followers, {contexts}"
         of_text = f"entropy of followers / log2(distinct followers of the text), mean {contexts}"
-        rows.append(_row(f"{name}_entropy", own, weighted_entropy(entropies, totals, distinct), len(totals)))
+        weighted = weighted_entropy(entropies, totals, distinct)
+        rows.append(_row(f"{name}_entropy", own, weighted, len(totals), too_large))
         if order == 1:
             rows.append(_row(f"{name}_entropy", of_text, unweighted_entropy(entropies, every), len(totals)))
     definition = f"mean over windows of {options.window} successive tokens of a document of distinct tokens / tokens"
