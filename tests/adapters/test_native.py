@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import polars as pl
 import pytest
 import sentencepiece
 import tokenizers
@@ -23,6 +24,7 @@ from tokbench.adapters.adapted_tokenizer import AdaptedTokenizer
 from tokbench.adapters.exports import pretokens_to_compare
 from tokbench.adapters.loss import loss_of
 from tokbench.errors import TokbenchError
+from tokbench.metric.words import words_of
 from tokbench.optimum.gap import gap_of
 from tokbench.pretokenization import pretokenization_of
 from tokbench.report.own_text import unsupported
@@ -250,6 +252,19 @@ def test_normalised_tokenizers_are_measured_on_texts() -> None:
         pretokens_to_compare(tokenizer)
     for kind in ("nfc", "phi"):
         assert unsupported(both(kind)[0]) == "it normalises texts, or has added tokens"
+
+
+@pytest.mark.parametrize("kind", ["nfc", "phi", "llama", "mistral", "gemma"])
+def test_gold_words_are_segmented_as_within_a_text(kind: str) -> None:
+    """No second space is added before a word, and spans of tokens cover the word and the space before it."""
+    tokenizer, _ = both(kind)
+    given = ["paying", "the", "na\u00efve", "e\u0301t\u0301"]
+    words = words_of(tokenizer, pl.DataFrame({"word": given, "language": ["en"] * len(given)}))
+    for number, word in enumerate(given):
+        within = tokenizer.count(f"\n{' ' * words.spaces[number]}{word}") - tokenizer.count("\n")
+        assert words.tokens_per_word[number] == within
+        spans = tokenizer.encode_word(word.encode()).spans
+        assert (spans[0, 0], spans[-1, 1]) == (0, 1 + len(word.encode())) or kind == "nfc"
 
 
 MODEL = {

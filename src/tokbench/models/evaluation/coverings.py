@@ -241,7 +241,7 @@ DRAWS = 8
 
 def drawn_anew(tokenizer: Tokenizer) -> list[Tokenizer]:
     """Return the tokenizer with other seeds, :data:`DRAWS` - 1 times; an empty list if it is deterministic."""
-    options = vars(tokenizer).get("options")
+    options = tokenizer.__getstate__().get("options")
     if options is None or "seed" not in type(options).model_fields:
         return []
     if getattr(options, "ties", "random") != "random" or getattr(options, "dropout", 0.5) in (0, 1):

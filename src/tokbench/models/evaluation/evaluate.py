@@ -290,7 +290,7 @@ def evaluate(
     window = next(filter(None, limits), WINDOW)
 
     encode, *draws = (partial(_encoded, one) for one in (tokenizer, *drawn_anew(tokenizer)))
-    spellings = Spellings(tokens) if tokens else None
+    spellings = Spellings(tokens) if tokens and not tokenizer.normalization else None
     lm = ScoringLM(
         model,
         adapter,
