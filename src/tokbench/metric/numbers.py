@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents, TokenizedDocument
@@ -43,7 +44,7 @@ def numbers_in(document: TokenizedDocument, ascii_only: bool) -> tuple[list[list
         text = None if ascii_only else document.text.decode()
     except UnicodeDecodeError:
         text = None
-    if text is None or text.isascii():
+    if text is None or text.isascii() or not any(DIGITS.match(letter) for letter in set(text) if letter > "\x7f"):
         spans = (match.span() for match in ASCII_DIGITS.finditer(document.text))
         places = [list(range(start, end + 1)) for start, end in spans]
     else:
@@ -146,6 +147,12 @@ def tokens_by_length(splits: Splits) -> tuple[list[float], list[float]]:
     return [digits / number for digits, _, number in ordered], [tokens / number for _, tokens, number in ordered]
 
 
+def average_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each value, from 1; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
+
+
 def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | None]:
     """Return how tokens per digit depend on the digits of a number, over classes of length.
 
@@ -154,17 +161,16 @@ def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | Non
         tokens per digit / mean), ``slope`` and ``r2`` (least squares of tokens on digits). None without two classes, or
         if the values are all equal where they may not be.
     """
-    from scipy.stats import spearmanr
-
     if len(digits) < 2:
         return dict.fromkeys(("correlation", "variation", "slope", "r2"))
     x, y = np.array(digits), np.array(tokens)
     rates = y / x
     centred = x - x.mean()
     slope = float(centred @ (y - y.mean()) / (centred @ centred))
+    vary = len(set(rates.tolist())) > 1
     residual, every = float(((y - y.mean() - slope * centred) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
     return {
-        "correlation": float(spearmanr(x, rates).statistic) if len(set(rates.tolist())) > 1 else None,
+        "correlation": float(np.corrcoef(average_ranks(x), average_ranks(rates))[0, 1]) if vary else None,
         "variation": float(rates.std() / rates.mean()),
         "slope": slope,
         "r2": 1 - residual / every if every else None,

@@ -116,12 +116,11 @@ def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:
     if size < window:
         return 0, 0
     placed = np.sort(ids.astype(np.int64) << 32 | np.arange(size))
-    order, ordered = placed & 0xFFFFFFFF, placed >> 32
-    before = np.full(size, -1, np.int64)
-    same = ordered[1:] == ordered[:-1]
-    before[order[1:][same]] = order[:-1][same]
-    places = np.arange(size)
-    first = np.maximum(np.maximum(places - window + 1, 0), before + 1)
+    places = placed & 0xFFFFFFFF
+    # A token counts in the windows that contain its place and do not contain the place of the same token before.
+    first = np.maximum(places - window + 1, 0)
+    same = placed[1:] >> 32 == placed[:-1] >> 32
+    first[1:] = np.maximum(first[1:], np.where(same, places[:-1] + 1, 0))
     last = np.minimum(places, size - window)
     return int(np.maximum(last - first + 1, 0).sum()), size - window + 1
 
