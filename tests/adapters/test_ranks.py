@@ -287,7 +287,7 @@ NATIVE: dict[str, tuple[str, dict[str, Any], int, int]] = {
     "p50k_base.tiktoken.gz": ("tiktoken", {"pattern": "p50k_base"}, 50280, 50281),
     "cl100k_base.tiktoken.gz": ("tiktoken", {"pattern": "cl100k"}, 100256, 100277),
     "o200k_base.tiktoken.gz": ("tiktoken", {"pattern": "o200k"}, 199998, 200019),
-    "qwen.tiktoken.gz": ("tiktoken", {"pattern": "qwen"}, 151643, 151643),
+    "qwen.tiktoken.gz": ("tiktoken", {"pattern": "qwen"}, 151643, 151851),
     "mistral_tekken_240911.json.gz": ("tekken", {}, 130072, 131072),
     "deepseek_v3_tokenizer.json.gz": ("tokenizer_json", {}, 127997, 129280),
 }
