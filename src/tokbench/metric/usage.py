@@ -3,7 +3,7 @@
 Each unique pre-token is segmented once and weighted by its count, so metrics never encode text again.
 
 Tokenizers that segment documents encode each document once. Metrics then use the frequencies of ids and the byte spans
-of tokens. What is defined over pre-tokens has no value. Byte counts are those of the original text.
+of tokens. Metrics over pre-tokens then have no value. Byte counts are those of the original text.
 """
 
 import operator
@@ -148,7 +148,7 @@ UNKNOWN_SIZE = "vocabulary size not known; pass size to tokbench.wrap"
 
 
 def no_pretokens(tokenizer: "Tokenizer") -> str:
-    """Return the reason why a tokenizer that segments documents has no value of what is defined over pre-tokens."""
+    """Return the reason why a tokenizer that segments documents has no value of metrics over pre-tokens."""
     library = tokenizer.library_name
     return UNKNOWN_PRETOKENS.format(library) if library else CROSSED_PRETOKENS
 
