@@ -15,7 +15,7 @@ from tokbench.intrinsic.tokenizer import measure
 from tokbench.metric.characters import LONGER, longer_characters
 from tokbench.metric.measurement import Measurement
 from tokbench.metric.spans import count_spans
-from tokbench.metric.zipf import ZipfOptions, curve_measures, mean_rank, rank_curve, zipf
+from tokbench.metric.zipf import ZipfOptions, area, curve_measures, mean_rank, rank_curve, zipf
 from tokbench.options import Options
 from tokbench.pretokenization import pretokenization_of
 from tokbench.pretokens import PretokenCounts
@@ -164,3 +164,10 @@ def test_characters_agree_with_the_text_spelled_out(tokens: list[bytes], pretoke
         assert [*sums, found.crossing] == added
     assert value(rows, "split_characters", "several") == (split / every if every else None)
     assert value(rows, "tokens_crossing_characters") == crossing / total
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 9), st.floats(-9, 9)), min_size=2, max_size=12))
+def test_area_is_that_of_scipy(points: list[tuple[float, float]]) -> None:
+    simpson = pytest.importorskip("scipy.integrate").simpson
+    x, y = np.cumsum([step for step, _ in points]), np.array([value for _, value in points])
+    assert area(x, y) == pytest.approx(simpson(y=y, x=x), rel=1e-9, abs=1e-9)

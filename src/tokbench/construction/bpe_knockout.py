@@ -219,6 +219,8 @@ def knock_out(
         options: threshold, rounds, annealing and reification.
         least: number of merges that remain at least. Default: 0.
         most: number of merges up to which annealing and reification add some. Default: 0, so that they add none.
+
+    Reference: ``knock_out`` in :mod:`tokbench.reference.morphology`, without annealing and reification.
     """
     if not words:
         return list(merges)

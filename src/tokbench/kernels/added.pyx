@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Added tokens: a scanner that isolates fixed strings in front of another scanner, and the segmentation of such pieces.
 
-Reference: ``added`` and ``isolated`` in :mod:`tokbench.reference.segmentation`.
+Reference: ``added`` in :mod:`tokbench.reference.segmentation` and ``isolated`` in
+:mod:`tokbench.reference.segmentation`.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t

@@ -1,7 +1,7 @@
 """Tokenized documents, the input of metrics that depend on the order of tokens or on places in a text.
 
 Pre-token counts have neither. Such metrics are computed where documents are given, as in
-``tokbench measure --documents`` and :func:`tokbench.measure`.
+``tokbench measure --documents`` and ``tokbench.measure``.
 """
 
 from collections.abc import Callable, Iterable, Iterator

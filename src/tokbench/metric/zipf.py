@@ -37,14 +37,38 @@ def rank_curve(frequencies: NDArray[np.int64], log_rank: float) -> tuple[NDArray
     return ranks[chosen], np.log(used[chosen].astype(np.float64))
 
 
+def area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """Return the area under a curve by Simpson's rule for unequal steps.
+
+    If the number of steps is odd, the last one is that of the parabola through the last three points (Cartwright 2017).
+
+    Args:
+        x: ascending places, float64 [points], two or more.
+        y: values at these places.
+    """
+    steps = np.diff(x)
+    if len(steps) == 1:
+        return float(steps[0] * (y[0] + y[1]) / 2)
+    even = len(steps) // 2 * 2
+    first, second = steps[:even:2], steps[1:even:2]
+    both = first + second
+    left, middle, right = y[: even - 1 : 2], y[1:even:2], y[2 : even + 1 : 2]
+    parts = (2 - second / first) * left + both**2 / (first * second) * middle + (2 - first / second) * right
+    total = float(both @ parts / 6)
+    if even < len(steps):
+        before, last = float(steps[-2]), float(steps[-1])
+        total += float(y[-1]) * (2 * last**2 + 3 * before * last) / (6 * (before + last))
+        total += float(y[-2]) * (last**2 + 3 * before * last) / (6 * before)
+        total -= float(y[-3]) * last**3 / (6 * before * (before + last))
+    return total
+
+
 def curve_measures(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return area (Simpson's rule), slope (least squares) and mean absolute deviation from the line of a curve."""
-    from scipy.integrate import simpson
-
     centred = x - x.mean()
     slope = float(centred @ (y - y.mean()) / (centred @ centred))
     line = y.mean() + slope * centred
-    return float(simpson(y=y, x=x)), slope, float(np.abs(y - line).mean())
+    return area(x, y), slope, float(np.abs(y - line).mean())
 
 
 def mean_rank(frequencies: NDArray[np.int64]) -> float:
