@@ -298,6 +298,24 @@ def test_kept_results_have_their_provenance(name: str) -> None:
     assert "revision" in rows
 
 
+def test_the_page_of_newer_constructions_has_the_numbers_of_its_tables() -> None:
+    folder = PUBLISHED / "newer"
+    rows = [line.split(" | ") for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    board = pl.read_parquet(folder / "tidy" / "scoreboard.parquet")
+    tokens = board.filter(pl.col("corpus").is_in(["novels", "test"]), measure="tokens")
+    assert len(tokens) == 2 * (13 + 5)
+    for row in tokens.rows(named=True):
+        place = 1 if row["corpus"] == "novels" else 3
+        found = [cells for cells in rows if cells[0].startswith(f"| `{row['variant']}`") and len(cells) > 4]
+        assert f"{row['value']:,.0f}" in {cells[place] for cells in found}
+    inner = board.filter(corpus="novels", measure="gap")
+    assert inner.filter(pl.col("variant").is_in(["boundlessbpe", "superbpe_words"]))["value"].null_count() == 4
+    intrinsic = pl.read_parquet(folder / "tidy" / "intrinsic.parquet").filter(metric="parity_gini", corpus="test")
+    for size in (8192, 16384):
+        gini = dict(intrinsic.filter(size=size).select("variant", "value").iter_rows())
+        assert all(2 * gini[f"languages_{name}"] < gini["languages_bpe"] for name in ("parity", "parity_hybrid"))
+
+
 def test_tokens_of_text_of_another_source() -> None:
     counts = pl.read_csv(PUBLISHED / "existing" / "comparison.csv")
     page = (PUBLISHED / "existing" / "README.md").read_text(encoding="utf-8")
