@@ -316,8 +316,10 @@ def built(name: str, words: dict[bytes, int], more: int, signals: list[float]) -
 
 
 def allowed(vocabulary: Vocabulary) -> Iterator[tuple[str, dict[str, float]]]:
-    """Every segmentation for which a vocabulary has what it needs, with options."""
+    """Every segmentation of pre-tokens for which a vocabulary has what it needs, with options."""
     for cut in segmentations.methods():
+        if cut.segments_documents:
+            continue
         fits = vocabulary.continuation is None or cut.continuation
         if fits and (cut.needs is None or getattr(vocabulary, cut.needs) is not None):
             yield cut.name, {"dropout": 0.5} if cut.name == "bpe_dropout" else {}

@@ -297,6 +297,7 @@ GOLD = (
 STAGES: dict[Sight, tuple[str, ...]] = {
     "text": (
         RECORD,
+        "tokbench.tokenizer.normalization:NormalisedTexts",
         "tokbench.corpus.text_files:read_files",
         "tokbench.pretokens.external_count:count_texts",
         "tokbench.pretokens.files:all_languages",
