@@ -4,7 +4,7 @@
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
 
 The first argument is a module of :mod:`benchmarks.speed.peers`, the second a function of this module. Importing the
-library, loading the tokenizer, reading the text and a first call on :data:`FIRST` precede the clock, except for
+library, loading the tokenizer, reading the text and a first call on :data:`REPEATED` precede the clock, except for
 :func:`start`, which measures them.
 
 Only the standard library is used, because the interpreter of the peers runs this module, too.
@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 FIRST = b"Hello world 123."
-"""Text of the call that precedes the clock."""
+"""Text of :func:`start`."""
+REPEATED = (FIRST + b" ") * 4000
+"""Text of the call that precedes the clock: long enough for all tables that libraries build when they are needed."""
 LENGTHS = (10**5, 10**6, 10**7)
 """Bytes of the texts of :func:`long`."""
 Measurement = dict[str, Any]
@@ -68,7 +70,7 @@ def as_text(peer: Any, data: bytes) -> Any:
 def passes(peer: Any, texts: Sequence[Any], encode: Callable[[Any], Any]) -> Iterator[Measurement]:
     """Encode the first half of a text with an empty cache, the second half for the first time, and that one again."""
     sizes = [len(text.encode()) if isinstance(text, str) else len(text) for text in map(_joined, texts)]
-    encode(as_text(peer, FIRST) if isinstance(texts[0], (str, bytes)) else [as_text(peer, FIRST)])
+    encode(as_text(peer, REPEATED) if isinstance(texts[0], (str, bytes)) else [as_text(peer, REPEATED)])
     for measure, half in (("cold", 0), ("new", 1), ("warm", 1)):
         yield timed(measure, sizes[half], lambda: encode(texts[half]))  # noqa: B023
 
@@ -108,16 +110,19 @@ def large(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
     content = as_text(peer, data)
-    peer.encode(tokenizer, as_text(peer, FIRST))
+    peer.encode(tokenizer, as_text(peer, REPEATED))
     yield timed("cold", len(data), lambda: peer.encode(tokenizer, content))
 
 
 def start(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
-    """Measure the time from the start of the process, at ``job["started"]``, to the first ids."""
+    """Measure the time from the start of the process, at ``job["started"]``, to the first ids, and to those of a longer
+    text after them."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
-    ids = getattr(peer, "encode_short", peer.encode)(tokenizer, as_text(peer, FIRST))
-    times = {"seconds": time.monotonic() - job["started"], "processor": time.process_time()}
-    yield {**timed("start", len(FIRST), lambda: ids), **times}
+    first = getattr(peer, "encode_short", peer.encode)
+    for measure, encode, content in (("start", first, FIRST), ("longer", peer.encode, REPEATED)):
+        ids = encode(tokenizer, as_text(peer, content))
+        times = {"seconds": time.monotonic() - job["started"], "processor": time.process_time()}
+        yield {**timed(measure, len(content), lambda: ids), **times}  # noqa: B023
 
 
 def decode(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
@@ -151,7 +156,7 @@ def run_of(kind: str, length: int, folder: Path) -> bytes:
 def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Encode one long pre-token of several lengths."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
-    peer.encode(tokenizer, as_text(peer, FIRST))
+    peer.encode(tokenizer, as_text(peer, REPEATED))
     for length in LENGTHS:
         data = run_of(job["text"], length, job["folder"])
         content = as_text(peer, data)
@@ -161,7 +166,7 @@ def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
 def count(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Count the pre-tokens of a text."""
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
-    peer.count(FIRST)
+    peer.count(REPEATED)
     times, unique = clocked("count", len(data), lambda: peer.count(data))
     yield {**times, "tokens": unique}
 

@@ -11,8 +11,8 @@ An encoder's module has some of these functions; ``tokenizer`` is the result of 
 ``TEXT`` is the type of text that it accepts, ``bytes`` if it accepts both; ``DECODES_ARRAYS`` is true if ``decode``
 accepts an array. A trainer's module has functions
 ``train_METHOD(path, documents, size)``, which return the number of tokens, and ``count(text)``, the number of different
-pre-tokens. A first call on :data:`benchmarks.speed.worker.FIRST` precedes every clock, so that a library that imports
-NumPy or Awkward in its first call does so before it.
+pre-tokens. A first call on :data:`benchmarks.speed.worker.REPEATED` precedes every clock, so that a library that
+imports NumPy or Awkward in its first call does so before it.
 """
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
