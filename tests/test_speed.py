@@ -116,7 +116,7 @@ def folder(tmp_path: Path) -> Path:
         ("batch", "english", ["cold", "new", "warm"]),
         ("large", "large", ["cold"]),
         ("decode", "english", ["decode"]),
-        ("start", "", ["start"]),
+        ("start", "", ["start", "longer"]),
         ("long", "a", [str(length) for length in worker.LENGTHS]),
         ("count", "english", ["count"]),
     ],
