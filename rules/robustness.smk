@@ -28,7 +28,7 @@ rule perturb:
     message:
         "perturb text of {wildcards.corpus}"
     shell:
-        "tokbench perturb {params.options:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
+        "tokbench perturb {params.options:q} --memory {resources.mem_mb:q} -o {output:q} -- {input:q}/evaluation/*.parquet &> {log:q}"
 
 
 rule measure_robustness:
@@ -57,4 +57,5 @@ rule measure_robustness:
     message:
         "measure the robustness of {wildcards.variant} at {wildcards.size}"
     shell:
-        "tokbench measure_robustness --corpus {params.corpus:q} -o {output:q} {input.tokenizer:q} {input.lines:q} &> {log:q}"
+        "tokbench measure_robustness --corpus {params.corpus:q} --memory {resources.mem_mb:q} -o {output:q}"
+        " {input.tokenizer:q} {input.lines:q} &> {log:q}"

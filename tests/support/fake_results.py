@@ -251,6 +251,10 @@ def toy_adapter():
     class Tokenizer:
         vocabulary = named = Vocabulary(tuple(tokens))
         library_name, ids_given, lossless, end_of_text = "", False, True, len(tokens)
+        normalization = ()
+
+        def __getstate__(self) -> dict[str, object]:
+            return {}
 
         def encode(self, text: str | bytes):
             data = text.encode() if isinstance(text, str) else text

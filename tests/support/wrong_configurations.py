@@ -204,7 +204,7 @@ VALUES: list[tuple[str, Any, Pieces]] = [
     ("variants/bpe/sizes", [2**31], ("variants.bpe.sizes.0: must be at most 16777216",)),
     ("variants/bpe/construction", {"method": "bpe", "max_token_bytes": 1}, ("max_token_bytes: must be at least 2",)),
     ("variants/bpe/construction", {"method": "bpe", "max_token_bytes": 2**31}, ("must be at most 2147483647",)),
-    ("variants/bpe/construction", {"method": True}, ("is not one of bpe",)),
+    ("variants/bpe/construction", {"method": True}, ("is not one of boundlessbpe",)),
     ("variants/pathpiece/construction/initial_size", 2**31, ("initial_size: must be at most 16777216",)),
     ("variants/pathpiece/construction/schedule", [2**31], ("schedule.0: must be at most",)),
     ("variants/bpe/segmentation", {"method": "bpe_dropout", "dropout": 1.5}, ("dropout: must be at most 1",)),

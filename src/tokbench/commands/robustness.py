@@ -5,13 +5,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tokbench.commands.inputs import TEXT
 from tokbench.commands.outputs import columns, keys, output_file
-from tokbench.commands.parameters import Whole, field_options
+from tokbench.commands.parameters import Real, Whole, check_memory, field_options, memory_option
 from tokbench.errors import TokbenchError
 from tokbench.io.compression import Fields
 from tokbench.io.numbers import LARGEST_BYTES, LARGEST_SEED
@@ -23,16 +24,21 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
+OF_TEXT = 8
+"""Bytes of memory per byte of text and kind. Measured: 7, with all kinds of 3 MB."""
+OF_FILE = 24
+"""Bytes of memory per byte of a file of perturbed lines. Measured: 22."""
 REMEDY = "make it with 'tokbench perturb'"
 
 
 @click.command("perturb")
 @click.argument("texts", nargs=-1, required=True, type=TEXT)
 @click.option("--kind", "kinds", multiple=True, help="Kind of perturbation; may be repeated. Default: all.")
-@click.option("--rate", type=click.FloatRange(0, 1), help="Probability that a unit is changed. Default: 0.1.")
+@click.option("--rate", type=Real(0, 1), help="Probability that a unit is changed. Default: 0.1.")
 @click.option("--bytes", "size", type=Whole(1, LARGEST_BYTES), help="Bytes of text to use. Default: 200,000.")
 @click.option("--seed", type=Whole(0, LARGEST_SEED), help="Seed of the draws. Default: 0.")
 @output_file(mark=columns(*COLUMNS), required=True, help="Parquet file of perturbed lines and their edits.")
+@memory_option()
 @field_options
 def perturb_command(
     texts: tuple[str, ...],
@@ -41,6 +47,7 @@ def perturb_command(
     size: int | None,
     seed: int | None,
     output: str,
+    megabytes: int | None,
     fields: Fields,
 ) -> None:
     """Perturb the lines of TEXTS: typos, case, spaces and others, one row per line and kind.
@@ -51,8 +58,10 @@ def perturb_command(
     """
     from tokbench.io.atomic import atomic_file
     from tokbench.robustness.lines import perturbed_lines
+    from tokbench.robustness.perturbations import BYTES, KINDS
 
     exit_status.describe_task(f"perturb {texts[0]}{' and others' * (len(texts) > 1)}")
+    check_memory(megabytes, OF_TEXT * (size or BYTES) * (len(kinds) or len(KINDS)))
     chosen = {"kinds": kinds or None, "rate": rate, "size": size, "seed": seed}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with progress("perturb"):
@@ -69,7 +78,10 @@ def perturb_command(
 @click.option("--variant", help="Name in the tables; default: that of the tokenizer.")
 @click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @output_file(mark=keys("variant", "size", "corpus", "kinds"), help="JSON file; default: standard output.")
-def measure_robustness_command(folder: str, lines: str, variant: str | None, corpus: str, output: str | None) -> None:
+@memory_option()
+def measure_robustness_command(
+    folder: str, lines: str, variant: str | None, corpus: str, output: str | None, megabytes: int | None
+) -> None:
     """Measure the tokenizer in FOLDER on LINES, a file of 'tokbench perturb'; print JSON.
 
     For each kind of perturbation and each document: edits of the text, tokens before them, tokens added, and edit
@@ -82,6 +94,7 @@ def measure_robustness_command(folder: str, lines: str, variant: str | None, cor
     from tokbench.tokenizer import Tokenizer
 
     exit_status.describe_task(f"measure the robustness of {folder}")
+    check_memory(megabytes, OF_FILE * Path(lines).stat().st_size)
     tokenizer = Tokenizer.load(folder)
     table = read_frame(lines, REMEDY)
     if dict(table.schema) != LINES:

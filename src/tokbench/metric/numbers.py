@@ -9,11 +9,13 @@ Reference: the tests spell out every number digit by digit.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from math import fsum, log2, sqrt
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from tokbench.kernels.exact import correlation, exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents, TokenizedDocument
 from tokbench.metric.measurement import Measurement, ratio
@@ -91,9 +93,8 @@ def three_digit_scores(digits: int, cut: Iterable[int]) -> tuple[float, float, f
 
 def split_entropy(patterns: Mapping[tuple[int, ...], int]) -> float:
     """Return the entropy of splits in bits."""
-    counts = np.array(list(patterns.values()), np.float64)
-    shares = counts / counts.sum()
-    return float(-(shares * np.log2(shares)).sum()) + 0.0
+    total = sum(patterns.values())
+    return -fsum(count / total * log2(count / total) for count in patterns.values()) + 0.0
 
 
 def _named(length: int) -> str:
@@ -163,15 +164,16 @@ def magnitude(digits: list[float], tokens: list[float]) -> dict[str, float | Non
     """
     if len(digits) < 2:
         return dict.fromkeys(("correlation", "variation", "slope", "r2"))
-    x, y = np.array(digits), np.array(tokens)
+    x, y = np.array(digits, np.float64), np.array(tokens, np.float64)
     rates = y / x
-    centred = x - x.mean()
-    slope = float(centred @ (y - y.mean()) / (centred @ centred))
+    centred, rest = x - exact_sum(x) / len(x), y - exact_sum(y) / len(y)
+    slope = exact_sum(centred * rest) / exact_sum(centred * centred)
     vary = len(set(rates.tolist())) > 1
-    residual, every = float(((y - y.mean() - slope * centred) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    mean = exact_sum(rates) / len(rates)
+    residual, every = (exact_sum(np.asarray(part**2, np.float64)) for part in (rest - slope * centred, rest))
     return {
-        "correlation": float(np.corrcoef(average_ranks(x), average_ranks(rates))[0, 1]) if vary else None,
-        "variation": float(rates.std() / rates.mean()),
+        "correlation": correlation(average_ranks(x), average_ranks(rates))[0] if vary else None,
+        "variation": sqrt(exact_sum(np.asarray((rates - mean) ** 2, np.float64)) / len(rates)) / mean,
         "slope": slope,
         "r2": 1 - residual / every if every else None,
     }

@@ -11,15 +11,21 @@ successive tokens, the mean over all windows within documents.
 Reference: the tests count followers and windows one by one.
 """
 
+from math import log, log2
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.exact import exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.documents import Documents
 from tokbench.metric.measurement import Measurement
 from tokbench.options import Options
 
+BIT = log(2)
+"""Nats of a bit."""
 AT_ONCE = 1 << 22
 """Number of pairs that are merged at once."""
 NAMES = {1: "bigram", 2: "trigram"}
@@ -88,8 +94,8 @@ class FollowerCounts:
         starts = np.flatnonzero(np.append(True, contexts[1:] != contexts[:-1]))
         totals = np.add.reduceat(counts, starts)
         distinct = np.diff(np.append(starts, len(counts)))
-        logs = np.add.reduceat(counts * np.log2(counts), starts)
-        entropies = np.log2(totals) - logs / totals
+        logs = np.add.reduceat(counts * logs_of(counts) / BIT, starts)
+        entropies = logs_of(totals) / BIT - logs / totals
         chosen = totals >= least
         followers = len(np.unique(self._grams & ((1 << self.bits) - 1)))
         return entropies[chosen], totals[chosen], distinct[chosen], followers
@@ -101,13 +107,13 @@ def weighted_entropy(
     """Return the mean, weighted by followers, of entropy / log2(distinct followers of the context), 0 for one."""
     if not len(totals):
         return None
-    shares = np.divide(entropies, np.log2(distinct), out=np.zeros(len(totals)), where=distinct > 1)
-    return float(shares @ totals / totals.sum())
+    shares = np.divide(entropies * BIT, logs_of(distinct), out=np.zeros(len(totals)), where=distinct > 1)
+    return exact_sum(np.asarray(shares * totals, np.float64)) / int(totals.sum())
 
 
 def unweighted_entropy(entropies: NDArray[np.float64], every: int) -> float | None:
     """Return the mean of entropy / log2(distinct followers of the text); None for fewer than two."""
-    return float(entropies.mean() / np.log2(every)) if len(entropies) and every > 1 else None
+    return exact_sum(entropies) / len(entropies) / log2(every) if len(entropies) and every > 1 else None
 
 
 def window_types(ids: NDArray[np.int32], window: int) -> tuple[int, int]:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from tokbench.kernels.elementary import logs_of
+from tokbench.kernels.exact import exact_sum
 from tokbench.metric import Shown, metric
 from tokbench.metric.measurement import Measurement, ratio
 from tokbench.metric.usage import EncodedText, Usage
@@ -32,9 +34,9 @@ def rank_curve(frequencies: NDArray[np.int64], log_rank: float) -> tuple[NDArray
         log_rank: the highest ln(rank).
     """
     used = np.sort(frequencies[frequencies > 0])[::-1]
-    ranks = np.log(np.arange(1, len(used) + 1))
+    ranks = logs_of(np.arange(1, len(used) + 1, dtype=np.float64))
     chosen = ranks <= log_rank
-    return ranks[chosen], np.log(used[chosen].astype(np.float64))
+    return ranks[chosen], logs_of(used[chosen].astype(np.float64))
 
 
 def area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
@@ -54,7 +56,7 @@ def area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     both = first + second
     left, middle, right = y[: even - 1 : 2], y[1:even:2], y[2 : even + 1 : 2]
     parts = (2 - second / first) * left + both**2 / (first * second) * middle + (2 - first / second) * right
-    total = float(both @ parts / 6)
+    total = exact_sum(both * parts) / 6
     if even < len(steps):
         before, last = float(steps[-2]), float(steps[-1])
         total += float(y[-1]) * (2 * last**2 + 3 * before * last) / (6 * (before + last))
@@ -65,16 +67,16 @@ def area(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 def curve_measures(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return area (Simpson's rule), slope (least squares) and mean absolute deviation from the line of a curve."""
-    centred = x - x.mean()
-    slope = float(centred @ (y - y.mean()) / (centred @ centred))
-    line = y.mean() + slope * centred
-    return area(x, y), slope, float(np.abs(y - line).mean())
+    mean = exact_sum(y) / len(y)
+    centred = x - exact_sum(x) / len(x)
+    slope = exact_sum(centred * (y - mean)) / exact_sum(centred * centred)
+    return area(x, y), slope, exact_sum(np.abs(y - mean - slope * centred)) / len(y)
 
 
 def mean_rank(frequencies: NDArray[np.int64]) -> float:
     """Return the mean rank over occurrences; of equal frequencies, the token of the lower id has the lower rank."""
-    ordered = np.sort(frequencies[frequencies > 0])[::-1].astype(np.float64)
-    return float(np.arange(1, len(ordered) + 1) @ ordered / ordered.sum())
+    ordered = np.sort(frequencies[frequencies > 0])[::-1]
+    return exact_sum(np.arange(1.0, len(ordered) + 1) * ordered) / int(ordered.sum())
 
 
 @metric(
