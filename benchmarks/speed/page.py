@@ -47,8 +47,8 @@ AS_FAST = 0.97
 """A ratio from here to 1 is not called slower: rounds differ by more."""
 HOW = """\
 - Before the clock starts, the process imports the library with NumPy and Awkward if it needs them, loads the tokenizer
-  and reads the text. It then calls the function once on `Hello world 123.`, repeated to 68 kB, because some libraries
-  import packages or build tables when they are first needed. Tokbench does so at a text of 8 KiB.
+  and reads the text. It then calls the function once on 8,000 made-up words, 64 kB, because some libraries import
+  packages or build tables when they are first needed. Tokbench builds tables after 8 KiB of new pre-tokens.
 - *Cold*: the first half of a text, with an empty cache. *New*: then the second half, which it has not seen. *Warm*: the
   second half again. The halves alternate by document (English) or by line, so they are of the same kind.
 - A library gets `bytes` if it accepts them, else `str`, and returns ids in its most compact form: an array or a
@@ -82,8 +82,8 @@ return one array for all (Tokbench: `encode_flat`). Batches of many languages ar
 """
 START = """\
 Processor time from the start of the Python process to the ids of `Hello world 123.`: start of Python, import, loading,
-first call. *68 kB*: to the ids of this text repeated to 68 kB, in a second call. OpenAI's tokenizer is read from the
-library's own copy if it has one, else from ranks or `tokenizer.json`.
+first call. *64 kB*: to the ids of 8,000 made-up words, in a second call, which includes building tables. OpenAI's
+tokenizer is read from the library's own copy if it has one, else from ranks or `tokenizer.json`.
 """
 DECODE = """\
 The ids of the first half of the unseen text. Tokbench and `gigatoken` get an array, the others a list of ints. *Ids*
@@ -186,7 +186,7 @@ def starts(rows: Rows) -> str:
             ]
             title = title_of(key) if entry.ours else ""
             lines.append([title, name_of(entry), *cells, f"{entry.peak:.0f}", failure(entry) or ids_of(entry)])
-    return table(("task", "library", "s", "x", "68 kB, s", "x", "MiB", "ids"), lines)
+    return table(("task", "library", "s", "x", "64 kB, s", "x", "MiB", "ids"), lines)
 
 
 def long_runs(rows: Rows) -> str:
@@ -213,7 +213,7 @@ def behind(rows: Rows) -> Iterator[str]:
                     if entry.ours or not entry.same or ratio >= AS_FAST:
                         continue
                     name = f"{title}, {measure}" if measure in MEASURES else title
-                    name += ", 68 kB" if measure == "longer" else ""
+                    name += ", 64 kB" if measure == "longer" else ""
                     length = f" 10^{len(measure) - 1}" if kind == "long" else ""
                     text = f"{title_of(key).replace(', ', ' ')}{length} {times(ratio)}"
                     faster.setdefault(entry.peer, {}).setdefault(name, []).append(text)

@@ -4,7 +4,7 @@
     python -m benchmarks.speed.worker --versions tokenizers tiktoken
 
 The first argument is a module of :mod:`benchmarks.speed.peers`, the second a function of this module. Importing the
-library, loading the tokenizer, reading the text and a first call on :data:`REPEATED` precede the clock, except for
+library, loading the tokenizer, reading the text and a first call on :func:`words` precede the clock, except for
 :func:`start`, which measures them.
 
 Only the standard library is used, because the interpreter of the peers runs this module, too.
@@ -20,11 +20,15 @@ from typing import Any
 
 FIRST = b"Hello world 123."
 """Text of :func:`start`."""
-REPEATED = (FIRST + b" ") * 4000
-"""Text of the call that precedes the clock: long enough for all tables that libraries build when they are needed."""
 LENGTHS = (10**5, 10**6, 10**7)
 """Bytes of the texts of :func:`long`."""
 Measurement = dict[str, Any]
+
+
+def words() -> bytes:
+    """Return the text of the call that precedes the clock: 8,000 made-up words, for which libraries build tables."""
+    numbers = b" ".join(b"%07d" % (number * 7_654_321 % 9_999_991) for number in range(8000))
+    return numbers.translate(bytes.maketrans(b"0123456789", b"etaoinsrhl"))
 
 
 def flat_ids(ids: Any) -> Any:
@@ -70,7 +74,7 @@ def as_text(peer: Any, data: bytes) -> Any:
 def passes(peer: Any, texts: Sequence[Any], encode: Callable[[Any], Any]) -> Iterator[Measurement]:
     """Encode the first half of a text with an empty cache, the second half for the first time, and that one again."""
     sizes = [len(text.encode()) if isinstance(text, str) else len(text) for text in map(_joined, texts)]
-    encode(as_text(peer, REPEATED) if isinstance(texts[0], (str, bytes)) else [as_text(peer, REPEATED)])
+    encode(as_text(peer, words()) if isinstance(texts[0], (str, bytes)) else [as_text(peer, words())])
     for measure, half in (("cold", 0), ("new", 1), ("warm", 1)):
         yield timed(measure, sizes[half], lambda: encode(texts[half]))  # noqa: B023
 
@@ -110,7 +114,7 @@ def large(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
     content = as_text(peer, data)
-    peer.encode(tokenizer, as_text(peer, REPEATED))
+    peer.encode(tokenizer, as_text(peer, words()))
     yield timed("cold", len(data), lambda: peer.encode(tokenizer, content))
 
 
@@ -119,10 +123,10 @@ def start(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     text after them."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
     first = getattr(peer, "encode_short", peer.encode)
-    for measure, encode, content in (("start", first, FIRST), ("longer", peer.encode, REPEATED)):
-        ids = encode(tokenizer, as_text(peer, content))
+    for measure, encode, content in (("start", first, lambda: FIRST), ("longer", peer.encode, words)):
+        ids = encode(tokenizer, as_text(peer, content()))
         times = {"seconds": time.monotonic() - job["started"], "processor": time.process_time()}
-        yield {**timed(measure, len(content), lambda: ids), **times}  # noqa: B023
+        yield {**timed(measure, len(content()), lambda: ids), **times}  # noqa: B023
 
 
 def decode(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
@@ -156,7 +160,7 @@ def run_of(kind: str, length: int, folder: Path) -> bytes:
 def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Encode one long pre-token of several lengths."""
     tokenizer = peer.load(job["folder"], job["tokenizer"])
-    peer.encode(tokenizer, as_text(peer, REPEATED))
+    peer.encode(tokenizer, as_text(peer, words()))
     for length in LENGTHS:
         data = run_of(job["text"], length, job["folder"])
         content = as_text(peer, data)
@@ -166,7 +170,7 @@ def long(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
 def count(peer: Any, job: dict[str, Any]) -> Iterator[Measurement]:
     """Count the pre-tokens of a text."""
     data = (job["folder"] / f"{job['text']}.txt").read_bytes()
-    peer.count(REPEATED)
+    peer.count(words())
     times, unique = clocked("count", len(data), lambda: peer.count(data))
     yield {**times, "tokens": unique}
 
