@@ -189,7 +189,7 @@ MEASURE_POWER = TidyTable(
         Column("signal_to_noise", pl.Float64, "difference / error; 1 is expected of variants that do not differ", "",
                "signal / noise", 2),
         Column("rank", pl.Int64, "rank of the measure by signal-to-noise ratio; 1 separates the pairs the most"),
-        Column("agreed", pl.Int64, "pairs that are ordered as by accuracy", "pairs", "ordered alike",
+        Column("agreed", pl.Int64, "pairs that are ordered as by accuracy", "pairs", "same order",
                empty="accuracy is not compared with itself"),
         Column("further", pl.Int64, "pairs whose difference in standard errors is larger than that of accuracy",
                "pairs", "separated further", empty="accuracy is not compared with itself"),

@@ -31,8 +31,8 @@ FORMS = {
     "tekken": "Mistral's tekken.json",
     "sentencepiece": "a .model of SentencePiece",
     "tokens": "one token in hexadecimal a line, as PathPiece and SaGe write them",
-    "merges": "merges.txt of GPT-2, with vocab.json beside it or without",
-    "wordpiece": "vocab.txt of BERT, with tokenizer_config.json beside it or without",
+    "merges": "merges.txt of GPT-2, with or without vocab.json",
+    "wordpiece": "vocab.txt of BERT, with or without tokenizer_config.json",
     "transformers": "a folder of transformers, or a name on the hub with its revision",
     "python": "MODULE:FUNCTION of a Python file, which is run",
 }

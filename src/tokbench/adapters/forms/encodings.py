@@ -79,9 +79,9 @@ def special_tokens_of(encoding: str) -> dict[str, int]:
 
 def _harmony() -> dict[int, str]:
     """Return the special tokens of gpt-oss; ids without a meaning are reserved."""
-    told = {199998: "startoftext", 199999: "endoftext", 200002: "return", 200003: "constrain", 200005: "channel"}
-    told |= {200006: "start", 200007: "end", 200008: "message", 200012: "call", 200018: "endofprompt"}
-    return {one: f"<|{told.get(one, f'reserved_{one}')}|>" for one in range(199998, 201088)}
+    names = {199998: "startoftext", 199999: "endoftext", 200002: "return", 200003: "constrain", 200005: "channel"}
+    names |= {200006: "start", 200007: "end", 200008: "message", 200012: "call", 200018: "endofprompt"}
+    return {one: f"<|{names.get(one, f'reserved_{one}')}|>" for one in range(199998, 201088)}
 
 
 def _llama3() -> dict[int, str]:
