@@ -22,7 +22,7 @@ from tokbench.io.compression import Fields
 from tokbench.io.numbers import HIGHEST_NGRAM_ORDER, LARGEST_BYTES
 from tokbench.optimum import MAX_PRETOKEN_BYTES
 from tokbench.runtime import exit_status
-from tokbench.runtime.progress import clear, progress, watched
+from tokbench.runtime.progress import clear, progress
 
 if TYPE_CHECKING:
     from tokbench.commands.parameters import Fields
@@ -219,7 +219,7 @@ def ngram_bits_command(
     Documents of corpus shards keep their order and numbers. Documents of other files are numbered from 0, several files
     as one text. Models that do not fit into --memory are evaluated token by token.
     """
-    from tokbench.commands.files import with_note
+    from tokbench.commands.files import shards_or_documents, with_note
     from tokbench.intrinsic.ngram_bits import tokenizer_ngram_bits
     from tokbench.io.json import write_result
     from tokbench.models.pretraining.order import encoded
@@ -231,7 +231,7 @@ def ngram_bits_command(
     allowed = None if megabytes is None else allowance(megabytes)
 
     def read(files: Sequence[str]) -> Iterator["Document"]:
-        return _documents(files, fields)
+        return shards_or_documents(files, fields)
 
     with progress("ngram_bits"):
         result = tokenizer_ngram_bits(
@@ -249,12 +249,3 @@ def ngram_bits_command(
         click.echo(json.dumps(result, ensure_ascii=False))
     else:
         write_result(output, result)
-
-
-def _documents(files: Sequence[str], fields: "Fields") -> Iterator["Document"]:
-    from tokbench.commands.files import documents_of
-    from tokbench.corpus.documents import is_shard, read_documents
-
-    if not fields.flags and all(map(is_shard, files)):
-        return watched(read_documents(files))
-    return documents_of(files, fields)

@@ -112,6 +112,15 @@ def documents_of(files: Sequence[str], fields: Fields = AS_USUAL) -> "Iterator[D
     return watched(read_files(files, fields, _say))
 
 
+def shards_or_documents(files: Sequence[str], fields: Fields) -> "Iterator[Document]":
+    """Return the documents of shards with their numbers, or those of other files, numbered as one text."""
+    from tokbench.corpus.documents import is_shard, read_documents
+
+    if not fields.flags and all(map(is_shard, files)):
+        return watched(read_documents(files))
+    return documents_of(files, fields)
+
+
 def with_note(documents: "Iterator[Document]") -> "Iterator[Document]":
     """Return documents as :func:`tokbench.corpus.text_files.note_untagged` does."""
     from tokbench.corpus.text_files import note_untagged

@@ -4,7 +4,6 @@
 """
 
 import json
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from tokbench.runtime import exit_status
 from tokbench.runtime.progress import progress
 
 if TYPE_CHECKING:
-    from tokbench.corpus.documents import Document
+    pass
 
 
 COLUMNS = ("kind", "document", "language", "line", "text", "starts", "before", "after")
@@ -56,6 +55,7 @@ def perturb_command(
     insert, lower, upper, title, mixed_case, no_diacritics, decomposed, full_width, zero_width, soft_hyphen, homoglyphs,
     misread, joined, doubled_space, no_break_space, spelt_number.
     """
+    from tokbench.commands.files import shards_or_documents
     from tokbench.io.atomic import atomic_file
     from tokbench.robustness.lines import perturbed_lines
     from tokbench.robustness.perturbations import BYTES, KINDS
@@ -65,7 +65,7 @@ def perturb_command(
     chosen = {"kinds": kinds or None, "rate": rate, "size": size, "seed": seed}
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with progress("perturb"):
-        lines = perturbed_lines(_documents(texts, fields), **options)
+        lines = perturbed_lines(shards_or_documents(texts, fields), **options)
     if lines.is_empty():
         raise TokbenchError(f"{texts[0]}: nothing was perturbed; use a higher --rate or more text")
     with atomic_file(output) as partial:
@@ -107,12 +107,3 @@ def measure_robustness_command(
         click.echo(json.dumps(result, ensure_ascii=False))
     else:
         write_result(output, result)
-
-
-def _documents(files: Sequence[str], fields: Fields) -> "Iterator[Document]":
-    from tokbench.commands.files import documents_of
-    from tokbench.corpus.documents import is_shard, read_documents
-
-    if not fields.flags and all(map(is_shard, files)):
-        return read_documents(files)
-    return documents_of(files, fields)
