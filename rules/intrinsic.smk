@@ -78,6 +78,33 @@ rule measure_on:
         " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
 
 
+rule measure_documents:
+    input:
+        tokenizer="<results>/tokenizers/{variant}/{size}",
+        corpus="<results>/corpus/{on}",
+    output:
+        "<results>/document_metrics/{variant}/{size}/{on}.json",
+    log:
+        "<logs>/measure_documents/{variant}/{size}/{on}.log",
+    benchmark:
+        "<benchmarks>/measure_documents/{variant}/{size}/{on}.tsv"
+    conda:
+        "../envs/tokenizers.yaml"
+    params:
+        documents=measurements.documents,
+        metrics=measurements.document_metrics,
+        code=measured_by("documents"),
+    threads: 1
+    resources:
+        mem_mb=double_on_retry(4000),
+        runtime=extend_on_retry(60),
+    message:
+        "measure {wildcards.variant} at {wildcards.size} on documents of {wildcards.on}"
+    shell:
+        "tokbench measure --only-documents {params.documents:q} --corpus {wildcards.on} --metrics {params.metrics:q}"
+        " --memory {resources.mem_mb:q} -o {output:q} -- {input.tokenizer:q} &> {log:q}"
+
+
 rule count_tokens:
     input:
         tokenizer="<results>/tokenizers/{variant}/{size}",

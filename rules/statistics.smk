@@ -8,6 +8,7 @@ from tokbench.workflow.targets import (
     all_tokenizers,
     all_trained,
     baseline_flags,
+    document_targets,
     overlap_flags,
     pilot_flags,
     pilot_tables,
@@ -61,7 +62,8 @@ rule tabulate:
     input:
         intrinsic=collect("<results>/intrinsic/{of.variant}/{of.size}.json", of=tokenizers)
         + collect("<results>/intrinsic/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers)
-        + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside),
+        + collect("<results>/intrinsic/{of.variant}/{of.size}/on/{of.on}.json", of=beside)
+        + collect("<results>/document_metrics/{of.variant}/{of.size}/{of.on}.json", of=document_targets(experiment)),
         tokenizer=collect("<results>/tokenizers/{of.variant}/{of.size}", of=tokenizers),
         tokens=collect("<results>/tokens/{of.variant}/{of.size}/{of.on}.json", of=counted),
         words=collect("<results>/words/{of.variant}/{of.size}/{on}.json", on=experiment.resources, of=tokenizers),

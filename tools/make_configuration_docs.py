@@ -318,12 +318,13 @@ def metric_sections() -> Iterator[str]:
         yield f"| `{method.name}` | {seen} | {escaped(summary_of(method))} |"
     yield from ("", "| key | type | default | meaning |", "|---|---|---|---|")
     for method in metrics.methods():
-        if method.of != "documents":
-            yield from (line for line in key_table(f"metrics.{method.name}", method.options) if line.startswith("| `"))
+        section = "document_metrics" if method.of == "documents" else "metrics"
+        yield from (line for line in key_table(f"{section}.{method.name}", method.options) if line.startswith("| `"))
     yield from (
         "",
-        "Experiments measure counts of pre-tokens. Metrics of documents are computed by `tokbench measure --documents`",
-        "and `tokbench.measure`; `tokbench methods FAMILY` lists their options. See [metrics of text](metrics.md).",
+        "Experiments measure counts of pre-tokens, and documents if there is a section `document_metrics`. Metrics of",
+        "documents are also computed by `tokbench measure --documents` and `tokbench.measure`; see [metrics of",
+        "text](metrics.md).",
         "",
     )
 

@@ -143,6 +143,7 @@ def test_graph(checkout: Checkout, graph: str) -> None:
             "import",
             "import_counts",
             "import_tasks",
+            "measure_documents",
             "measure_on",
             "measure_translation_embeddings",
             "measure_resource",
@@ -213,11 +214,15 @@ def test_built_here_measured_there(checkout: Checkout) -> None:
     of_text = "text: {source: {type: text, path: text.txt}"
     both = SHARDED.format(shards=1).replace(of_text, f"other: {{source: {{type: text, path: other.txt}}}}, {of_text}")
     asked = both.replace("bpe: {", "bpe: {corpus: text, ") + "measured_on: [other]\nngram_bits: {order: 2}\n"
+    asked += "document_metrics: {numbers: {ascii_only: true}}\n"
     (checkout.folder / "sharded.yaml").write_text(asked)
     printed = checkout.snakemake("results/sharded/tables", "-n", "--configfile", "sharded.yaml")
     jobs = {name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", printed, re.MULTILINE)}
-    names = ("build", "measure", "measure_on", "ngram_bits", "ngram_bits_on", "bound", "prepare")
-    assert [jobs.get(name) for name in names] == [1, 1, 1, 1, 1, 2, 2], printed
+    names = (
+        *("build", "measure", "measure_on", "measure_documents", "ngram_bits", "ngram_bits_on"),
+        *("bound", "prepare"),
+    )
+    assert [jobs.get(name) for name in names] == [1, 1, 1, 2, 1, 1, 2, 2], printed
 
 
 IN_PARTS = """\

@@ -271,6 +271,12 @@ def test_measure_has_metrics_of_documents(tmp_path: Path, tokbench: Tokbench) ->
     line = tokbench("measure", tmp_path / "saved", "--documents", tmp_path / "a.txt")
     measured = {row["definition"]: row["value"] for row in json.loads(line.stdout)["measurements"]}
     assert measured["isolated operators / operators"] == values["isolated_operators"]
+    document = ("--documents", tmp_path / "a.txt")
+    rows = json.loads(tokbench("measure", tmp_path / "saved", *document, "--only-documents").stdout)["measurements"]
+    assert {row["definition"]: row["value"] for row in rows}.items() <= measured.items()
+    assert not {"corpus_token_count", "zipf_area"} & {row["metric"] for row in rows}
+    refused = tokbench("measure", tmp_path / "saved", *document, "--only-documents", "--only-counts")
+    assert "--only-documents needs --documents" in refused.stderr
 
 
 def test_tokenizers_without_places() -> None:

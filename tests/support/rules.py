@@ -24,6 +24,7 @@ COMMAND_OF = {
     "count_split": "count",
     "evaluate_checkpoint": "evaluate",
     "merge_part": "merge_counts",
+    "measure_documents": "measure",
     "measure_on": "measure",
     "ngram_bits_on": "ngram_bits",
 }

@@ -349,6 +349,15 @@ INITIAL_FROM_COUNTS = {"tokbench.building:vocabulary_of_recipe", "tokbench.build
 NOT_CHOSEN = {
     "measure": {"tokbench.intrinsic.documents:measure_texts"},
     "measure_on": {"tokbench.intrinsic.documents:measure_texts"},
+    "measure_documents": {
+        "tokbench.adapters.loss:LossCounter",
+        "tokbench.intrinsic.tokenizer:measure_documents",
+        "tokbench.intrinsic.tokenizer:measure_text",
+        "tokbench.pretokens.external_count:count_texts",
+        "tokbench.pretokens.files:all_languages",
+        "tokbench.pretokens.files:read_languages",
+        "tokbench.tokenizer.normalization:NormalisedTexts",
+    },
     "import": {"tokbench.adapters.forms.transformers:detect_format"},
     "train_byte_lm": {"tokbench.models.byte_lm.ngram:train"},
     "score_bytes": {"tokbench.models.byte_lm.ngram:score", "tokbench.models.byte_lm.score:score_dataset"},

@@ -224,7 +224,7 @@ def measure(tokenizer: Tokenizer, texts: PretokenCounts | Texts, **options: dict
         from tokbench.intrinsic.documents import measure_texts
 
         read = [("", text) for text in documents]
-        rows = [*rows, *measure_texts(tokenizer, lambda: read, families=of_documents)]
+        rows = [*rows, *(row for _, row in measure_texts(tokenizer, lambda: read, families=of_documents))]
     kinds = {"key": pl.String, "metric": pl.String, "definition": pl.String, "value": pl.Float64, "n": pl.Int64}
     keys = [{"key": key, **asdict(row)} for key, row in keyed(list(rows))]
     return pl.DataFrame(keys, schema=kinds | {"reason": pl.String})

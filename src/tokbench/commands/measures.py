@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--corpus", default="", help="Name of the corpus in the tables.")
 @click.option("--metrics", help="Options of metrics as JSON, by family; see 'tokbench methods'.")
 @click.option("--only-counts", is_flag=True, help="Leave out metrics that need documents, as experiments do.")
+@click.option("--only-documents", is_flag=True, help="Compute only metrics that need documents.")
 @reading_options
 @field_options
 @memory_option()
@@ -59,6 +60,7 @@ def measure_command(
     corpus: str,
     metrics: str | None,
     only_counts: bool,
+    only_documents: bool,
     reading: "ImportOptions",
     fields: Fields,
     megabytes: int | None,
@@ -81,10 +83,17 @@ def measure_command(
 
     if (counts is None) == (not documents):
         raise TokbenchError("measure: no text, or two; pass --counts or --documents, such as --documents text.txt")
+    if only_documents and (only_counts or counts is not None):
+        raise TokbenchError("measure: --only-documents needs --documents; leave out --counts and --only-counts")
     exit_status.describe_task(f"measure {folder} on {counts or documents[0]}")
     ours = is_ours(Path(folder)) and not reading.flags
     tokenizer = Tokenizer.load(folder) if ours else open_tokenizer(folder, reading)
     given = metric_families(metrics)
+    if only_documents:
+        with progress("measure"):
+            rows = _of_documents(tokenizer, documents, fields, given)
+        write_measurements(tokenizer, rows, variant, corpus, output)
+        return
     texts = _texts(documents, fields)
     if tokenizer.segments_documents:
         from tokbench.adapters.loss import LossCounter
@@ -142,7 +151,7 @@ def _of_documents(
     def read() -> Iterator[tuple[str, bytes]]:
         return ((document.language, document.text) for document in documents_of(files, fields))
 
-    return [("", row) for row in measure_texts(tokenizer, read, families=families)] if files else []
+    return measure_texts(tokenizer, read, families=families) if files else []
 
 
 def _texts(files: tuple[str, ...], fields: Fields) -> Iterator[tuple[str, bytes]]:

@@ -164,6 +164,11 @@ def split_mistakes(experiment: Experiment) -> Iterator[str]:
                 yield f"ngram_bits: corpus '{corpus}' contains counts, but n-gram models need text; leave the key out"
                 break
             readers.setdefault((corpus, experiment.ngram_bits.split), "n-gram models are trained on")
+    if experiment.document_metrics is not None:
+        for corpus in experiment.measured_corpora():
+            if corpus in experiment.corpora and experiment.corpora[corpus].counted:
+                yield f"document_metrics: corpus '{corpus}' contains counts and no documents; leave the key out"
+                break
     if experiment.robustness is not None:
         for corpus in dict.fromkeys(map(experiment.corpus_of, experiment.variants)):
             readers.setdefault((corpus, "evaluation"), "robustness perturbs")

@@ -11,6 +11,7 @@ from tokbench.config.sections import (
     AnyVariant,
     BoundsOptions,
     Corpus,
+    DocumentMetricsOptions,
     ExternalTokenizer,
     MetricsOptions,
     ModelRuns,
@@ -71,6 +72,9 @@ class Experiment(Options):
     """Gold data on which every tokenizer is measured: the name of a type, or a mapping of options."""
     metrics: MetricsOptions = Field(default_factory=MetricsOptions)
     """Options of the intrinsic metrics."""
+    document_metrics: DocumentMetricsOptions | None = None
+    """Metrics of documents (numbers, operators, sequences and others) of every tokenizer, on the evaluation splits that
+    it is measured on; ``{}`` for their default options. Default: none are computed."""
     bounds: BoundsOptions = Field(default_factory=BoundsOptions)
     """Settings of the search for the lower bound used by the metric ``gap``."""
     ngram_bits: NgramBitsOptions | None = None

@@ -260,15 +260,12 @@ def _may_stand_alone(model: type[Options], key: str) -> bool:
     return not any(field.is_required() for name, field in model.model_fields.items() if name != key)
 
 
-def _every(registry: Registry, name: str, documentation: str) -> Any:
-    """Return a section with one key for each method of a registry that has options.
-
-    Metrics of documents have none: experiments measure counts of pre-tokens.
-    """
+def _families(name: str, documentation: str, *, of_documents: bool) -> Any:
+    """Return a section with one key for each family of metrics that has options: of documents, or of all others."""
     fields = {
         method.name: (method.options, Field(default_factory=method.options, description=method.summary))
-        for method in registry.methods()
-        if method.options.model_fields and getattr(method, "of", "") != "documents"
+        for method in metrics.methods()
+        if method.options.model_fields and (method.of == "documents") == of_documents
     }
     return create_model(name, __base__=Options, __doc__=documentation, **fields)  # type: ignore[call-overload]
 
@@ -278,10 +275,18 @@ if TYPE_CHECKING:
     Segmentation = Any
     Resource = Any
     MetricsOptions = Any
+    DocumentMetricsOptions = Any
     Scheme = Setting
 else:
     Resource = _choice(resource_types, "type")
-    MetricsOptions = _every(metrics, "MetricsOptions", "Options of the intrinsic metrics; all are always computed.")
+    MetricsOptions = _families(
+        "MetricsOptions", "Options of the intrinsic metrics; all are always computed.", of_documents=False
+    )
+    DocumentMetricsOptions = _families(
+        "DocumentMetricsOptions",
+        "Options of the metrics of documents, which need the order of tokens or their places in a text.",
+        of_documents=True,
+    )
     Construction = _choice(constructions)
     Segmentation = _choice(segmentations)
     Scheme = Annotated[_choice(schemes), NameOrOptions("method")]

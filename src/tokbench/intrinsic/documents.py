@@ -16,17 +16,20 @@ def measure_texts(
     read: Callable[[], Iterable[tuple[str, bytes]]],
     *,
     families: "Mapping[str, Options]",
-) -> list[Measurement]:
+) -> list[tuple[str, Measurement]]:
     """Measure a tokenizer on documents, which each family encodes once.
 
     Args:
         tokenizer: tokenizer that encodes texts and returns the bytes of tokens.
         read: function that returns language and text of each document; it is called once for each family.
         families: options by family; families without an entry have their defaults.
+
+    Returns:
+        Rows with their languages; the language is empty for all documents.
     """
     documents = Documents(tokenizer, read)
-    return [
-        row
-        for method in families_of("documents")
-        for row in method.function(documents, families.get(method.name) or method.defaults())
-    ]
+    rows: list[tuple[str, Measurement]] = []
+    for method in families_of("documents"):
+        measured = method.function(documents, families.get(method.name) or method.defaults())
+        rows += measured if method.per_language else [("", row) for row in measured]
+    return rows

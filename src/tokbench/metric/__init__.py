@@ -81,8 +81,8 @@ class Take(Protocol):
             options: instance of the family's class of options; may be None if it has none.
 
         Returns:
-            A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages`` a list of pairs (language,
-            measurement).
+            A list of :class:`~tokbench.metric.measurement.Measurement`; for ``languages``, and for ``documents`` with
+            ``per_language``, a list of pairs (language, measurement).
         """
         ...
 

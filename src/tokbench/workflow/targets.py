@@ -394,6 +394,11 @@ class NgramModels:
         return [] if self.experiment.ngram_bits is None else all_measured(self.experiment)
 
 
+def document_targets(experiment: Experiment) -> list[MeasurementTarget]:
+    """Return every tokenizer with each corpus on whose documents it is measured; empty if none are configured."""
+    return [] if experiment.document_metrics is None else all_counted(experiment)
+
+
 @dataclass(frozen=True)
 class Robustness:
     """The perturbations of one experiment, and the tokenizers measured on them."""

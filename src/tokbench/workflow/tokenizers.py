@@ -307,7 +307,12 @@ STAGES: dict[Sight, tuple[str, ...]] = {
         "tokbench.tokenizer:Tokenizer",
     ),
     "languages": (),
-    "documents": (),
+    "documents": (
+        RECORD,
+        "tokbench.corpus.text_files:read_files",
+        "tokbench.intrinsic.documents:measure_texts",
+        "tokbench.tokenizer:Tokenizer",
+    ),
     "segmentations": (*GOLD, "tokbench.intrinsic.resource:boundaries_by_word"),
     "lexical_decisions": (*GOLD, "tokbench.intrinsic.resource:nothing_by_word"),
     "embeddings": (
@@ -331,6 +336,11 @@ class Measurements:
         """Return the options of the metrics with one of these inputs."""
         chosen = {method.name for method in families_of(*of)}
         return canonical(self.experiment.metrics.model_dump(mode="json", include=chosen))
+
+    def document_metrics(self, wildcards: Any) -> str:
+        """Return the options of the metrics of documents."""
+        options = self.experiment.document_metrics
+        return canonical({} if options is None else options.model_dump(mode="json"))
 
     def schemes(self, wildcards: Any) -> list[str]:
         """Return the pre-tokenization of the counts on which a tokenizer is measured.
@@ -365,6 +375,10 @@ class Measurements:
         if not self._on_documents(wildcards):
             reference = [f"--reference={file}" for file in _several(getattr(input, "reference", ()))]
             return ["--counts", *_several(input.counts), *reference]
+        return self.documents(wildcards, input)
+
+    def documents(self, wildcards: Any, input: Any) -> list[str]:
+        """Return the shards of the evaluation split as flags."""
         shards = shard_names(self.experiment, self.corpus(wildcards))
         return [f"--documents={input.corpus}/evaluation/{shard}.parquet" for shard in shards]
 
